@@ -203,11 +203,11 @@ async function buildProgram(
 ): Promise<void> {
   const options = { cwd: program.directory, env };
   const startedAt = performance.now();
-  const elapsed = () => formatElapsed(performance.now() - startedAt);
+  const formatElapsedTime = () => formatElapsed(performance.now() - startedAt);
 
   let downloads = 0;
   const listResult = await runWithTicks(
-    () => progress(`Downloading the modules of ${label}: ${downloads} so far, ${elapsed()}`),
+    () => progress(`Downloading the modules of ${label}: ${downloads} so far, ${formatElapsedTime()}`),
     () =>
       runTool("go", ["list", "-deps", program.package], {
         ...options,
@@ -227,7 +227,7 @@ async function buildProgram(
   let compiled = 0;
   const ldflags = `-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v${program.version}`;
   const buildResult = await runWithTicks(
-    () => progress(`Compiling ${label}: ${compiled} packages of at most ${total}, ${elapsed()}`),
+    () => progress(`Compiling ${label}: ${compiled} packages of at most ${total}, ${formatElapsedTime()}`),
     () =>
       // -v prints each package as it is compiled, which shows the progress.
       runTool(
@@ -244,7 +244,7 @@ async function buildProgram(
   if (buildResult.exitCode !== 0) {
     throw createBuildError(`compiling ${label} failed: ${describeRunFailure(buildResult)}`, COMPILE_REMEDY);
   }
-  log(`Built ${label} in ${elapsed()}.`);
+  log(`Built ${label} in ${formatElapsedTime()}.`);
 }
 
 /** Copies `pulumi-resource-pulumi-nodejs`, Pulumi's own script that starts dynamic providers, from the CLI's modules. */

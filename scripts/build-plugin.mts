@@ -51,7 +51,7 @@ export async function buildPlugin(root: string, minimumNodeVersion: string): Pro
 }
 
 /** Builds the schema from the validators of the arguments and from the doc comments in the sources. */
-function buildSchema(provider: string, manifest: Manifest): unknown {
+function buildSchema(provider: string, manifest: PluginManifest): unknown {
   const { buildPackageSchema } = createRequire(import.meta.url)(
     join(provider, "dist", "plugin", "schema", "package-schema.js"),
   );
@@ -76,8 +76,8 @@ function collectLicenses(root: string, files: readonly string[]): string {
   return texts.join(`\n${"-".repeat(80)}\n\n`);
 }
 
-type Manifest = Readonly<Record<string, unknown>>;
+type PluginManifest = Readonly<Record<string, unknown>>;
 
-function readJson(file: string): Manifest {
-  return JSON.parse(readFileSync(file, "utf8")) as Manifest;
+function readJson(file: string): PluginManifest {
+  return JSON.parse(readFileSync(file, "utf8")) as PluginManifest;
 }

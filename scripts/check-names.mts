@@ -9,14 +9,14 @@ import { basename } from "node:path";
 import ts from "typescript";
 import { listRepositoryFiles } from "./repository-files.mts";
 
-interface Glossary {
+interface NameGlossary {
   /** The rejected words of names, each with the accepted term. */
   words: Record<string, string>;
   /** Declarations that keep a rejected word, as `file.ts name`, each with the reason. */
   exceptions: Record<string, string>;
 }
 
-const { words: rejected, exceptions }: Glossary = JSON.parse(
+const { words: rejected, exceptions }: NameGlossary = JSON.parse(
   readFileSync(new URL("glossary.json", import.meta.url), "utf8"),
 );
 const problems: string[] = [];

@@ -14,14 +14,14 @@ import terminology from "textlint-rule-terminology";
 import { listRepositoryFiles } from "./repository-files.mts";
 import { codePlugin } from "./textlint-code-plugin.mts";
 
-interface Glossary {
+interface ProseGlossary {
   /** Rejected terms as regular expressions, each with the accepted term. */
   terms: Record<string, string>;
   /** Rejected sentences as regular expressions, each with advice. */
   sentences: Record<string, string>;
 }
 
-const { terms, sentences }: Glossary = JSON.parse(readFileSync(new URL("glossary.json", import.meta.url), "utf8"));
+const { terms, sentences }: ProseGlossary = JSON.parse(readFileSync(new URL("glossary.json", import.meta.url), "utf8"));
 const MAX_AVERAGE_WORDS = 18;
 const PAGE_PATH = /^(?:README|SECURITY|CONTRIBUTING)\.md$|^docs\/.*\.md$/;
 const sentenceSegmenter = new Intl.Segmenter("en", { granularity: "sentence" });
@@ -29,7 +29,7 @@ const sentenceLengths = new Map<string, number[]>();
 /** Generated pages repeat strings of the code. */
 const GENERATED_PATH = /^docs\/reference\/(?:api|cli|errors)\/|^sdk\//;
 
-const sentencePatterns: TextlintRuleModule = ({ Syntax, RuleError, report, getSource, locator }) => ({
+const checkSentencePatterns: TextlintRuleModule = ({ Syntax, RuleError, report, getSource, locator }) => ({
   [Syntax.Paragraph](node) {
     const text = getSource(node);
     for (const [pattern, advice] of Object.entries(sentences)) {
@@ -40,7 +40,7 @@ const sentencePatterns: TextlintRuleModule = ({ Syntax, RuleError, report, getSo
 });
 
 /** Adds the word count of each sentence of a page to `sentenceLengths`. */
-const sentenceLength: TextlintRuleModule = ({ Syntax, getSource, getFilePath }) => ({
+const countSentenceWords: TextlintRuleModule = ({ Syntax, getSource, getFilePath }) => ({
   [Syntax.Paragraph](node) {
     const path = getFilePath() ?? "";
     if (!PAGE_PATH.test(path)) return;
@@ -69,8 +69,8 @@ for (const file of files) {
         rule: terminology,
         options: { defaultTerms: false, terms: Object.entries(terms), skip: ["BlockQuote"] },
       },
-      { ruleId: "sentence-patterns", rule: sentencePatterns },
-      { ruleId: "sentence-length", rule: sentenceLength },
+      { ruleId: "sentence-patterns", rule: checkSentencePatterns },
+      { ruleId: "sentence-length", rule: countSentenceWords },
     ],
   });
   for (const { loc, message } of messages)

@@ -11,8 +11,8 @@ import { requireEngine } from "pulumi-email-security/engine";
 import { startSandbox } from "pulumi-email-security/sandbox";
 
 const TENANT = "acme";
-const bold = (text: string): string => styleText("bold", text);
-const dim = (text: string): string => styleText("dim", text);
+const formatBold = (text: string): string => styleText("bold", text);
+const formatDim = (text: string): string => styleText("dim", text);
 
 const engine = await requireEngine();
 const sandbox = await startSandbox({ scenario: "acme" });
@@ -26,7 +26,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => abortCont
 
 try {
   await prepareProject();
-  await demo();
+  await runDemo();
 } catch (error) {
   process.exitCode = 1;
   console.error(abortController.signal.aborted ? "\nStopped." : error instanceof Error ? error.message : error);
@@ -35,8 +35,8 @@ try {
   await rm(projectDirectory, { recursive: true, force: true });
 }
 
-async function demo(): Promise<void> {
-  console.log(`\n${bold("Email security as code")}`);
+async function runDemo(): Promise<void> {
+  console.log(`\n${formatBold("Email security as code")}`);
   printParagraph(
     `examples/quickstart, run by Pulumi ${engine.version} against a sandbox of the service at ${sandbox.url}, tenant "${TENANT}". Each step shows what Pulumi did, the number of requests to the service, and the changed settings at the service.`,
   );
@@ -82,7 +82,7 @@ async function demo(): Promise<void> {
   console.log(`  The tenant's other ${remainingSettings.length} settings are unchanged.`);
 
   console.log(`
-${bold("Where to go next")}
+${formatBold("Where to go next")}
   examples/quickstart/index.ts       the program of this demo
   README.md                          your own tenant, keys, the resources
   npx email-security init my-tenant  a repository of settings files and
@@ -98,7 +98,7 @@ function printParagraph(sentence: string): void {
 
 function printStep(title: string, explanation: string): void {
   stepCount += 1;
-  console.log(`\n${bold(`${stepCount}  ${title}`)}  ${dim(explanation)}`);
+  console.log(`\n${formatBold(`${stepCount}  ${title}`)}  ${formatDim(explanation)}`);
 }
 
 async function prepareProject(): Promise<void> {
@@ -141,7 +141,7 @@ async function runAndReport(args: string[], expected: ExpectedOutcome): Promise<
   const requestText =
     reads + writes === 0 ? "no request" : `${formatCount(reads, "read")}, ${formatCount(writes, "write")}`;
   console.log(
-    `  ${`pulumi ${args[0]}`.padEnd(15)} ${summaryText.padEnd(27)} ${requestText.padEnd(18)} ${dim(`${seconds} s`)}`,
+    `  ${`pulumi ${args[0]}`.padEnd(15)} ${summaryText.padEnd(27)} ${requestText.padEnd(18)} ${formatDim(`${seconds} s`)}`,
   );
   return output;
 }
@@ -157,7 +157,7 @@ async function runEngine(args: string[], expected: ExpectedOutcome = "succeeds")
     const child = spawn(engine.command, ["--non-interactive", "--color", "never", ...args], {
       cwd: projectDirectory,
       env: {
-        ...engine.environment(withoutUserSettings(process.env)),
+        ...engine.environment(removeUserSettings(process.env)),
         PULUMI_BACKEND_URL: `file://${join(projectDirectory, ".state").replaceAll("\\", "/")}`,
         PULUMI_CONFIG_PASSPHRASE: "demo",
         PULUMI_HOME: join(projectDirectory, ".home"),
@@ -182,7 +182,7 @@ async function runEngine(args: string[], expected: ExpectedOutcome = "succeeds")
 }
 
 /** The demo must not use the user's own tenant or Pulumi account. */
-function withoutUserSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function removeUserSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const ownVariables = /^(PULUMI_|EMAIL_SECURITY_)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !ownVariables.test(name)));
 }
@@ -206,9 +206,9 @@ function printOwnSettings(value = ""): void {
 
 /** Lists the tenant's settings in the service, one on each line. */
 function listSettings(): string[] {
-  const line = (kind: string, value: string, comment: string): string =>
+  const formatEntry = (kind: string, value: string, comment: string): string =>
     `${kind.padEnd(6)} ${value.padEnd(27)} "${comment}"`;
-  const entries = sandbox.allowDenyEntries(TENANT).map((row) => line(row.list, row.value, row.comment));
-  const vips = sandbox.vips(TENANT).map((row) => line("VIP", row.email, row.comment));
+  const entries = sandbox.allowDenyEntries(TENANT).map((row) => formatEntry(row.list, row.value, row.comment));
+  const vips = sandbox.vips(TENANT).map((row) => formatEntry("VIP", row.email, row.comment));
   return [...entries, ...vips].sort();
 }

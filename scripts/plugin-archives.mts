@@ -58,17 +58,17 @@ export async function makePluginArchives(
 }
 
 async function collectArchiveFiles(kind: ArchiveKind, root: string): Promise<ArchiveFile[]> {
-  const read = (...path: string[]): Promise<Buffer> => readFile(join(root, ...path));
-  const script = await read("provider", "dist", "plugin", NAME);
+  const readProjectFile = (...path: string[]): Promise<Buffer> => readFile(join(root, ...path));
+  const script = await readProjectFile("provider", "dist", "plugin", NAME);
   const licenses: ArchiveFile[] = [
-    { name: "LICENSE", content: await read("LICENSE") },
+    { name: "LICENSE", content: await readProjectFile("LICENSE") },
     {
       name: `${NAME}.licenses.txt`,
-      content: await read("provider", "dist", "plugin", `${NAME}.licenses.txt`),
+      content: await readProjectFile("provider", "dist", "plugin", `${NAME}.licenses.txt`),
     },
   ];
   if (kind === "node") {
-    const windowsScript = await read("provider", "dist", "plugin", `${NAME}.cmd`);
+    const windowsScript = await readProjectFile("provider", "dist", "plugin", `${NAME}.cmd`);
     return [
       { name: NAME, content: script, isExecutable: true },
       { name: `${NAME}.cmd`, content: windowsScript },

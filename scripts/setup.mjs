@@ -93,8 +93,8 @@ async function installDependencies() {
   );
   // `npm ci` would first remove what is there, on Windows in vain: the Node.js that runs this may be part of it. And it
   // refuses a lock file that was written where a registry lacked the packages of other platforms.
-  const done = isFirstInstall && (await npm("ci", "ignore")) === 0;
-  const status = done ? 0 : await npm("install", process.stderr);
+  const done = isFirstInstall && (await runNpm("ci", "ignore")) === 0;
+  const status = done ? 0 : await runNpm("install", process.stderr);
   if (status !== 0) throw new Error(`npm install failed with exit code ${status}; see above.`);
   if (!areDependenciesInstalled()) {
     throw new Error("The npm packages still differ from package-lock.json. Remove node_modules and try again.");
@@ -107,7 +107,7 @@ async function installDependencies() {
  * @param {string} command
  * @param {NodeJS.WriteStream | "ignore"} output
  */
-function npm(command, output) {
+function runNpm(command, output) {
   const args = [command, "--include=dev", "--include=optional", "--ignore-scripts", "--no-engine-strict"];
   const quietOptions = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
   const npmScript = process.env["npm_execpath"] ?? "";
@@ -316,10 +316,10 @@ function writeSchemas() {
 /** The plugin's schema, the one file that it is, and the package of its SDK for Node.js. */
 async function writePlugin() {
   /** @param {string} file */
-  const script = (file) => import(pathToFileURL(path.join(root, "scripts", file)).href);
+  const importScript = (file) => import(pathToFileURL(path.join(root, "scripts", file)).href);
   const [{ buildPlugin }, { buildNativeSdk }] = [
-    await script("build-plugin.mts"),
-    await script("build-native-sdk.mts"),
+    await importScript("build-plugin.mts"),
+    await importScript("build-native-sdk.mts"),
   ];
   await buildPlugin(root, MINIMUM_NODE.join("."));
   await buildNativeSdk(root);
@@ -359,12 +359,12 @@ async function prepareEngine() {
     writeLine(line);
   };
   /** @type {(status: string) => void} */
-  const onProgress = (status) => {
+  const showProgress = (status) => {
     process.stderr.write(`\r\x1b[K${status}`);
     hasOpenLine = true;
   };
   try {
-    await buildEngine(isTerminal ? { log, onProgress } : { log });
+    await buildEngine(isTerminal ? { log, onProgress: showProgress } : { log });
   } finally {
     closeLine();
   }

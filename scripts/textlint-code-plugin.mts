@@ -35,7 +35,7 @@ function parseProse(code: string, file: string): { text: string; ast: TxtDocumen
   const isTest = /(?:^|\/)test\//.test(file);
   const comments = new Map<number, Range>();
   const strings: Range[] = [];
-  const visit = (node: ts.Node): void => {
+  const collectComments = (node: ts.Node): void => {
     for (const { pos, end } of [
       ...(ts.getLeadingCommentRanges(code, node.getFullStart()) ?? []),
       ...(ts.getTrailingCommentRanges(code, node.getEnd()) ?? []),
@@ -46,20 +46,20 @@ function parseProse(code: string, file: string): { text: string; ast: TxtDocumen
       const range = { start: node.getStart(source) + 1, end: node.getEnd() - 1 };
       if (PROSE.test(code.slice(range.start, range.end)) && (!isTest || isTitle(node))) strings.push(range);
     }
-    for (const child of node.getChildren(source)) if (!ts.isJSDoc(child)) visit(child);
+    for (const child of node.getChildren(source)) if (!ts.isJSDoc(child)) collectComments(child);
   };
-  visit(source);
+  collectComments(source);
   const paragraphs = [...joinLineComments(code, [...comments.values()]), ...strings].sort((a, b) => a.start - b.start);
-  const text = blankCode(code, paragraphs);
+  const text = maskCode(code, paragraphs);
   const children = paragraphs.map((range): TxtParagraphNode => {
-    const node = locate(source, text, range);
+    const node = locateRange(source, text, range);
     return { ...node, type: "Paragraph", children: [{ ...node, type: "Str", value: node.raw } satisfies TxtStrNode] };
   });
-  return { text, ast: { ...locate(source, text, { start: 0, end: text.length }), type: "Document", children } };
+  return { text, ast: { ...locateRange(source, text, { start: 0, end: text.length }), type: "Document", children } };
 }
 
 /** Replaces code and markers of comments within prose by characters that belong to no term. Offsets stay the same. */
-function blankCode(code: string, paragraphs: readonly Range[]): string {
+function maskCode(code: string, paragraphs: readonly Range[]): string {
   let text = "";
   let copiedTo = 0;
   for (const { start, end } of paragraphs) {
@@ -91,11 +91,11 @@ function joinLineComments(code: string, comments: readonly Range[]): Range[] {
   return joined;
 }
 
-function locate(source: ts.SourceFile, text: string, { start, end }: Range) {
-  const positionOf = (offset: number) => {
+function locateRange(source: ts.SourceFile, text: string, { start, end }: Range) {
+  const getPosition = (offset: number) => {
     const { line, character } = source.getLineAndCharacterOfPosition(offset);
     return { line: line + 1, column: character };
   };
-  const loc: TxtNodeLocation = { start: positionOf(start), end: positionOf(end) };
+  const loc: TxtNodeLocation = { start: getPosition(start), end: getPosition(end) };
   return { raw: text.slice(start, end), range: [start, end] as const, loc };
 }

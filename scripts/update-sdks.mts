@@ -17,15 +17,15 @@ for (const [resource, text] of Object.entries(await generateSchemaExamples(BUILT
   await writeFile(join(EXAMPLES_DIRECTORY, `${resource}.md`), text);
 }
 // Rebuilds the schema with the new examples.
-build();
+buildPackage();
 await mkdir(dirname(REGISTRY_SCHEMA), { recursive: true });
 await copyFile(BUILT_SCHEMA, REGISTRY_SCHEMA);
 await generateSdks(BUILT_SCHEMA, "sdk");
 // Rebuilds the packages with the new SDK for Node.js.
-build();
+buildPackage();
 console.log(`Written: ${REGISTRY_SCHEMA}, ${SDK_LANGUAGES.map((language) => `sdk/${language}`).join(", ")}`);
 
 /** Builds the packages; does nothing if they are up to date. */
-function build(): void {
+function buildPackage(): void {
   execFileSync(process.execPath, ["scripts/setup.mjs", "--build-only"], { stdio: "inherit" });
 }

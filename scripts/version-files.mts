@@ -5,7 +5,7 @@ const PACKAGE = "pulumi-email-security";
 
 /** Returns the version of everything published: the package's version. */
 export function readPackageVersion(root: string): string {
-  return (readJson(join(root, "provider", "package.json")) as Manifest).version ?? "";
+  return (readJson(join(root, "provider", "package.json")) as PackageManifest).version ?? "";
 }
 
 /**
@@ -15,10 +15,10 @@ export function readPackageVersion(root: string): string {
 export function writeVersion(root: string, version: string): void {
   const current = readPackageVersion(root);
   const lockFile = join(root, "package-lock.json");
-  const packageLock = readJson(lockFile) as { packages: Record<string, Manifest> };
+  const packageLock = readJson(lockFile) as { packages: Record<string, PackageManifest> };
   for (const path of ["provider/package.json", ...globSync("examples/*/package.json", { cwd: root })].sort()) {
     const file = join(root, path);
-    const manifest = readJson(file) as Manifest;
+    const manifest = readJson(file) as PackageManifest;
     const lockedManifest = packageLock.packages[path.replace(/\/package\.json$/, "")];
     for (const target of [manifest, ...(lockedManifest === undefined ? [] : [lockedManifest])]) {
       if (path.startsWith("provider/")) target.version = version;
@@ -46,7 +46,7 @@ export const VERSIONED_FILES: readonly string[] = [
   "examples/native-python/requirements.txt",
 ];
 
-interface Manifest {
+interface PackageManifest {
   version?: string;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;

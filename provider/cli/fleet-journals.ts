@@ -24,7 +24,7 @@ export async function openJournals(
   const { DEFAULT_JOURNAL } = await import("../rollout/database/open-database.js");
   const urls = [...new Set(journalUrls)].filter((url) => url !== undefined || existsSync(DEFAULT_JOURNAL));
   if (urls.length === 0) return [];
-  const scope = omitUndefined({ project, backend: await getBackendFingerprint(file, log) });
+  const scope = omitUndefined({ project, backend: await readBackendFingerprint(file, log) });
   const stacks = targets.map(({ stack }) => stack);
   const journals: OpenJournal[] = [];
   try {
@@ -60,7 +60,7 @@ async function openJournal(
 }
 
 /** Returns the fingerprint of the state backend; undefined if unknown, which must not prevent reading tenants. */
-async function getBackendFingerprint(file: string, log: (line: string) => void): Promise<string | undefined> {
+async function readBackendFingerprint(file: string, log: (line: string) => void): Promise<string | undefined> {
   const { getProjectDirectory, resolveStateBackend } = await import("../rollout/stack/state-backend.js");
   try {
     return resolveStateBackend(process.env, getProjectDirectory(file)).fingerprint;

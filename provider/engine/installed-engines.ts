@@ -64,7 +64,7 @@ export async function searchEngine(context: EngineSearchContext): Promise<Engine
     })),
   ];
   for (const { source, command } of candidates) {
-    const version = await checkEngine(command, context);
+    const version = await readUsableVersion(command, context);
     if (typeof version !== "string") return { source, command, version: formatVersion(version) };
     reasons.push(version);
   }
@@ -138,7 +138,7 @@ export function findProgramFiles(directories: readonly string[], name: string): 
 }
 
 /** Returns the version of a CLI, or the reason why it can't be used. */
-async function checkEngine(command: string, context: EngineSearchContext): Promise<SemanticVersion | string> {
+async function readUsableVersion(command: string, context: EngineSearchContext): Promise<SemanticVersion | string> {
   const text = await readEngineVersion(command, context);
   const version = parseVersion(text);
   if (!version) return `${command}: \`pulumi version\` printed ${text}`;

@@ -81,7 +81,7 @@ function parseTable(data: readonly (readonly string[])[], list: SectionName | un
     else rows.push(parsed as CsvRow);
   }
   const titles = new Map(columns.map(({ field, title }) => [field, title]));
-  mistakes.push(...validateRows(rows, titles), ...findDuplicateRows(rows));
+  mistakes.push(...validateRows(rows, titles), ...findDuplicateMistakes(rows));
   if (mistakes.length > 0) throw new CsvError(mistakes);
   return { rows, columns: titles, ignoredColumns };
 }
@@ -113,7 +113,7 @@ function validateRows(rows: readonly CsvRow[], titles: ReadonlyMap<string, strin
   return [...schemaMistakes, ...typeMistakes];
 }
 
-function findDuplicateRows(rows: readonly CsvRow[]): CsvMistake[] {
+function findDuplicateMistakes(rows: readonly CsvRow[]): CsvMistake[] {
   const firstByKey = new Map<string, CsvRow>();
   return rows.flatMap((row): CsvMistake[] => {
     const key = getRowKey(row);

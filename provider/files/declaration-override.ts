@@ -30,7 +30,7 @@ export function checkDeclarationOverride(
   const findings: Finding[] = [];
   const protection = getProtection(inherited, demands);
   const isAllow = declaration.kind === "entry" && declaration.list === "allow";
-  const [expiry, inheritedExpiry] = [getExpiryDate(declaration), getExpiryDate(inherited)];
+  const [expiry, inheritedExpiry] = [getComparableExpiry(declaration), getComparableExpiry(inherited)];
   const formatExpiry = (day: string): string => (day === NO_END ? "without an expiry date" : `until ${day}`);
   if (isAllow ? expiry > inheritedExpiry : expiry < inheritedExpiry) {
     const text = `${describeDeclaration(declaration)} is declared ${formatExpiry(expiry)} here, but ${formatExpiry(inheritedExpiry)} at ${formatLineLocation(inherited.location)}`;
@@ -93,7 +93,7 @@ function getDemandPatterns(demand: OptionDemand): readonly Pattern[] {
 
 const NO_END = "9999-12-31";
 
-function getExpiryDate({ expires }: DeclaredElement): string {
+function getComparableExpiry({ expires }: DeclaredElement): string {
   return expires === undefined || expires === "never" ? NO_END : expires;
 }
 

@@ -15,7 +15,7 @@ export interface FileDeclarations {
 }
 
 /** The removals of a file from included files, by {@link getRemovalKey}. */
-interface Removals {
+interface RemovalsWithFindings {
   readonly removals: ReadonlyMap<string, Removal>;
   readonly findings: readonly Finding[];
 }
@@ -96,7 +96,7 @@ function readFileDeclarations(
 }
 
 /** Returns the removals of a file by section and value. */
-export function parseRemovals(source: YamlSource, { remove = {} }: SettingsFile): Removals {
+export function parseRemovals(source: YamlSource, { remove = {} }: SettingsFile): RemovalsWithFindings {
   const findings: Finding[] = [];
   const removals = new Map<string, Removal>();
   for (const section of POLICY_SUBJECTS) {

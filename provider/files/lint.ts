@@ -56,8 +56,8 @@ const EXPIRING_SOON_DAYS = 30;
 /** Finds entries below another entry: redundant ones and exceptions. */
 function findCoveredEntries({ entries }: Settings): Finding[] {
   // Most entries of a long list have no declared parent, so index only possible parents.
-  const subdomainEntries = entries.filter((entry) => getParentDomains(entry).length > 0);
-  const parentDomains = new Set(subdomainEntries.flatMap(getParentDomains));
+  const subdomainEntries = entries.filter((entry) => listCoveringDomains(entry).length > 0);
+  const parentDomains = new Set(subdomainEntries.flatMap(listCoveringDomains));
   if (parentDomains.size === 0) return [];
   const domains = new Map<string, DeclaredEntry>();
   for (const entry of entries) {
@@ -68,7 +68,7 @@ function findCoveredEntries({ entries }: Settings): Finding[] {
 }
 
 function getCoveredFinding(entry: DeclaredEntry, domains: ReadonlyMap<string, DeclaredEntry>): Finding | undefined {
-  for (const domain of getParentDomains(entry)) {
+  for (const domain of listCoveringDomains(entry)) {
     const parentEntry = domains.get(getScopedDomain(entry, domain));
     if (parentEntry === undefined) continue;
     if (parentEntry.list !== entry.list) return buildContradictedFinding(entry, parentEntry);
@@ -84,7 +84,7 @@ function getScopedDomain({ verdictScope }: DeclaredEntry, domain: string): strin
 }
 
 /** Returns the parent domains of an entry, the nearest first. */
-function getParentDomains({ entryType, value }: DeclaredEntry): string[] {
+function listCoveringDomains({ entryType, value }: DeclaredEntry): string[] {
   if (entryType === "ip") return [];
   const parents: string[] = [];
   const at = value.lastIndexOf("@");
@@ -125,7 +125,7 @@ function getExpiryDate({ expires }: DeclaredElement): string {
 }
 
 function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
-  const lastSoonDay = addDays(today, EXPIRING_SOON_DAYS);
+  const lastSoonDay = addDaysToDate(today, EXPIRING_SOON_DAYS);
   return [
     ...findExpiredInSources(expired),
     ...expired
@@ -237,7 +237,7 @@ function buildFinding(
   };
 }
 
-function addDays(day: string, days: number): string {
+function addDaysToDate(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 

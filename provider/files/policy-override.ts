@@ -35,7 +35,7 @@ const soonerIsStricter: OptionOrder<string> = {
 };
 
 /** One of two values is stricter. */
-function strictestValue<Word>(strictValue: Word): OptionOrder<Word> {
+function orderByStrictValue<Word>(strictValue: Word): OptionOrder<Word> {
   return { isWeaker: (value, reference) => reference === strictValue && value !== strictValue };
 }
 
@@ -73,7 +73,7 @@ const equalOnly: OptionOrder<unknown> = { isWeaker: (value, reference) => value 
 /** The type requires a direction for every rule and option. */
 const OPTION_ORDERS = {
   // Reporting writes no unreviewed change.
-  onDrift: strictestValue("report"),
+  onDrift: orderByStrictValue("report"),
   "policy.requireComment": supersetIsStricter,
   "policy.requireTicket": supersetIsStricter,
   "policy.ticketPattern": equalOnly,
@@ -84,15 +84,15 @@ const OPTION_ORDERS = {
   "policy.requireApproval": supersetIsStricter,
   "policy.approvers": subsetIsStricter,
   "policy.reviewEvery": soonerIsStricter,
-  "policy.refuseWholeDomains": strictestValue(true),
-  "policy.allowFrom": strictestValue(false),
+  "policy.refuseWholeDomains": orderByStrictValue(true),
+  "policy.allowFrom": orderByStrictValue(false),
   "lists.entries.mode": modeOrder,
   "lists.entries.ignore": exactSetOnly,
   "lists.entries.protect": supersetIsStricter,
   "lists.entries.maxRemovals": lowerIsStricter,
   "lists.entries.maxRemovalFraction": lowerIsStricter,
   "lists.entries.confirmRemovals": equalOnly,
-  "lists.entries.adopt": strictestValue(false),
+  "lists.entries.adopt": orderByStrictValue(false),
   "lists.vips.mode": modeOrder,
   "lists.vips.ignore": exactSetOnly,
   "lists.vips.protect": supersetIsStricter,
@@ -100,7 +100,7 @@ const OPTION_ORDERS = {
   "lists.vips.maxRemovalFraction": lowerIsStricter,
   "lists.vips.confirmRemovals": equalOnly,
   // An exclusion is permanent.
-  "lists.vips.onDelete": strictestValue("keep"),
+  "lists.vips.onDelete": orderByStrictValue("keep"),
 } as const satisfies Readonly<Record<OptionPath, Pick<OptionOrder<never>, "isWeaker">>>;
 
 /** Returns the demands of a file, with their locations. */

@@ -15,7 +15,7 @@ import {
 /** The sections with declarations. */
 export const POLICY_SUBJECTS = ["allow", "deny", "vips"] as const;
 
-const subjectList = (description: string) =>
+const buildSubjectList = (description: string) =>
   z
     .array(
       z.enum(POLICY_SUBJECTS, {
@@ -50,8 +50,8 @@ const approvers = z
 /** The rules of a team's policy. `lint` and `plan` report each violation. */
 export const policyRules = z.strictObject(
   {
-    requireComment: subjectList("The entries that need a comment."),
-    requireTicket: subjectList("The entries that need a ticket."),
+    requireComment: buildSubjectList("The entries that need a comment."),
+    requireTicket: buildSubjectList("The entries that need a ticket."),
     ticketPattern: textField("a regular expression")
       .refine(
         isRegularExpression,
@@ -59,14 +59,14 @@ export const policyRules = z.strictObject(
       )
       .describe("The pattern of a ticket, as a regular expression: ^(INC|CHG)-[0-9]+$")
       .optional(),
-    requireOwner: subjectList("The entries that need an owner."),
-    requireExpiry: subjectList("The entries that need an expiry: a date, or `expires: never`."),
+    requireOwner: buildSubjectList("The entries that need an owner."),
+    requireExpiry: buildSubjectList("The entries that need an expiry: a date, or `expires: never`."),
     maxDays: integerField("a number of days")
       .min(1, "is 0; write a number of days")
       .describe("The maximum number of days until an allow's `expires`. With a limit, `never` is rejected too.")
       .optional(),
-    requireTwoPeople: subjectList("The entries that need an owner and a second person who agreed (approvedBy)."),
-    requireApproval: subjectList(
+    requireTwoPeople: buildSubjectList("The entries that need an owner and a second person who agreed (approvedBy)."),
+    requireApproval: buildSubjectList(
       "The entries that, when added or changed, must have an approver of the change in approvedBy (lint --approvals).",
     ),
     approvers: approvers

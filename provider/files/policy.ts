@@ -85,13 +85,13 @@ export function createPolicyCheck(policy: Policy, today: string): (one: PolicyEn
 
 function buildPolicyRules(policy: Policy, today: string): PolicyRule[] {
   return [
-    commentRule(policy.requireComment),
-    ticketRule(policy.requireTicket, policy.ticketPattern),
-    ownerRule(policy.requireOwner),
-    expiryRule(policy.requireExpiry),
-    maxDaysRule(policy.maxDays, policy.requireExpiry, today),
-    twoPeopleRule(policy.requireTwoPeople),
-    wholeDomainRule(policy.refuseWholeDomains),
+    buildCommentRule(policy.requireComment),
+    buildTicketRule(policy.requireTicket, policy.ticketPattern),
+    buildOwnerRule(policy.requireOwner),
+    buildExpiryRule(policy.requireExpiry),
+    buildMaxDaysRule(policy.maxDays, policy.requireExpiry, today),
+    buildTwoPeopleRule(policy.requireTwoPeople),
+    buildWholeDomainRule(policy.refuseWholeDomains),
   ].filter((rule) => rule !== undefined);
 }
 
@@ -103,14 +103,14 @@ interface PolicyRule {
 
 type RequiredSubjects = readonly PolicySubject[] | undefined;
 
-function commentRule(subjects: RequiredSubjects): PolicyRule | undefined {
+function buildCommentRule(subjects: RequiredSubjects): PolicyRule | undefined {
   return requireField(subjects, "policy-comment", ({ comment }) =>
     comment === undefined ? "has no comment; write `comment: …`" : undefined,
   );
 }
 
 /** An optional ticket must match the pattern too. */
-function ticketRule(subjects: RequiredSubjects = [], pattern: string | undefined): PolicyRule | undefined {
+function buildTicketRule(subjects: RequiredSubjects = [], pattern: string | undefined): PolicyRule | undefined {
   if (subjects.length === 0 && pattern === undefined) return undefined;
   const ticketPattern = pattern === undefined ? undefined : RE2JS.compile(pattern);
   const patternHint = pattern === undefined ? "" : ` that matches ${quote(pattern, 200)}`;
@@ -129,13 +129,13 @@ function ticketRule(subjects: RequiredSubjects = [], pattern: string | undefined
   };
 }
 
-function ownerRule(subjects: RequiredSubjects): PolicyRule | undefined {
+function buildOwnerRule(subjects: RequiredSubjects): PolicyRule | undefined {
   return requireField(subjects, "policy-owner", ({ owner }) =>
     owner === undefined ? "has no owner; write `owner: …`" : undefined,
   );
 }
 
-function expiryRule(subjects: RequiredSubjects): PolicyRule | undefined {
+function buildExpiryRule(subjects: RequiredSubjects): PolicyRule | undefined {
   return requireField(subjects, "policy-expiry", ({ expires }) =>
     expires === undefined
       ? "has no expiry date; write `expires:` with a date, such as 2027-03-31, or never"
@@ -144,7 +144,7 @@ function expiryRule(subjects: RequiredSubjects): PolicyRule | undefined {
 }
 
 /** A missing expiry counts as `never`, unless the rule that requires an expiry reports it. */
-function maxDaysRule(
+function buildMaxDaysRule(
   maxDays: number | undefined,
   requireExpiry: RequiredSubjects = [],
   today: string,
@@ -169,7 +169,7 @@ function maxDaysRule(
   };
 }
 
-function twoPeopleRule(subjects: RequiredSubjects): PolicyRule | undefined {
+function buildTwoPeopleRule(subjects: RequiredSubjects): PolicyRule | undefined {
   return requireField(subjects, "policy-two-people", ({ owner, approvedBy }) => {
     const missing = [
       ...(owner === undefined ? ["`owner: …`"] : []),
@@ -184,7 +184,7 @@ function twoPeopleRule(subjects: RequiredSubjects): PolicyRule | undefined {
   });
 }
 
-function wholeDomainRule(isEnabled: boolean | undefined): PolicyRule | undefined {
+function buildWholeDomainRule(isEnabled: boolean | undefined): PolicyRule | undefined {
   if (isEnabled !== true) return undefined;
   return {
     code: "policy-whole-domain",

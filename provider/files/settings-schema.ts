@@ -22,17 +22,20 @@ export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from ".
 
 export const SETTINGS_VERSION = 1;
 
-const parsedTextField = (parse: (text: string) => { ok: true } | { ok: false; reason: string }, expected: string) =>
+const buildParsedTextField = (
+  parse: (text: string) => { ok: true } | { ok: false; reason: string },
+  expected: string,
+) =>
   textField(expected).check((context) => {
     const parsed = parse(context.value);
     if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
   });
 
-const entryValueField = parsedTextField(parseEntryValue, "a domain, an IP address or a mailbox").describe(
+const entryValueField = buildParsedTextField(parseEntryValue, "a domain, an IP address or a mailbox").describe(
   "The domain, IP address or mailbox.",
 );
 
-const mailboxField = parsedTextField(parseMailbox, "a mailbox address").describe("The mailbox of the employee.");
+const mailboxField = buildParsedTextField(parseMailbox, "a mailbox address").describe("The mailbox of the employee.");
 
 /** The last decision to keep a declaration, and who made it. */
 export const elementReviewSchema = z.strictObject(
@@ -52,7 +55,7 @@ export const elementReviewSchema = z.strictObject(
 export type ElementReview = Readonly<z.infer<typeof elementReviewSchema>>;
 
 /** The error for an element that is neither a text nor a mapping. */
-const elementErrors = (expected: string) => ({
+const buildElementErrors = (expected: string) => ({
   error: (issue: { code: string; input?: unknown }) =>
     issue.code === "invalid_type"
       ? `must be ${expected}, or a mapping of keys and values, not ${quote(issue.input)}`
@@ -69,15 +72,15 @@ const seenField = seenSchema
 
 const entrySchema = z.strictObject(
   { value: entryValueField, ...ENTRY_SHAPE, reviewed: reviewField, seen: seenField },
-  elementErrors("a domain, an IP address or a mailbox"),
+  buildElementErrors("a domain, an IP address or a mailbox"),
 );
 
 const vipSchema = z.strictObject(
   { email: mailboxField, ...VIP_SHAPE, reviewed: reviewField, seen: seenField },
-  elementErrors("a mailbox address"),
+  buildElementErrors("a mailbox address"),
 );
 
-const patternsField = z.array(parsedTextField(parseListPattern, "a pattern such as *.partner.example"), {
+const patternsField = z.array(buildParsedTextField(parseListPattern, "a pattern such as *.partner.example"), {
   error: (issue) => formatFieldError(issue.input, "a list of patterns"),
 });
 
@@ -159,8 +162,11 @@ function buildFileSchema<Entry extends z.ZodType, Vip extends z.ZodType>(entryEl
       .array(element, { error: (issue) => formatFieldError(issue.input, "a list, or [] for none") })
       .describe(description)
       .optional();
-  const valuesField = (parse: typeof parseEntryValue | typeof parseMailbox, expected: string, description: string) =>
-    listField(parsedTextField(parse, expected), description);
+  const buildValuesField = (
+    parse: typeof parseEntryValue | typeof parseMailbox,
+    expected: string,
+    description: string,
+  ) => listField(buildParsedTextField(parse, expected), description);
   return z.strictObject(
     {
       version: z
@@ -176,7 +182,7 @@ function buildFileSchema<Entry extends z.ZodType, Vip extends z.ZodType>(entryEl
         "Files that are read first, relative to this one, such as a baseline for all tenants.",
       ),
       ownDomains: listField(
-        parsedTextField((text) => validateOwnDomain(text), "a domain"),
+        buildParsedTextField((text) => validateOwnDomain(text), "a domain"),
         "The tenant's own domains. An entry for one of them, or for a look-alike, is rejected as risky.",
       ),
       source: sourceRecordSchema
@@ -205,17 +211,21 @@ function buildFileSchema<Entry extends z.ZodType, Vip extends z.ZodType>(entryEl
       remove: z
         .strictObject(
           {
-            allow: valuesField(
+            allow: buildValuesField(
               parseEntryValue,
               "a domain, an IP address or a mailbox",
               "Allow entries of an included file that are not wanted here.",
             ),
-            deny: valuesField(
+            deny: buildValuesField(
               parseEntryValue,
               "a domain, an IP address or a mailbox",
               "Deny entries of an included file that are not wanted here.",
             ),
-            vips: valuesField(parseMailbox, "a mailbox address", "VIPs of an included file that are not wanted here."),
+            vips: buildValuesField(
+              parseMailbox,
+              "a mailbox address",
+              "VIPs of an included file that are not wanted here.",
+            ),
           },
           { error: (issue) => formatMappingError(issue.input) },
         )

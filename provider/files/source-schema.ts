@@ -65,7 +65,7 @@ const vipsField = z
   .literal("vips", { error: (issue) => formatFieldError(issue.input, "vips: a directory lists people") })
   .describe("The section of the generated file.");
 
-const addressField = (protocols: readonly string[], example: string) =>
+const buildAddressField = (protocols: readonly string[], example: string) =>
   textField(`an address such as ${example}`).check((context) => {
     const message = validateAddress(context.value, protocols, example);
     if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
@@ -81,12 +81,12 @@ function validateAddress(text: string, protocols: readonly string[], example: st
   return url.hash === "" ? undefined : "has a fragment (#…), which isn't sent; remove it";
 }
 
-const kindField = <Kind extends string>(kind: Kind) => z.literal(kind).describe("The kind of the source.");
+const buildKindField = <Kind extends string>(kind: Kind) => z.literal(kind).describe("The kind of the source.");
 
 const groupField = singleLineTextField("the name of a group");
 
 const microsoftGraphSource = z.strictObject({
-  kind: kindField("microsoft-graph"),
+  kind: buildKindField("microsoft-graph"),
   group: groupField.describe("The display name of the group.").optional(),
   groupId: singleLineTextField("the id of a group")
     .describe("The object id of the group, instead of its name.")
@@ -97,7 +97,7 @@ const microsoftGraphSource = z.strictObject({
 });
 
 const googleDirectorySource = z.strictObject({
-  kind: kindField("google-directory"),
+  kind: buildKindField("google-directory"),
   group: groupField.describe("The e-mail address of the group."),
   into: vipsField,
   onDelete: onDeleteField,
@@ -105,8 +105,8 @@ const googleDirectorySource = z.strictObject({
 });
 
 const ldapSource = z.strictObject({
-  kind: kindField("ldap"),
-  url: addressField(["ldap:", "ldaps:"], "ldaps://ldap.acme.example").describe("The address of the directory."),
+  kind: buildKindField("ldap"),
+  url: buildAddressField(["ldap:", "ldaps:"], "ldaps://ldap.acme.example").describe("The address of the directory."),
   base: singleLineTextField("a distinguished name").describe("The distinguished name below which to search."),
   group: groupField.describe("The common name or distinguished name of the group."),
   mailAttribute: singleLineTextField("an attribute")
@@ -122,7 +122,7 @@ const entryIntoField = z
   .describe("The section of the generated file. Allows require allowFrom: true in the policy.");
 
 const feedShape = {
-  url: addressField(["https:", "http:"], "https://feeds.example/domains.txt")
+  url: buildAddressField(["https:", "http:"], "https://feeds.example/domains.txt")
     .describe("The address of the feed. The environment of the run has to allow it.")
     .optional(),
   file: textField("the path of a file")
@@ -140,10 +140,10 @@ const feedShape = {
 };
 
 const buildFeedSchema = <Kind extends string>(kind: Kind) =>
-  z.strictObject({ kind: kindField(kind), into: entryIntoField, ...feedShape, ...commonShape });
+  z.strictObject({ kind: buildKindField(kind), into: entryIntoField, ...feedShape, ...commonShape });
 
 const csvSource = z.strictObject({
-  kind: kindField("csv"),
+  kind: buildKindField("csv"),
   into: z
     .enum(["vips", "allow", "deny"], { error: (issue) => formatFieldError(issue.input, "one of vips, allow, deny") })
     .describe("The section of the generated file. Allows require allowFrom: true in the policy."),

@@ -28,15 +28,15 @@ export function parseYamlDocument(text: string, report: ReportProblem, valueCoun
     });
     return [...composer.compose(lexWithinLimits(source, initialValues))] as Document.Parsed[];
   };
-  const emptyDocument = (): Document.Parsed => compose("null", 0)[0] as Document.Parsed;
+  const createEmptyDocument = (): Document.Parsed => compose("null", 0)[0] as Document.Parsed;
   if (text.length > MAX_CHARACTERS) {
     report("yaml-too-large", `is larger than ${MAX_CHARACTERS} characters; split it with \`include\``, 0);
-    return emptyDocument();
+    return createEmptyDocument();
   }
   const forbidden = FORBIDDEN_CHARACTER.exec(text);
   if (forbidden !== null) {
     report(...explainForbidden(forbidden[0]), forbidden.index, forbidden.index + 1);
-    return emptyDocument();
+    return createEmptyDocument();
   }
   let documents: Document.Parsed[];
   try {
@@ -44,14 +44,14 @@ export function parseYamlDocument(text: string, report: ReportProblem, valueCoun
   } catch (error) {
     if (!(error instanceof YamlLimitError)) throw error;
     report(error.code, error.message, error.offset);
-    return emptyDocument();
+    return createEmptyDocument();
   }
   const [document, secondDocument] = documents;
   if (document?.directives?.yaml.explicit === true || /^%/.test(text)) {
     report("yaml-syntax", "begins with a directive (`%`), which changes how it is read; remove it", 0);
-    return document ?? emptyDocument();
+    return document ?? createEmptyDocument();
   }
-  if (document === undefined) return emptyDocument();
+  if (document === undefined) return createEmptyDocument();
   const errors = documents.flatMap((one) => [...one.errors, ...one.warnings]);
   // One mistake causes several errors; the first error of a line is the one to fix.
   let reportedLine: number | undefined;

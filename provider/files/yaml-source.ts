@@ -191,8 +191,8 @@ class PartialYamlSource implements YamlSource {
   #shiftLines(location: Place): Place {
     const { line, endLine = line, endColumn } = location;
     const lastLine = endColumn === 1 && endLine > line ? endLine - 1 : endLine;
-    const lineShift = (at: number): number => getRemovedBefore(this.#gaps, "line", at)("lines");
-    return replaceLines(location, line + lineShift(line), endLine + lineShift(lastLine));
+    const getLineShift = (at: number): number => getRemovedBefore(this.#gaps, "line", at)("lines");
+    return replaceLines(location, line + getLineShift(line), endLine + getLineShift(lastLine));
   }
 }
 

@@ -45,7 +45,7 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
   const originalHead = await getHead(programs);
   const branch = await findFreeBranch(programs, message.branch);
   const changesBefore = await listChanges(programs);
-  const stagedBefore = await listNames(programs, ["diff-index", "--cached", originalHead.hash]);
+  const stagedBefore = await listChangedNames(programs, ["diff-index", "--cached", originalHead.hash]);
   return await deferSignals(async (isInterrupted) => {
     const runGit = async (args: readonly string[], failureText: string, input?: string): Promise<string> => {
       const { code, stdout, reason } = await programs.git(args, input);
@@ -78,12 +78,12 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
       await runGit(args, "git could not commit", `${messageText}\n`);
       const hash = (await runGit(["rev-parse", "--short", "HEAD"], "git doesn't report the commit")).trim();
       // A partial commit gives hooks a temporary index, so the real index lacks the files they staged.
-      const committed = await listNames(programs, ["diff-tree", "-r", originalHead.hash, "HEAD"]);
+      const committed = await listChangedNames(programs, ["diff-tree", "-r", originalHead.hash, "HEAD"]);
       const outdated = toLiteralPathspecs(committed.filter((path) => !stagedBefore.includes(path)));
       if (outdated.length > 0)
         await runGit(["reset", "--quiet", "HEAD", "--", ...outdated], "git can't update its index");
       const hookFiles = committed.filter((path) => !paths.includes(path));
-      const unstagedFiles = await listNames(programs, ["diff", "--", ...toLiteralPathspecs(paths)]);
+      const unstagedFiles = await listChangedNames(programs, ["diff", "--", ...toLiteralPathspecs(paths)]);
       return { repository, branch, previousBranch: originalHead.branch, hash, hookFiles, unstagedFiles };
     } catch (error) {
       const originals = isWritten ? files : [];
@@ -108,7 +108,10 @@ async function listChanges({ git }: Programs): Promise<string[]> {
 }
 
 /** Returns the file names that a git comparison lists. */
-async function listNames({ git }: Programs, [command, ...args]: readonly [string, ...string[]]): Promise<string[]> {
+async function listChangedNames(
+  { git }: Programs,
+  [command, ...args]: readonly [string, ...string[]],
+): Promise<string[]> {
   const { stdout } = await git([command, "--name-only", "--no-renames", "-z", ...args]);
   return stdout.split("\0").filter((name) => name !== "");
 }

@@ -66,7 +66,7 @@ export function detectDrift(
     kind === "vip" || list === undefined
       ? undefined
       : observed.entries.get(getObservedKey(key, list))?.find((row) => row.list === list)?.id;
-  const item = (
+  const buildItem = (
     driftKind: DriftKind,
     one: Pick<PlanChange, "kind" | "key" | "value" | "entryType" | "verdictScope">,
     fields: Partial<DriftItem>,
@@ -76,7 +76,7 @@ export function detectDrift(
     return { driftKind, kind, key, value, ...omitUndefined({ entryType, verdictScope, id, ...fields }) };
   };
   const items = [
-    ...plan.unmanaged.map((one) => item("added", one, { actual: one.before })),
+    ...plan.unmanaged.map((one) => buildItem("added", one, { actual: one.before })),
     ...plan.changes.map((change) => {
       const { sign, before, after, place, reason } = change;
       if (sign === "remove") {
@@ -87,13 +87,13 @@ export function detectDrift(
         );
         const fields = omitUndefined({ actual: before, reason, place });
         return isDeclaredByStack
-          ? item("pending-removal", change, fields)
-          : item("added", change, omitUndefined({ actual: before }));
+          ? buildItem("pending-removal", change, fields)
+          : buildItem("added", change, omitUndefined({ actual: before }));
       }
       const changedSide = knownLists === undefined ? undefined : findChangeAuthor(change, knownLists);
       const reasonText = reason ?? (changedSide === undefined ? undefined : explainUntouched(changedSide, before));
       const fields = omitUndefined({ actual: before, declared: after, place, changedSide, reason: reasonText });
-      return item(sign === "add" ? "missing" : "changed", change, fields);
+      return buildItem(sign === "add" ? "missing" : "changed", change, fields);
     }),
   ];
   // Without the state, the files show what has expired, but not whether the stack ever declared it.

@@ -129,7 +129,7 @@ export function buildExpiredRemoval(
         key: declaration.key,
         kind: declaration.kind,
         reason,
-        ...getTenantList(declaration, fullPlan),
+        ...getRemovedList(declaration, fullPlan),
       });
     }
   }
@@ -167,7 +167,7 @@ export function buildExpiredRemoval(
   };
 }
 
-function getTenantList(declaration: DeclaredEntry | DeclaredVip, fullPlan: Plan): Pick<RetainedItem, "list"> {
+function getRemovedList(declaration: DeclaredEntry | DeclaredVip, fullPlan: Plan): Pick<RetainedItem, "list"> {
   if (declaration.kind === "vip") return {};
   const removal = fullPlan.changes.find(
     (change) => change.sign === "remove" && getChangeId(change) === getChangeId(declaration),

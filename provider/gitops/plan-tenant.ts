@@ -112,7 +112,7 @@ export async function planDesired(
   return blockers.length === 0 ? redactedPlan : { ...redactedPlan, blockers: [...blockers, ...redactedPlan.blockers] };
 }
 
-interface MailOptions {
+interface MailReadOptions {
   readonly days: number;
   readonly maxPages: number | undefined;
   readonly log: ((line: string) => void) | undefined;
@@ -122,7 +122,7 @@ interface MailOptions {
 async function readMailEvidence(
   client: SettingsClient,
   observed: ObservedState,
-  { days, maxPages, log, now }: MailOptions,
+  { days, maxPages, log, now }: MailReadOptions,
 ): Promise<MailEvidence> {
   if (days === 0) return buildEmptyEvidence(observed.readAt, "The tenant's mail was not checked.");
   log?.(`Reading the threats and reports of the last ${days} days ...`);

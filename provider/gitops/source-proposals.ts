@@ -4,7 +4,7 @@ import { GitError } from "./git";
 import { type ProposedFile, SourceBranches } from "./source-branches";
 import { type ProposalResult, proposeSourceChange } from "./source-pull-request";
 
-interface Target {
+interface ProposalTarget {
   readonly branches: SourceBranches;
   readonly file: ProposedFile;
   /** The declaring settings file, as git names it. */
@@ -13,9 +13,9 @@ interface Target {
 
 /** The pull requests of the sources of one or more repositories. */
 export class SourceProposals {
-  readonly #targets: ReadonlyMap<string, Target>;
+  readonly #targets: ReadonlyMap<string, ProposalTarget>;
 
-  private constructor(targets: ReadonlyMap<string, Target>) {
+  private constructor(targets: ReadonlyMap<string, ProposalTarget>) {
     this.#targets = targets;
   }
 
@@ -26,7 +26,7 @@ export class SourceProposals {
    */
   static async fetch(targets: readonly SourceTarget[]): Promise<SourceProposals> {
     const targetsByRepository = Map.groupBy(targets, ({ location }) => findFileRepository(location.file) ?? "");
-    const found = new Map<string, Target>();
+    const found = new Map<string, ProposalTarget>();
     for (const [repository, group] of targetsByRepository) {
       if (repository === "")
         throw new GitError(

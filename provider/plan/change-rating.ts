@@ -13,7 +13,7 @@ const HARMLESS_VERDICTS: ReadonlySet<string> = new Set(["safe", "allowed", "simu
  * Returns whether mail with this verdict makes an allow dangerous: malicious, or unknown to this release. Spam and graymail are only a
  * nuisance.
  */
-function isDangerous(verdict: string): boolean {
+function isDangerousVerdict(verdict: string): boolean {
   return verdict === "malicious" || !KNOWN_VERDICTS.some((known) => known === verdict);
 }
 
@@ -38,7 +38,7 @@ export function rateChange(
   const isDanger =
     isRisk ||
     (letsMailIn &&
-      (harmfulVerdicts.includes("malicious") || getHarmfulNames(backtestResult?.verdicts).some(isDangerous)));
+      (harmfulVerdicts.includes("malicious") || getHarmfulNames(backtestResult?.verdicts).some(isDangerousVerdict)));
   const isDoubtful = isDanger || (letsMailIn && harmfulVerdicts.length > 0);
   const acceptedRiskReason = isDoubtful ? (change.acceptedRiskReason ?? change.after?.acceptRisk) : undefined;
   const isWarned = findings.some(({ level }) => level !== "note");

@@ -52,7 +52,7 @@ export interface DeclaredListArguments {
  * state.
  */
 export function readDeclaredListArguments(name: string, stack: string, input: object): DeclaredListArguments {
-  const { file, ...options } = validateArguments(`TenantSettings ${quote(name)}`, input);
+  const { file, ...options } = parseDeclaredArguments(`TenantSettings ${quote(name)}`, input);
   const settings = readSettings(file, options);
   enforceSettingsFilesPlan(name, stack, settings);
   const { lists, tenantDomains, entries, vips } = settings;
@@ -64,7 +64,7 @@ export function readDeclaredListArguments(name: string, stack: string, input: ob
   };
 }
 
-function validateArguments(label: string, input: object): z.output<typeof tenantSettingsArguments> {
+function parseDeclaredArguments(label: string, input: object): z.output<typeof tenantSettingsArguments> {
   assertKnownNames(label, input, Object.keys(tenantSettingsArguments.shape));
   const result = tenantSettingsArguments.safeParse(omitUndefined(input));
   if (result.success) return result.data;

@@ -194,10 +194,10 @@ function createThreatPager(client: SettingsClient, minutes_ago: number) {
 }
 
 function getReadItems<Seen>(read: NewestItems<Seen>): readonly Seen[] | undefined {
-  return isUnreadable(read) ? undefined : read.items;
+  return isUnreadableMail(read) ? undefined : read.items;
 }
 
-function isUnreadable({ items, missing }: NewestItems<unknown>): boolean {
+function isUnreadableMail({ items, missing }: NewestItems<unknown>): boolean {
   return items.length === 0 && missing !== undefined;
 }
 
@@ -227,7 +227,7 @@ function buildEvidenceSummary(
 /** Returns the time from which all readable data is complete; undefined if unknown. */
 function getCompleteSince(windowStart: string | undefined, reads: readonly NewestItems<unknown>[]): string | undefined {
   const starts = reads
-    .filter((read) => !isUnreadable(read))
+    .filter((read) => !isUnreadableMail(read))
     .map(({ completeSince, missing }) => (missing === undefined ? windowStart : completeSince));
   return starts.includes(undefined) ? undefined : getLatestTime(starts);
 }

@@ -37,7 +37,7 @@ const previewSchema = z.object({
   diagnostics: z.array(z.object({ urn: z.string().optional(), severity: z.string(), message: z.string() })).nullish(),
 });
 
-type ResourceState = z.infer<typeof resourceStateSchema>;
+type PreviewResource = z.infer<typeof resourceStateSchema>;
 
 export interface PreviewedProgram {
   readonly desired: DesiredState;
@@ -112,8 +112,8 @@ function collectOptions(lists: readonly DesiredList[]): Record<string, unknown> 
 function buildDesiredList(
   kind: ResourceKind,
   resource: string,
-  after: ResourceState | undefined,
-  before: ResourceState | undefined,
+  after: PreviewResource | undefined,
+  before: PreviewResource | undefined,
 ): DesiredList {
   const isEntry = kind === "AllowDenyList" || kind === "AllowDenyEntry";
   const isList = kind === "AllowDenyList" || kind === "VipList";
@@ -183,7 +183,7 @@ function parseSourcePosition(position: string | undefined): Place | undefined {
   return file === undefined ? undefined : { file: decodeURI(file), line: Number(line), column: Number(column) };
 }
 
-function getProviderName(one: ResourceState | undefined): string {
+function getProviderName(one: PreviewResource | undefined): string {
   // A provider reference consists of URN and id.
   const [, reference] = /^(.*)::[^:]*$/s.exec(one?.provider ?? "") ?? [];
   const name = reference === undefined ? "default" : getUrnName(reference);

@@ -52,9 +52,9 @@ export function findOtherTenantBlockers(
   }
   const { environment, name } = acceptance;
   if (isEmptyTenantAccepted(environment, name)) return [];
-  const advice = (when: string): string => formatAcceptAdvice(when, environment, name);
+  const formatAdvice = (when: string): string => formatAcceptAdvice(when, environment, name);
   if (findForeignFingerprints(known, people).length > 0 && !hasAnyKnownVip(desired, observed)) {
-    return [buildTenantBlocker(describeChangedDomains(people), advice("if its people now have other domains"))];
+    return [buildTenantBlocker(describeChangedDomains(people), formatAdvice("if its people now have other domains"))];
   }
   let declared = 0;
   for (const { kind, stackContent = {} } of desired.lists) {
@@ -68,7 +68,7 @@ export function findOtherTenantBlockers(
   }
   if (declared < MIN_EVIDENCE) return [];
   const signText = `it has none of the ${declared} that this stack has declared before`;
-  return [buildTenantBlocker(signText, advice("if all of them were removed on purpose"))];
+  return [buildTenantBlocker(signText, formatAdvice("if all of them were removed on purpose"))];
 }
 
 /**

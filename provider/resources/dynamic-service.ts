@@ -28,7 +28,7 @@ const { Struct } = requireFromPulumi(
 ) as typeof import("google-protobuf/google/protobuf/struct_pb.js");
 const { version } = requireFromPulumi("@pulumi/pulumi/package.json") as { readonly version: string };
 
-type Message<Name extends keyof typeof messages> = (typeof messages)[Name] extends new (
+type ProtocolMessage<Name extends keyof typeof messages> = (typeof messages)[Name] extends new (
   ...args: never[]
 ) => infer Instance
   ? Instance
@@ -120,7 +120,7 @@ export class DynamicService {
     return response;
   }
 
-  async configure(request: Message<"ConfigureRequest">, connection: Connection): Promise<unknown> {
+  async configure(request: ProtocolMessage<"ConfigureRequest">, connection: Connection): Promise<unknown> {
     const instance = getUrnName(request.getUrn() ?? "");
     // The engine creates a second one if the stack's configuration has changed since its last run.
     if (!isDefaultProvider(instance) || this.#runs.has(connection))
@@ -141,7 +141,7 @@ export class DynamicService {
     return response;
   }
 
-  async check(request: Message<"CheckRequest">, connection: Connection): Promise<unknown> {
+  async check(request: ProtocolMessage<"CheckRequest">, connection: Connection): Promise<unknown> {
     const olds = toPlainObject(request.getOlds());
     const news = toPlainObject(request.getNews());
     const { inputs = news, failures = [] } = await this.#getProvider(connection, news, olds).check(olds, news);
@@ -158,7 +158,7 @@ export class DynamicService {
     return response;
   }
 
-  async diff(request: Message<"DiffRequest">, connection: Connection): Promise<unknown> {
+  async diff(request: ProtocolMessage<"DiffRequest">, connection: Connection): Promise<unknown> {
     const olds = toPlainObject(request.getOlds());
     const news = toPlainObject(request.getNews());
     const { changes, replaces = [] } = await this.#getProvider(connection, news, olds).diff(
@@ -173,7 +173,7 @@ export class DynamicService {
     return response;
   }
 
-  async create(request: Message<"CreateRequest">, connection: Connection): Promise<unknown> {
+  async create(request: ProtocolMessage<"CreateRequest">, connection: Connection): Promise<unknown> {
     const inputs = toPlainObject(request.getProperties());
     const { id, outs } = await this.#getProvider(connection, inputs).create(inputs);
     const response = new messages.CreateResponse();
@@ -182,7 +182,7 @@ export class DynamicService {
     return response;
   }
 
-  async read(request: Message<"ReadRequest">, connection: Connection): Promise<unknown> {
+  async read(request: ProtocolMessage<"ReadRequest">, connection: Connection): Promise<unknown> {
     const outputs = toPlainObject(request.getProperties());
     const { id, props, inputs } = await this.#getProvider(connection, outputs).read(request.getId(), outputs);
     const response = new messages.ReadResponse();
@@ -192,7 +192,7 @@ export class DynamicService {
     return response;
   }
 
-  async update(request: Message<"UpdateRequest">, connection: Connection): Promise<unknown> {
+  async update(request: ProtocolMessage<"UpdateRequest">, connection: Connection): Promise<unknown> {
     const olds = toPlainObject(request.getOlds());
     const news = toPlainObject(request.getNews());
     const { outs } = await this.#getProvider(connection, news).update(request.getId(), olds, news);
@@ -201,7 +201,7 @@ export class DynamicService {
     return response;
   }
 
-  async delete(request: Message<"DeleteRequest">, connection: Connection): Promise<unknown> {
+  async delete(request: ProtocolMessage<"DeleteRequest">, connection: Connection): Promise<unknown> {
     const outputs = toPlainObject(request.getProperties());
     const provider = this.#getProvider(connection, outputs);
     // The name and timeout of a delete are captured when its id is read.

@@ -13,21 +13,21 @@ import { writeStruct } from "./struct/write-struct";
 
 /** google-protobuf's message class for properties, as far as the host and the enclosing messages use it. */
 interface StructClass {
-  new (): Struct;
-  readonly prototype: Struct;
-  fromJavaScript(properties: object): Struct;
-  deserializeBinary(bytes: Uint8Array): Struct;
-  deserializeBinaryFromReader(struct: Struct, reader: Reader): Struct;
-  serializeBinaryToWriter(struct: Struct, writer: Writer): void;
+  new (): HostStruct;
+  readonly prototype: HostStruct;
+  fromJavaScript(properties: object): HostStruct;
+  deserializeBinary(bytes: Uint8Array): HostStruct;
+  deserializeBinaryFromReader(struct: HostStruct, reader: Reader): HostStruct;
+  serializeBinaryToWriter(struct: HostStruct, writer: Writer): void;
 }
 
-interface Struct {
-  getFieldsMap(noLazyCreate?: boolean): Fields;
+interface HostStruct {
+  getFieldsMap(noLazyCreate?: boolean): HostFields;
   toJavaScript(): object;
   serializeBinary(): Uint8Array;
 }
 
-interface Fields {
+interface HostFields {
   forEach(each: (value: unknown, name: string) => void): void;
   set(name: string, value: unknown): void;
 }
@@ -83,8 +83,8 @@ function isCompatible(Struct: StructClass): boolean {
 function replaceStructMethods(Struct: StructClass): void {
   const { fromJavaScript, deserializeBinaryFromReader, serializeBinaryToWriter } = Struct;
   const { getFieldsMap, toJavaScript } = Struct.prototype;
-  const unreadStructs = new WeakMap<Struct, LazyStruct>();
-  const readPending = (struct: Struct): void => {
+  const unreadStructs = new WeakMap<HostStruct, LazyStruct>();
+  const readPending = (struct: HostStruct): void => {
     const fullStruct = unreadStructs.get(struct)?.read();
     unreadStructs.delete(struct);
     if (fullStruct === undefined) return;
@@ -147,7 +147,7 @@ function hasPackageProvider(properties: object | null | undefined): boolean {
 /** A message that google-protobuf hasn't parsed yet: its bytes, and how to parse them. */
 interface LazyStruct {
   readonly bytes: Uint8Array;
-  readonly read: () => Struct;
+  readonly read: () => HostStruct;
 }
 
 /** Returns undefined on failure: google-protobuf then reads, writes or rejects the value itself. */

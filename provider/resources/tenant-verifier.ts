@@ -222,7 +222,7 @@ export class TenantVerifier {
 
   async #hasExpectedVips(tenant: TenantCache): Promise<boolean> {
     await this.#waitUntilSettled();
-    return await tenant.hasAny("vips", listDeclaredItems(this.#expected.vips.values()));
+    return await tenant.hasAny("vips", iterateDeclaredItems(this.#expected.vips.values()));
   }
 
   /** Compares the tenant with its identity at planning time. Reads the entries only if the VIPs don't confirm it. */
@@ -273,7 +273,7 @@ export class TenantVerifier {
     // Another resource has confirmed the tenant meanwhile.
     if (this.#isConfirmed) return true;
     if (this.#expected[list].size === 0) return false;
-    const isPresent = await tenant.hasAny(list, listDeclaredItems(this.#expected[list].values()));
+    const isPresent = await tenant.hasAny(list, iterateDeclaredItems(this.#expected[list].values()));
     this.#isConfirmed ||= isPresent;
     if (this.#isConfirmed) this.#expected.entries.clear();
     return this.#isConfirmed;
@@ -336,7 +336,7 @@ const NO_DECLARATION: ResourceDeclaration = {
   has: () => false,
 };
 
-function* listDeclaredItems(declarations: Iterable<ResourceDeclaration>): Iterable<DeclarationItem> {
+function* iterateDeclaredItems(declarations: Iterable<ResourceDeclaration>): Iterable<DeclarationItem> {
   for (const declaration of declarations) yield* declaration.getItems();
 }
 

@@ -96,7 +96,7 @@ export class RolloutRun {
       }
       const recordedTargets = (await journal.listTenants(id)).map(({ target }) => target);
       const current = compareWithCurrentTargets(record, recordedTargets, commands);
-      assertUsable(record.spec, current?.targets ?? recordedTargets, current?.excludedStacks, environment);
+      assertRolloutUsable(record.spec, current?.targets ?? recordedTargets, current?.excludedStacks, environment);
       for (const note of current?.notes ?? []) this.#context.log(note);
       const notices = new RolloutNotifier(
         record.spec.notify,
@@ -269,7 +269,7 @@ export class RolloutRun {
     let current: ComparedTargets;
     try {
       current = compareWithFile(id, spec, recordedTargets, commands);
-      assertUsable(spec, current.targets, current.excludedStacks, environment);
+      assertRolloutUsable(spec, current.targets, current.excludedStacks, environment);
     } catch (error) {
       if (!(error instanceof EmailSecurityError)) throw error;
       return `The targets file can't be used for the next wave: ${formatErrorWithCode(error)}`;
@@ -342,7 +342,7 @@ function compareWithFile(
 }
 
 /** Write access to the journal must not permit more than write access to the targets file. */
-function assertUsable(
+function assertRolloutUsable(
   { source, waves }: RolloutSpec,
   targets: readonly Target[],
   excludedStacks: ReadonlyMap<string, string> | undefined,

@@ -92,7 +92,7 @@ const CLOSING_GRACE_MS = 500;
  * `ERR_SANDBOX_OPTION` if the number of threats or the rate limit is invalid.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { port = 0, data, scenario, clock = () => new Date(), newId = randomId } = options;
+  const { port = 0, data, scenario, clock = () => new Date(), newId = generateId } = options;
   assertPort(port);
   const behaviour = resolveBehaviour(options);
   const mail = resolveMailOptions(options);
@@ -150,7 +150,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 }
 
-function randomId(): string {
+function generateId(): string {
   return `ade_${randomBytes(10).toString("hex")}`;
 }
 

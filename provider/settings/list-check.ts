@@ -41,7 +41,8 @@ export function checkList(
       reason: `is missing; give the ${kind.noun[1]} as an array or a map, or [] for none`,
     });
   }
-  const contentResult = content === undefined ? { keyed: {}, failures: [] } : parseContent(kind, content, ownDomains);
+  const contentResult =
+    content === undefined ? { keyed: {}, failures: [] } : parseListContent(kind, content, ownDomains);
   failures.push(...contentResult.failures);
   const inputs = { ...presentArguments, [kind.property]: contentResult.keyed };
   if (canPrune(presentArguments["mode"], undefined) && presentArguments["onDelete"] === "keep") {
@@ -63,13 +64,13 @@ export function checkList(
  * then reports the reasons.
  */
 export function encodeListContent(kind: ListKind, content: unknown): EncodedList | undefined {
-  const { keyed, failures } = parseContent(kind, content);
+  const { keyed, failures } = parseListContent(kind, content);
   if (failures.length > 0 || keyed === UNKNOWN) return undefined;
   return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as EncodedList);
 }
 
 /** @param ownDomains undefined if the program encodes its own list. {@link checkList} then reports the risks. */
-function parseContent(
+function parseListContent(
   kind: ListKind,
   content: unknown,
   ownDomains?: OwnDomains,

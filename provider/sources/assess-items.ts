@@ -44,7 +44,7 @@ export function assessItems(
   const rejectedValues = new Set<string>();
   const seen = new Set<string>();
   for (const { value: text, name } of items) {
-    const parsed = section === "vips" ? parsePerson(text) : parseIndicator(text, hasHosts);
+    const parsed = section === "vips" ? parsePersonValue(text) : parseIndicator(text, hasHosts);
     if (typeof parsed === "string") {
       skipped.add(parsed, text);
       continue;
@@ -64,7 +64,7 @@ export function assessItems(
   return { names, rejectedValues, skipped: skipped.list(), rejected: rejected.list() };
 }
 
-function parsePerson(text: string): EntryValue | string {
+function parsePersonValue(text: string): EntryValue | string {
   const parsed = parseMailbox(text.trim());
   return parsed.ok ? { canonical: parsed.value, entryType: "email_address" } : "isn't a mailbox";
 }

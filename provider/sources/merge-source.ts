@@ -64,7 +64,7 @@ export function mergeSource(input: MergeInput): MergeResult {
       const expires = getExpiry(term, today, [before, getProposedExpiry(value)]);
       if (seen?.last !== undefined) returned.push(value);
       else if (expires !== fields["expires"] && fields["expires"] !== undefined) renewed += 1;
-      elements.push(buildElement(input, value, expires, element));
+      elements.push(buildSourceElement(input, value, expires, element));
       continue;
     }
     if (isRejected(value)) {
@@ -77,7 +77,7 @@ export function mergeSource(input: MergeInput): MergeResult {
       continue;
     }
     const last = seen?.last ?? lastSync ?? today;
-    const expires = seen?.last === undefined ? addDays(last, term) : String(fields["expires"] ?? "");
+    const expires = seen?.last === undefined ? addDaysToDate(last, term) : String(fields["expires"] ?? "");
     if (expires < today) {
       removed.push(value);
       continue;
@@ -88,7 +88,7 @@ export function mergeSource(input: MergeInput): MergeResult {
   const added = [...present.keys()].filter((value) => !known.has(value));
   for (const value of added) {
     const expires = getExpiry(term, today, [getProposedExpiry(value)]);
-    elements.push(buildElement(input, value, expires, undefined));
+    elements.push(buildSourceElement(input, value, expires, undefined));
   }
   const blocker = findBlocker(input, leaving);
   return { elements, added, departed, returned, removed, renewed, ...(blocker === undefined ? {} : { blocker }) };
@@ -103,7 +103,7 @@ function getTerm(source: SourceDeclaration): number | "never" | undefined {
 /** Returns the first of the earlier expiry dates that is in the first half of the term; otherwise the date after a whole term. */
 function getExpiry(term: number | "never" | undefined, today: string, earlier: readonly unknown[]): string | undefined {
   if (typeof term !== "number") return term;
-  const latest = addDays(today, term);
+  const latest = addDaysToDate(today, term);
   const isCurrent = (day: unknown): day is string => {
     if (typeof day !== "string" || day === "never" || day > latest) return false;
     return ((Date.parse(day) - Date.parse(today)) / DAY_MS) * 2 >= term;
@@ -111,7 +111,7 @@ function getExpiry(term: number | "never" | undefined, today: string, earlier: r
   return earlier.find(isCurrent) ?? latest;
 }
 
-function buildElement(
+function buildSourceElement(
   { name, source, hasNames, present, proposed, today }: MergeInput,
   value: string,
   expires: string | undefined,
@@ -170,7 +170,7 @@ function findBlocker({ previous, present, source }: MergeInput, leaving: readonl
   return `It no longer lists ${leaving.length} of ${before.length} ${noun}, such as ${examples}. If that is intended, write \`confirmRemovals: ${leaving.length}\` in the source, and remove it afterwards.`;
 }
 
-function addDays(day: string, days: number): string {
+function addDaysToDate(day: string, days: number): string {
   const time = Date.parse(`${day}T00:00:00Z`) + days * DAY_MS;
   return new Date(time).toISOString().slice(0, 10);
 }

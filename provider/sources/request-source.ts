@@ -92,7 +92,7 @@ async function requestWithRetries(
         { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, signal: context.signal },
       );
       const { status, truncationCause } = response;
-      if (truncationCause === undefined && !isTransientStatus(status)) return response;
+      if (truncationCause === undefined && !isRetryableStatus(status)) return response;
       waitMs = parseRetryAfterMs(response) ?? 0;
       failure =
         truncationCause === undefined
@@ -108,7 +108,7 @@ async function requestWithRetries(
   }
 }
 
-function isTransientStatus(status: number): boolean {
+function isRetryableStatus(status: number): boolean {
   return [408, 429, 500, 502, 503, 504].includes(status);
 }
 

@@ -4,7 +4,7 @@ import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../setting
 
 export const SYNC_FORMAT = "1";
 
-const itemGroups = (description: string) =>
+const buildItemGroupsField = (description: string) =>
   jsonArray(
     jsonObject({
       reason: z.string(),
@@ -14,7 +14,7 @@ const itemGroups = (description: string) =>
     description,
   );
 
-const valuesField = (description: string) => jsonArray(z.string(), description);
+const buildValuesField = (description: string) => jsonArray(z.string(), description);
 
 const sourceReportSchema = jsonObject({
   name: jsonTextField("The name of the source."),
@@ -30,14 +30,14 @@ const sourceReportSchema = jsonObject({
     .describe("Why it is blocked.")
     .exactOptional(),
   elements: jsonCountField("The elements of the generated file after the sync."),
-  added: valuesField("Values that are new in the source."),
-  departed: valuesField("Values that left the source, and stay until they expire."),
-  returned: valuesField("Values that came back before they expired."),
-  removed: valuesField("Values that are removed from the file."),
+  added: buildValuesField("Values that are new in the source."),
+  departed: buildValuesField("Values that left the source, and stay until they expire."),
+  returned: buildValuesField("Values that came back before they expired."),
+  removed: buildValuesField("Values that are removed from the file."),
   renewed: jsonCountField("The elements that get a later expiry date."),
-  rejected: itemGroups("Values that a source may not declare, by reason."),
-  skipped: itemGroups("Items of the source that can't be declared, by reason."),
-  notes: valuesField("Facts that matter before the change is merged."),
+  rejected: buildItemGroupsField("Values that a source may not declare, by reason."),
+  skipped: buildItemGroupsField("Items of the source that can't be declared, by reason."),
+  notes: buildValuesField("Facts that matter before the change is merged."),
   proposal: jsonObject({
     branch: jsonTextField("The branch at the remote."),
     state: z

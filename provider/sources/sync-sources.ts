@@ -55,7 +55,7 @@ export async function syncSources({
 }: SyncOptions): Promise<SyncedSource[]> {
   const readYaml = createCachingYamlReader();
   const targets = listSources(readTopLevelSettings(files, { today: options.today, readYaml }));
-  assertKnownNames(targets, names);
+  assertKnownSources(targets, names);
   const isSelected = ({ name }: SourceTarget): boolean => names === undefined || names.includes(name);
   const proposedTexts = (await readProposedTexts?.(targets.filter(isSelected))) ?? new Map<string, string>();
   const index = new DeclarationLookup(targets);
@@ -71,7 +71,7 @@ export async function syncSources({
   return results;
 }
 
-function assertKnownNames(targets: readonly SourceTarget[], names: readonly string[] | undefined): void {
+function assertKnownSources(targets: readonly SourceTarget[], names: readonly string[] | undefined): void {
   const known = targets.map(({ name }) => name);
   if (known.length === 0) {
     throw new SourceError("No settings file declares a source. Declare one under `sources`.");
@@ -121,7 +121,12 @@ async function syncSource(target: SourceTarget, index: DeclarationLookup, option
     const { code, message } = error;
     return {
       result: {
-        report: { ...buildEmptyReport(target), outcome: "blocked", problem: { code, message }, elements: known.length },
+        report: {
+          ...buildEmptySourceReport(target),
+          outcome: "blocked",
+          problem: { code, message },
+          elements: known.length,
+        },
       },
       values: known.map(({ value }) => value),
     };
@@ -282,7 +287,7 @@ function buildOutcome(target: SourceTarget, parts: OutcomeParts): SyncOutcome {
   // Without a change, even the date of the sync stays, so that a quiet source causes no pull request.
   const isUnchanged = previous !== undefined && format({ ...previous.record, name, kind: source.kind }) === before;
   const report: SourceReport = {
-    ...buildEmptyReport(target),
+    ...buildEmptySourceReport(target),
     ...changes,
     outcome: isUnchanged ? "unchanged" : "changed",
     elements: elements.length,
@@ -334,7 +339,7 @@ function listNotes(target: SourceTarget, { added, removed }: MergeResult, keepsV
   return notes;
 }
 
-function buildEmptyReport({ name, source, file, location }: SourceTarget): SourceReport {
+function buildEmptySourceReport({ name, source, file, location }: SourceTarget): SourceReport {
   return {
     name,
     kind: source.kind,

@@ -26,7 +26,7 @@ export class EntrySnapshots {
     readWriteLock: ReadWriteLock,
     clock: Pick<SnapshotOptions<AllowDenyEntryRow>, "now" | "sleep">,
   ) {
-    const entries = (list: List) =>
+    const createSnapshot = (list: List) =>
       new Snapshot<AllowDenyEntryRow>({
         read: () => readWriteLock.read(() => readListRows((options) => client.allowDenyEntries.readAll(list, options))),
         getKey: (row) => row.id,
@@ -34,7 +34,7 @@ export class EntrySnapshots {
         isShown: (row, rows) => isSameEntry(rows.get(row.id), row),
         ...clock,
       });
-    this.#snapshots = { allow: entries("allow"), deny: entries("deny") };
+    this.#snapshots = { allow: createSnapshot("allow"), deny: createSnapshot("deny") };
   }
 
   /** Returns all entries of the latest snapshots; undefined if a list was never read. Sends no request. */

@@ -10,7 +10,7 @@ export interface CommandOptions {
 }
 
 /** The result of a successful command. */
-export interface Finished {
+export interface CompletedCommand {
   /** The time from the command's start to the end of its output. */
   readonly seconds: number;
   /** The command's standard output. */
@@ -31,7 +31,11 @@ export function areCommandsStopped(): boolean {
 }
 
 /** Runs a command to completion. Throws with the end of its output unless it succeeds. */
-export async function run(command: string, args: readonly string[], options: CommandOptions): Promise<Finished> {
+export async function run(
+  command: string,
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<CompletedCommand> {
   running.signal.throwIfAborted();
   const startedAt = performance.now();
   const child = spawn(command, args, {

@@ -3,7 +3,7 @@ import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeFleet } from "#bench/fleet-files";
 import { BenchService } from "#bench/service";
-import { table } from "#bench/table";
+import { formatTable } from "#bench/table";
 import { UNLIMITED_REQUESTS } from "../../provider/dist/client/rate-limiter.js";
 import { readEachTenant } from "../../provider/dist/fleet/read-each-tenant.js";
 import type { Targets } from "../../provider/dist/rollout/model/target.js";
@@ -46,8 +46,9 @@ export async function compareWithReadings(name: string, { readsVips, work: measu
     const environment = { ...process.env, ...written };
     const { targets } = readTargets("tenants.yaml");
     const fleet = { targets, requestContext: { environment, getTokens: () => UNLIMITED_REQUESTS } };
-    const reading = async (of: BenchFleet): Promise<number> => (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
-    const ways = { "reading the lists alone": reading, [name]: measured };
+    const measureReading = async (of: BenchFleet): Promise<number> =>
+      (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
+    const ways = { "reading the lists alone": measureReading, [name]: measured };
     const seconds = new Map<string, number[]>();
     const processor = new Map<string, number[]>();
     // The first turn is only a warm-up.
@@ -63,17 +64,17 @@ export async function compareWithReadings(name: string, { readsVips, work: measu
         processor.set(way, [...(processor.get(way) ?? []), (user + system) / 1_000_000]);
       }
     }
-    const median = (of: Map<string, number[]>, way: string): number =>
+    const computeMedian = (of: Map<string, number[]>, way: string): number =>
       (of.get(way) ?? []).toSorted((one, other) => one - other)[Math.floor(RUNS / 2)] ?? Number.NaN;
     const rows = Object.keys(ways).map((way) => [
       way,
-      median(seconds, way).toFixed(2),
-      median(processor, way).toFixed(2),
+      computeMedian(seconds, way).toFixed(2),
+      computeMedian(processor, way).toFixed(2),
     ]);
-    const ratio = median(seconds, name) / median(seconds, "reading the lists alone");
+    const ratio = computeMedian(seconds, name) / computeMedian(seconds, "reading the lists alone");
     const load = loadavg()[0]?.toFixed(1) ?? "";
     const about = `${TENANTS} tenants of ${ENTRIES} entries, ${CONCURRENCY} at once, the medians of ${RUNS}; the machine's load was ${load} on ${availableParallelism()} processors`;
-    return `${about}:\n${table(["", "seconds", "of its processor"], rows, 0)}\n\n${ratio.toFixed(2)} ×, at most ${LIMIT}: ${ratio <= LIMIT ? "held" : "NOT HELD"}`;
+    return `${about}:\n${formatTable(["", "seconds", "of its processor"], rows, 0)}\n\n${ratio.toFixed(2)} ×, at most ${LIMIT}: ${ratio <= LIMIT ? "held" : "NOT HELD"}`;
   } finally {
     process.chdir(before);
     rmSync(directory, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import type { MachineFacts } from "#bench/machine";
 import type { Observation } from "#bench/measurement";
-import { type MeasurementRow, rowsOf, sameOf } from "#bench/measurement-rows";
-import { table, whole } from "#bench/table";
+import { buildRows, findPeerRow, type MeasurementRow } from "#bench/measurement-rows";
+import { formatTable, formatWhole } from "#bench/table";
 
 /** The measurements of a bench, as `--save` writes them and `--compare` reads them. */
 export interface SavedMeasurements {
@@ -30,27 +30,27 @@ const NOISE = { seconds: 0.1, peak: 0.15, start: 0.2 } as const;
  * there is one, because the machine itself may have become slower. The fastest run is relative to the floor's slowest,
  * because the floor has noise too. Requests must not increase at all, and bytes of state by at most 1 %.
  */
-export function compared(before: SavedMeasurements, now: SavedMeasurements, floorOf: FloorOf): Comparison {
-  const earlier = rowsOf(before.observations);
-  const later = rowsOf(now.observations);
+export function compareMeasurements(before: SavedMeasurements, now: SavedMeasurements, floorOf: FloorOf): Comparison {
+  const earlier = buildRows(before.observations);
+  const later = buildRows(now.observations);
   const lines: string[][] = [];
   const worse: string[] = [];
   const slower = new Set<string>();
   for (const row of later) {
-    const old = earlier.find((one) => keyOf(one) === keyOf(row));
+    const old = earlier.find((one) => formatRowKey(one) === formatRowKey(row));
     if (old === undefined) continue;
-    for (const { what, was, is, isWorse } of differences(
+    for (const { what, was, is, isWorse } of listDifferences(
       { row: old, rows: earlier, floorOf },
       { row, rows: later, floorOf },
     )) {
-      const name = `${row.peer}: ${row.operation}${row.variant ? `, ${row.variant}` : ""} of ${whole(row.count)}`;
+      const name = `${row.peer}: ${row.operation}${row.variant ? `, ${row.variant}` : ""} of ${formatWhole(row.count)}`;
       lines.push([name, what, was, is, isWorse ? "WORSE" : ""]);
       if (isWorse) worse.push(`${name}: ${what} ${is}, and ${was} before`);
       if (isWorse && what === "time") slower.add(row.peer);
     }
   }
   const head = ["", "", `${before.facts.commit}, ${before.facts.date}`, now.facts.commit, ""];
-  return { text: table(head, lines, 2), worse, slower };
+  return { text: formatTable(head, lines, 2), worse, slower };
 }
 
 interface Difference {
@@ -63,36 +63,36 @@ interface Difference {
 /** Returns the name of the peer that serves as a peer's floor. */
 type FloorOf = (peer: string) => string;
 
-interface Placed {
+interface ComparedRow {
   readonly floorOf: FloorOf;
   readonly row: MeasurementRow;
   readonly rows: readonly MeasurementRow[];
 }
 
-function* differences(old: Placed, now: Placed): Iterable<Difference> {
-  const [was, is] = [timesOf(old), timesOf(now)];
+function* listDifferences(old: ComparedRow, now: ComparedRow): Iterable<Difference> {
+  const [was, is] = [getTimes(old), getTimes(now)];
   if (was !== undefined && is !== undefined) {
     const noise = now.row.operation === "start" ? NOISE.start : NOISE.seconds;
     const hasFloors = was.floor !== undefined && is.floor !== undefined;
     const divideByFloor = ({ floor = NO_FLOOR, ...own }: Times): Seconds =>
       hasFloors ? { min: own.min / floor.max, median: own.median / floor.median, max: own.max / floor.min } : own;
     const [oldRatio, newRatio] = [divideByFloor(was), divideByFloor(is)];
-    const show = ({ median }: Times, ratio: Seconds): string =>
+    const formatTimes = ({ median }: Times, ratio: Seconds): string =>
       `${median.toFixed(2)} s${hasFloors ? `, ${ratio.median.toFixed(2)} ×` : ""}`;
     const isWorse = newRatio.min > oldRatio.max && newRatio.median > oldRatio.median * (1 + noise);
-    yield { what: "time", was: show(was, oldRatio), is: show(is, newRatio), isWorse };
+    yield { what: "time", was: formatTimes(was, oldRatio), is: formatTimes(is, newRatio), isWorse };
   }
   const numbers = [
     ["reads", old.row.requests?.reads, now.row.requests?.reads, 0],
     ["writes", old.row.requests?.writes, now.row.requests?.writes, 0],
     ["bytes of state per entry", old.row.stateAnEntry?.compactBytes, now.row.stateAnEntry?.compactBytes, 0.01],
-    ["peak of memory, MB", mb(old.row.peakBytes), mb(now.row.peakBytes), NOISE.peak],
+    ["peak of memory, MB", convertToMegabytes(old.row.peakBytes), convertToMegabytes(now.row.peakBytes), NOISE.peak],
   ] as const;
   for (const [what, before, after, noise] of numbers) {
     if (before === undefined || after === undefined) continue;
     // Unchanged counts aren't worth a line.
     if (before === after && noise === 0) continue;
-    yield { what, was: whole(before), is: whole(after), isWorse: after > before * (1 + noise) };
+    yield { what, was: formatWhole(before), is: formatWhole(after), isWorse: after > before * (1 + noise) };
   }
 }
 
@@ -105,15 +105,15 @@ interface Times extends Seconds {
 
 const NO_FLOOR: Seconds = { min: 1, median: 1, max: 1 };
 
-function timesOf({ row, rows, floorOf }: Placed): Times | undefined {
+function getTimes({ row, rows, floorOf }: ComparedRow): Times | undefined {
   if (row.seconds === undefined) return undefined;
-  return { ...row.seconds, floor: sameOf(floorOf(row.peer), row, rows)?.seconds };
+  return { ...row.seconds, floor: findPeerRow(floorOf(row.peer), row, rows)?.seconds };
 }
 
-function keyOf({ peer, operation, count, variant }: MeasurementRow): string {
+function formatRowKey({ peer, operation, count, variant }: MeasurementRow): string {
   return JSON.stringify([peer, operation, count, variant]);
 }
 
-function mb(bytes: number | undefined): number | undefined {
+function convertToMegabytes(bytes: number | undefined): number | undefined {
   return bytes === undefined ? undefined : bytes / 1e6;
 }

@@ -8,23 +8,23 @@ export interface BenchEntry {
 export type Comments = "short" | "40 characters";
 
 /** Returns TypeScript source for an array of `count` entries. */
-export function entriesSource(count: number, comments: Comments = "short"): string {
+export function formatEntriesSource(count: number, comments: Comments = "short"): string {
   return `Array.from({ length: ${count} }, (_, index) => ({
   list: "deny" as const,
   value: \`bad-\${String(index + 1).padStart(5, "0")}.example\`,
-  comment: \`${commentPrefix(comments)}\${index + 1}\`${comments === "short" ? "" : '.padEnd(40, ".")'},
+  comment: \`${getCommentPrefix(comments)}\${index + 1}\`${comments === "short" ? "" : '.padEnd(40, ".")'},
 }))`;
 }
 
 /** Returns the same entries as objects. */
-export function entries(count: number): BenchEntry[] {
+export function buildEntries(count: number): BenchEntry[] {
   return Array.from({ length: count }, (_, index) => ({
     list: "deny",
     value: `bad-${String(index + 1).padStart(5, "0")}.example`,
-    comment: `${commentPrefix("short")}${index + 1}`,
+    comment: `${getCommentPrefix("short")}${index + 1}`,
   }));
 }
 
-function commentPrefix(comments: Comments): string {
+function getCommentPrefix(comments: Comments): string {
   return comments === "short" ? "INC-" : "Seen in the phishing wave, INC-";
 }

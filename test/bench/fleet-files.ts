@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { deniedDomain, tenantName } from "#bench/service";
+import { formatDeniedDomain, formatTenantName } from "#bench/service";
 
 /**
  * The number of entries that each tenant declares in its own file. The rest are in a baseline that all tenants include.
@@ -18,7 +18,7 @@ export interface FleetFiles {
 export function writeFleet(directory: string, { tenants, entries, url }: FleetFiles): Record<string, string> {
   mkdirSync(join(directory, "settings"));
   writeBaseline(directory, entries);
-  const names = Array.from({ length: tenants }, (_, index) => tenantName(index));
+  const names = Array.from({ length: tenants }, (_, index) => formatTenantName(index));
   for (const name of names) {
     const own = `version: 1\ninclude: [baseline.yaml]\n${denyText(entries - OWN, entries)}`;
     writeFileSync(join(directory, "settings", `${name}.yaml`), own);
@@ -42,6 +42,6 @@ export function writeBaseline(directory: string, entries: number, more = ""): vo
 }
 
 function denyText(from: number, to: number): string {
-  const lines = Array.from({ length: to - from }, (_, index) => `  - ${deniedDomain(from + index)}\n`);
+  const lines = Array.from({ length: to - from }, (_, index) => `  - ${formatDeniedDomain(from + index)}\n`);
   return `deny:\n${lines.join("")}`;
 }

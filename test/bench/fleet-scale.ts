@@ -3,9 +3,10 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { machineFacts } from "#bench/machine";
-import { BenchService, deniedDomain } from "#bench/service";
-import { decimal, table, whole } from "#bench/table";
+import { collectMachineFacts } from "#bench/machine";
+import { readFileOrEmpty } from "#bench/memory";
+import { BenchService, formatDeniedDomain } from "#bench/service";
+import { formatDecimal, formatTable, formatWhole } from "#bench/table";
 import { openSqlite } from "../../provider/dist/rollout/database/sqlite-database.js";
 import { pruneRollout } from "../../provider/dist/rollout/history/prune-rollout.js";
 import { Journal } from "../../provider/dist/rollout/journal/journal.js";
@@ -42,8 +43,8 @@ const KINDS = [
  * Measures `fleet status` and `fleet site` over fleets of these sizes, each command in its own process, and the size of
  * the journal that rollouts over them leave.
  */
-export async function fleetScaleReport(sizes: readonly number[]): Promise<string> {
-  const facts = await machineFacts(new Date().toISOString().slice(0, 10));
+export async function reportFleetScale(sizes: readonly number[]): Promise<string> {
+  const facts = await collectMachineFacts(new Date().toISOString().slice(0, 10));
   const stand = ["fleet-stand-in.ts", JSON.stringify({ shared: SHARED, own: OWN })] as const;
   await using service = await BenchService.startScript(...stand);
   const readings: string[][] = [];
@@ -51,23 +52,23 @@ export async function fleetScaleReport(sizes: readonly number[]): Promise<string
   for (const tenants of sizes) {
     const directory = mkdtempSync(join(tmpdir(), "email-security-bench-scale-"));
     try {
-      const environment = layOut(directory, tenants, service.url);
+      const environment = createFleet(directory, tenants, service.url);
       const plan = await planOf(directory, environment);
       for (const kind of KINDS) {
-        journals.push(await journalRow(directory, tenants, plan, kind));
+        journals.push(await measureJournal(directory, tenants, plan, kind));
         printNewestRow(journals);
       }
       for (const args of [
         ["fleet", "status"],
         ["fleet", "site", "site"],
       ]) {
-        const before = await service.requests();
-        const { seconds, processor, memory } = await measured(directory, environment, args);
-        const requests = (await service.requests()).reads - before.reads;
-        const atLimits = RATES.map((rate) => duration(requests / rate));
-        const written = args[1] === "site" ? megabytes(sizeOf(join(directory, "site"))) : "";
-        const costs = [duration(seconds), duration(processor), megabytes(memory), written];
-        readings.push([args.slice(0, 2).join(" "), whole(tenants), whole(requests), ...atLimits, ...costs]);
+        const before = await service.countRequests();
+        const { seconds, processor, memory } = await measureCommand(directory, environment, args);
+        const requests = (await service.countRequests()).reads - before.reads;
+        const atLimits = RATES.map((rate) => formatDuration(requests / rate));
+        const written = args[1] === "site" ? formatMegabytes(measureDirectory(join(directory, "site"))) : "";
+        const costs = [formatDuration(seconds), formatDuration(processor), formatMegabytes(memory), written];
+        readings.push([args.slice(0, 2).join(" "), formatWhole(tenants), formatWhole(requests), ...atLimits, ...costs]);
         printNewestRow(readings);
       }
     } finally {
@@ -76,7 +77,7 @@ export async function fleetScaleReport(sizes: readonly number[]): Promise<string
   }
   return [
     `Each tenant denies ${SHARED} domains of a baseline that all include, and ${OWN} of its own; one address, ${facts.cpu}; ${facts.date}, commit ${facts.commit}.`,
-    table(
+    formatTable(
       [
         ...["", "tenants", "requests"],
         ...RATES.map((rate) => `these at ${rate} a second`),
@@ -84,7 +85,7 @@ export async function fleetScaleReport(sizes: readonly number[]): Promise<string
       ],
       readings,
     ),
-    table(
+    formatTable(
       [
         "in the journal",
         "tenants",
@@ -115,11 +116,11 @@ function nameOf(index: number): string {
 /**
  * Creates a fleet in a directory, with actual state that matches its files. Returns the environment for the commands.
  */
-function layOut(directory: string, tenants: number, url: string): NodeJS.ProcessEnv {
+function createFleet(directory: string, tenants: number, url: string): NodeJS.ProcessEnv {
   const names = Array.from({ length: tenants }, (_, index) => nameOf(index));
   for (const made of ["settings", ".state", ".email-security"]) mkdirSync(join(directory, made));
-  writeFileSync(join(directory, "settings/baseline.yaml"), baseline());
-  for (const name of names) writeFileSync(join(directory, `settings/${name}.yaml`), settingsOf(name));
+  writeFileSync(join(directory, "settings/baseline.yaml"), formatBaseline());
+  for (const name of names) writeFileSync(join(directory, `settings/${name}.yaml`), formatSettings(name));
   const key = 'key: { environment: "{NAME}_KEY" }';
   const defaults = `defaults: { baseUrl: "${url}", settings: "settings/{name}.yaml", ${key} }`;
   const listed = names.map((name) => `  ${name}: {}\n`).join("");
@@ -130,22 +131,22 @@ function layOut(directory: string, tenants: number, url: string): NodeJS.Process
     ...process.env,
     ...Object.fromEntries(variables),
     EMAIL_SECURITY_KEY_VARIABLES: variables.map(([variable]) => variable).join(","),
-    ...backendOf(directory),
+    ...buildBackendVariables(directory),
     EMAIL_SECURITY_BASE_URL: url,
     EMAIL_SECURITY_API_KEY: `sandbox-${names[0]}-ci`,
   };
 }
 
-function backendOf(directory: string): NodeJS.ProcessEnv {
+function buildBackendVariables(directory: string): NodeJS.ProcessEnv {
   return { PULUMI_BACKEND_URL: `file://${join(directory, ".state")}` };
 }
 
-function baseline(): string {
-  const denied = Array.from({ length: SHARED }, (_, index) => `  - ${deniedDomain(index)}\n`);
+function formatBaseline(): string {
+  const denied = Array.from({ length: SHARED }, (_, index) => `  - ${formatDeniedDomain(index)}\n`);
   return `version: 1\ndeny:\n${denied.join("")}`;
 }
 
-function settingsOf(name: string, more = ""): string {
+function formatSettings(name: string, more = ""): string {
   const own = Array.from({ length: OWN }, (_, index) => `  - ${ownDomain(index, name)}\n`);
   return `version: 1\ninclude: [baseline.yaml]\ndeny:\n${own.join("")}${more}`;
 }
@@ -159,7 +160,7 @@ interface Cost {
 }
 
 /** Runs a command to completion and samples its cost while it runs, if there is a /proc. */
-async function measured(directory: string, env: NodeJS.ProcessEnv, args: readonly string[]): Promise<Cost> {
+async function measureCommand(directory: string, env: NodeJS.ProcessEnv, args: readonly string[]): Promise<Cost> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [cli, ...args], {
     cwd: directory,
@@ -170,16 +171,19 @@ async function measured(directory: string, env: NodeJS.ProcessEnv, args: readonl
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     output += text;
   });
-  const look = (): void => {
-    const [user = 0, system = 0] = (/\) (.*)$/s.exec(read(`/proc/${child.pid}/stat`))?.[1] ?? "")
+  const sampleCost = (): void => {
+    const [user = 0, system = 0] = (/\) (.*)$/s.exec(readFileOrEmpty(`/proc/${child.pid}/stat`))?.[1] ?? "")
       .split(" ")
       .slice(11, 13)
       .map(Number);
     // Linux reports CPU time in ticks of 1/100 s on every common platform.
     processor = Math.max(processor, (user + system) / 100);
-    memory = Math.max(memory, Number(/^VmHWM:\s*(\d+) kB/m.exec(read(`/proc/${child.pid}/status`))?.[1] ?? 0) * 1024);
+    memory = Math.max(
+      memory,
+      Number(/^VmHWM:\s*(\d+) kB/m.exec(readFileOrEmpty(`/proc/${child.pid}/status`))?.[1] ?? 0) * 1024,
+    );
   };
-  const timer = setInterval(look, 50);
+  const timer = setInterval(sampleCost, 50);
   const code = await new Promise<number | null>((done, failed) => child.once("error", failed).once("close", done));
   clearInterval(timer);
   // A plan with changes exits with 2.
@@ -191,14 +195,14 @@ async function measured(directory: string, env: NodeJS.ProcessEnv, args: readonl
 /** Returns a plan that adds one deny entry at one tenant, as a rollout stores it. */
 async function planOf(directory: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const file = join(directory, `settings/${nameOf(0)}.yaml`);
-  writeFileSync(file, settingsOf(nameOf(0), "  - new.example\n"));
-  await measured(directory, environment, ["plan", file, "--no-evidence", "--output", "plan.json"]);
-  writeFileSync(file, settingsOf(nameOf(0)));
+  writeFileSync(file, formatSettings(nameOf(0), "  - new.example\n"));
+  await measureCommand(directory, environment, ["plan", file, "--no-evidence", "--output", "plan.json"]);
+  writeFileSync(file, formatSettings(nameOf(0)));
   return readFileSync(join(directory, "plan.json"), "utf8");
 }
 
 /** Writes a rollout into a journal the way a real run does, then prunes it. */
-async function journalRow(
+async function measureJournal(
   directory: string,
   tenants: number,
   plan: string,
@@ -210,24 +214,24 @@ async function journalRow(
   const journal = await Journal.open(database);
   // The bench measures the size of the journal, not the speed of the disk.
   await database.query("PRAGMA synchronous = OFF");
-  const bytes = async (): Promise<number> => {
+  const readDatabaseSize = async (): Promise<number> => {
     const [row] = await database.query(
       "SELECT (c.page_count - f.freelist_count) * s.page_size AS bytes FROM pragma_page_count() c, pragma_freelist_count() f, pragma_page_size() s",
     );
     return Number(row?.["bytes"]);
   };
   try {
-    const empty = await bytes();
+    const empty = await readDatabaseSize();
     const changing = Math.max(1, Math.round(tenants * share));
     const id = await writeRollout(journal, tenants, { directory, plan, changing });
-    const full = (await bytes()) - empty;
+    const full = (await readDatabaseSize()) - empty;
     if (!(await pruneRollout(database, id, Date.now()))) throw new Error("it was not pruned");
-    const pruned = (await bytes()) - empty;
+    const pruned = (await readDatabaseSize()) - empty;
     // The lookup needs a rollout that isn't pruned, so write another one.
     await writeRollout(journal, tenants, { directory, plan, changing: 1 });
     const looking = await lookAtYears(database, journal, count);
     const fiveYears = [count * full, young * full + (count - young) * pruned];
-    return [what, whole(tenants), ...[full, pruned, ...fiveYears].map(megabytes), duration(looking)];
+    return [what, formatWhole(tenants), ...[full, pruned, ...fiveYears].map(formatMegabytes), formatDuration(looking)];
   } finally {
     await journal.close();
   }
@@ -274,7 +278,7 @@ async function writeRollout(
   tenants: number,
   { directory, plan, changing }: { directory: string; plan: string; changing: number },
 ): Promise<string> {
-  const backend = resolveStateBackend(backendOf(directory), directory).fingerprint;
+  const backend = resolveStateBackend(buildBackendVariables(directory), directory).fingerprint;
   const names = Array.from({ length: tenants }, (_, index) => nameOf(index));
   const wave = { name: "all", maxConcurrent: tenants, tolerated: 0, soakMs: 0, gate: false, tenants: names };
   const id = await journal.create(
@@ -282,7 +286,7 @@ async function writeRollout(
       ...{ source: "tenants.yaml", project: "bench", today: "2026-11-21", services: [], backend },
       waves: [wave],
     },
-    names.map(targetOf),
+    names.map(buildBenchTarget),
   );
   const summary = {
     planned: { added: 1, changed: 0, removed: 0 },
@@ -301,8 +305,8 @@ async function writeRollout(
         : { name, state: "unchanged", digest, summary: none },
     ),
   );
-  const bundle = new Map(names.map((name) => [`settings/${name}.yaml`, Buffer.from(settingsOf(name))]));
-  bundle.set("settings/baseline.yaml", Buffer.from(baseline()));
+  const bundle = new Map(names.map((name) => [`settings/${name}.yaml`, Buffer.from(formatSettings(name))]));
+  bundle.set("settings/baseline.yaml", Buffer.from(formatBaseline()));
   await journal.completePlanning(id, `r2-${"0".repeat(16)}`, { bundle, directory: "." });
   await journal.start(id, { retry: false, by: "ci@runner-7" });
   await journal.setWaveState(id, 0, "running");
@@ -318,7 +322,7 @@ async function writeRollout(
   return id;
 }
 
-function targetOf(name: string): Target {
+function buildBenchTarget(name: string): Target {
   return {
     name,
     labels: { region: "eu" },
@@ -331,25 +335,16 @@ function targetOf(name: string): Target {
   };
 }
 
-function sizeOf(directory: string): number {
+function measureDirectory(directory: string): number {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
     .reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);
 }
 
-/** Returns an empty string if the process has just exited. */
-function read(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
+function formatMegabytes(bytes: number): string {
+  return bytes >= 1e9 ? `${formatDecimal(bytes / 1e9)} GB` : `${formatDecimal(bytes / 1e6)} MB`;
 }
 
-function megabytes(bytes: number): string {
-  return bytes >= 1e9 ? `${decimal(bytes / 1e9)} GB` : `${decimal(bytes / 1e6)} MB`;
-}
-
-function duration(seconds: number): string {
-  return seconds < 120 ? `${decimal(seconds)} s` : `${whole(seconds / 60)} min`;
+function formatDuration(seconds: number): string {
+  return seconds < 120 ? `${formatDecimal(seconds)} s` : `${formatWhole(seconds / 60)} min`;
 }

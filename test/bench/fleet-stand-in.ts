@@ -9,10 +9,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { startSandbox } from "pulumi-email-security/sandbox";
 import { ownDomain, PLACEHOLDER } from "#bench/fleet-scale";
-import { deniedDomain } from "#bench/service";
+import { formatDeniedDomain } from "#bench/service";
 
 const { shared, own } = JSON.parse(process.argv[2] ?? "{}") as { shared: number; own: number };
-const entry = (value: string) => ({
+const buildScenarioEntry = (value: string) => ({
   list: "deny" as const,
   entryType: "domain" as const,
   value,
@@ -32,8 +32,8 @@ const sandbox = await startSandbox({
         manualVips: [],
         exclusions: [],
         entries: [
-          ...Array.from({ length: shared }, (_, index) => entry(deniedDomain(index))),
-          ...Array.from({ length: own }, (_, index) => entry(ownDomain(index, PLACEHOLDER))),
+          ...Array.from({ length: shared }, (_, index) => buildScenarioEntry(formatDeniedDomain(index))),
+          ...Array.from({ length: own }, (_, index) => buildScenarioEntry(ownDomain(index, PLACEHOLDER))),
         ],
         threats: 0,
       },
@@ -41,14 +41,14 @@ const sandbox = await startSandbox({
   },
 });
 
-interface Page {
+interface StoredResponse {
   readonly status: number;
   readonly text: string;
 }
-const pages = new Map<string, Promise<Page>>();
+const pages = new Map<string, Promise<StoredResponse>>();
 let reads = 0;
 
-async function pageOf(path: string): Promise<Page> {
+async function fetchPage(path: string): Promise<StoredResponse> {
   const response = await fetch(`${sandbox.url}${path}`, {
     headers: { "x-api-key": `sandbox-${PLACEHOLDER}-ci` },
   });
@@ -67,7 +67,7 @@ const server = createServer(async ({ url = "", method, headers }, response) => {
     return;
   }
   reads += 1;
-  const page = pages.get(url) ?? pageOf(url);
+  const page = pages.get(url) ?? fetchPage(url);
   pages.set(url, page);
   const { status, text } = await page;
   response.writeHead(status, { "content-type": "application/json" }).end(text.replaceAll(PLACEHOLDER, name));

@@ -4,7 +4,7 @@ import { readFleetStatus } from "../../provider/dist/fleet/status/read-fleet-sta
 const today = new Date().toISOString().slice(0, 10);
 
 /** Compares `fleet status` with reading only the lists that it reads, in alternating turns. */
-export async function fleetReport(): Promise<string> {
+export async function reportFleet(): Promise<string> {
   return await compareWithReadings("fleet status", {
     readsVips: true,
     work: async ({ targets, requestContext }) => {

@@ -1,5 +1,5 @@
 import { sendAll } from "#bench/bare-requests";
-import { entries } from "#bench/entries";
+import { buildEntries } from "#bench/entries";
 import type { Operation, Peer } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService } from "#bench/service";
@@ -9,7 +9,7 @@ const PAGE_SIZE = 200;
 const PATH = "/api/v1/settings/allow_deny_entries";
 
 /** Returns a program with `count` resources that do nothing. */
-export function nothingProgram(count: number): string {
+export function buildNoOpProgram(count: number): string {
   return `
 import * as pulumi from "@pulumi/pulumi";
 
@@ -43,11 +43,11 @@ export const floor: Peer = {
   isSlow: false,
   async measure(bench) {
     bench.log("the engine with a resource that does nothing");
-    await using project = await BenchProject.create(nothingProgram(1), {});
+    await using project = await BenchProject.create(buildNoOpProgram(1), {});
     const engine: Partial<Record<Operation, number>> = {
       "first up": (await project.up()).seconds,
-      "no-op up": (await project.upWithNothingToDo()).seconds,
-      "looking up": (await project.upThatLooks()).seconds,
+      "no-op up": (await project.upUnchanged()).seconds,
+      "looking up": (await project.upAfterRefresh()).seconds,
       refresh: (await project.refresh()).seconds,
     };
     for (const count of new Set([bench.manyEntries, bench.singleEntries])) {
@@ -56,10 +56,10 @@ export const floor: Peer = {
       const writing = await postAll(service, count);
       const reading = await getAll(service, count);
       const alone = {
-        "first up": { seconds: writing + reading, reads: pagesOf(count), writes: count },
+        "first up": { seconds: writing + reading, reads: countPages(count), writes: count },
         "no-op up": { seconds: 0, reads: 0, writes: 0 },
-        "looking up": { seconds: reading, reads: pagesOf(count), writes: 0 },
-        refresh: { seconds: reading, reads: pagesOf(count), writes: 0 },
+        "looking up": { seconds: reading, reads: countPages(count), writes: 0 },
+        refresh: { seconds: reading, reads: countPages(count), writes: 0 },
       };
       for (const [operation, { seconds, reads, writes }] of Object.entries(alone)) {
         bench.record({
@@ -74,19 +74,19 @@ export const floor: Peer = {
 };
 
 /** Counts the pages of both lists. The empty allow list is one page too. */
-function pagesOf(count: number): number {
+function countPages(count: number): number {
   return Math.ceil(count / PAGE_SIZE) + 1;
 }
 
 async function postAll(service: BenchService, count: number): Promise<number> {
-  const requests = entries(count).map((entry) => {
+  const requests = buildEntries(count).map((entry) => {
     return { method: "POST", path: PATH, body: { ...entry, entry_type: "domain", verdict_scope: "global" } };
   });
   return await sendAll(service.url, requests, CONCURRENCY);
 }
 
 async function getAll(service: BenchService, count: number): Promise<number> {
-  const pages = Array.from({ length: pagesOf(count) - 1 }, (_, index) => `deny&page=${index + 1}`);
+  const pages = Array.from({ length: countPages(count) - 1 }, (_, index) => `deny&page=${index + 1}`);
   const requests = [...pages, "allow&page=1"].map((page) => {
     return { method: "GET", path: `${PATH}?list=${page}&page_size=${PAGE_SIZE}` };
   });

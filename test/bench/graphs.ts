@@ -23,10 +23,10 @@ export interface Axes {
 /** Writes a graph for the docs, as an SVG that is readable on light and dark pages. */
 export async function writeGraph(name: string, points: readonly Point[], axes: Axes): Promise<void> {
   const file = new URL(`../../docs/public/${name}.svg`, import.meta.url);
-  await writeFile(fileURLToPath(file), `${await svgOf(points, axes)}\n`);
+  await writeFile(fileURLToPath(file), `${await renderSvg(points, axes)}\n`);
 }
 
-async function svgOf(points: readonly Point[], { x, y, scale: type }: Axes): Promise<string> {
+async function renderSvg(points: readonly Point[], { x, y, scale: type }: Axes): Promise<string> {
   const scale = { type, zero: type === "linear" };
   const spec: TopLevelSpec = {
     width: 560,

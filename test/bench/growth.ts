@@ -1,6 +1,6 @@
-import type { Finished } from "#bench/command";
+import type { CompletedCommand } from "#bench/command";
 import { listProgram } from "#bench/list-resource";
-import { counted } from "#bench/measure-operations";
+import { countRequests } from "#bench/measure-operations";
 import type { Operation, Peer } from "#bench/measurement";
 import type { BenchProviderKind } from "#bench/provider-kind";
 import { BenchProject } from "#bench/pulumi-project";
@@ -14,16 +14,16 @@ entries.push({ list: "deny", value: "bad-new.example", comment: "INC-new" });
 `;
 
 /** Measures how the time and memory of one list grow with its number of entries. */
-export const growth: Peer = growthOf("growth", "one `AllowDenyList`, as it grows", "dynamic");
+export const growth: Peer = createGrowthPeer("growth", "one `AllowDenyList`, as it grows", "dynamic");
 
 /** The same with the native plugin. */
-export const nativeGrowth: Peer = growthOf(
+export const nativeGrowth: Peer = createGrowthPeer(
   "native-growth",
   "one `AllowDenyList`, native plugin, as it grows",
   "native",
 );
 
-function growthOf(name: string, title: string, providerKind: BenchProviderKind): Peer {
+function createGrowthPeer(name: string, title: string, providerKind: BenchProviderKind): Peer {
   return {
     name,
     title,
@@ -33,15 +33,15 @@ function growthOf(name: string, title: string, providerKind: BenchProviderKind):
       for (const count of bench.growth) {
         await using service = await BenchService.start();
         await using project = await BenchProject.create(listProgram(count, { providerKind }), service.environment);
-        const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
-          const { seconds, requests, peaks } = await counted(service, work);
+        const recordGrowth = async (operation: Operation, work: () => Promise<CompletedCommand>): Promise<void> => {
+          const { seconds, requests, peaks } = await countRequests(service, work);
           bench.record({ operation, count, seconds, requests, ...(peaks && { peakBytes: peaks.provider }) });
         };
-        await measure("first up", () => project.up(memory));
-        await measure("no-op up", () => project.upWithNothingToDo(memory));
-        await measure("refresh", () => project.refresh(memory));
+        await recordGrowth("first up", () => project.up(memory));
+        await recordGrowth("no-op up", () => project.upUnchanged(memory));
+        await recordGrowth("refresh", () => project.refresh(memory));
         await project.write(listProgram(count, { providerKind, changes: THREE_CHANGES }));
-        await measure("three changes", () => project.up(memory));
+        await recordGrowth("three changes", () => project.up(memory));
       }
     },
   };

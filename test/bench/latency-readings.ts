@@ -1,7 +1,7 @@
 import { sendAll } from "#bench/bare-requests";
-import { grouped, medianOf } from "#bench/measurement-rows";
+import { groupItems, medianOf } from "#bench/measurement-rows";
 import { API_KEY, BenchService } from "#bench/service";
-import { decimal, table, whole } from "#bench/table";
+import { formatDecimal, formatTable, formatWhole } from "#bench/table";
 import { SettingsClient } from "../../provider/dist/client/index.js";
 import { openInMemory } from "../../provider/dist/rollout/database/sqlite-database.js";
 import { RateLimitBroker } from "../../provider/dist/rollout/rate-limit/rate-limit-broker.js";
@@ -64,19 +64,19 @@ async function read(
 }
 
 export function readingTable(readings: readonly Reading[]): string {
-  const rows = grouped(readings, ({ count }) => String(count)).map((ofCount) => {
+  const rows = groupItems(readings, ({ count }) => String(count)).map((ofCount) => {
     const median = (of: (one: Reading) => number): number => medianOf(ofCount.map(of));
     return [
-      `reading of ${whole(median(({ count }) => count))} entries`,
-      whole(median(({ requests }) => requests)),
-      decimal(median(({ seconds }) => seconds)),
-      decimal(median(({ sequentialSeconds }) => sequentialSeconds)),
+      `reading of ${formatWhole(median(({ count }) => count))} entries`,
+      formatWhole(median(({ requests }) => requests)),
+      formatDecimal(median(({ seconds }) => seconds)),
+      formatDecimal(median(({ sequentialSeconds }) => sequentialSeconds)),
       `${median(({ seconds, sequentialSeconds }) => seconds / sequentialSeconds).toFixed(2)} ×`,
-      decimal(median(({ limited }) => limited.seconds)),
+      formatDecimal(median(({ limited }) => limited.seconds)),
       `${median(({ limited, allowedSeconds }) => limited.seconds / allowedSeconds).toFixed(2)} ×`,
       `${median(({ limited }) => (100 * limited.refusals) / limited.requests).toFixed(1)} %`,
     ];
   });
   const limited = [`seconds at ${RATE} requests per second`, "× the allowed time", "429s"];
-  return table(["", "requests", "seconds", "one after another", "× that", ...limited], rows);
+  return formatTable(["", "requests", "seconds", "one after another", "× that", ...limited], rows);
 }

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { requireEngine } from "pulumi-email-security/engine";
 import type { RecordedRequest } from "pulumi-email-security/sandbox";
 import { type BareRequest, sendAll } from "#bench/bare-requests";
-import type { Finished } from "#bench/command";
+import type { CompletedCommand } from "#bench/command";
 import { writeBaseline, writeFleet } from "#bench/fleet-files";
-import { nothingProgram } from "#bench/floor";
+import { buildNoOpProgram } from "#bench/floor";
 import { measureReadings, type Reading, readingTable } from "#bench/latency-readings";
 import { listProgram } from "#bench/list-resource";
-import { grouped, medianOf } from "#bench/measurement-rows";
-import { BenchProject, plainEnvironment } from "#bench/pulumi-project";
+import { groupItems, medianOf } from "#bench/measurement-rows";
+import { BenchProject, buildPlainEnvironment } from "#bench/pulumi-project";
 import { BenchService, type BenchServiceOptions } from "#bench/service";
-import { email, writeSettings } from "#bench/settings-file";
-import { decimal, table, whole } from "#bench/table";
+import { runEmailSecurity, writeSettings } from "#bench/settings-file";
+import { formatDecimal, formatTable, formatWhole } from "#bench/table";
 
 /** How many requests at once the floor sends. The first is the client's own maximum. */
 const WIDTHS = [64, 256] as const;
@@ -51,11 +51,11 @@ export async function latencyReport(options: LatencyOptions): Promise<string> {
     const log = (what: string): void => console.log(`run ${run} of ${runs}  ${what}`);
     for await (const one of measureCommands(options)) {
       measured.push(one);
-      log(`${one.what}: ${decimal(one.seconds)} s, floor ${floorsOf(one).map(decimal).join(" or ")} s`);
+      log(`${one.what}: ${formatDecimal(one.seconds)} s, floor ${floorsOf(one).map(formatDecimal).join(" or ")} s`);
     }
     for (const count of [entries, 10 * entries]) {
       readings.push(await measureReadings(count, latencyMs));
-      log(`the reading of ${whole(count)} entries`);
+      log(`the reading of ${formatWhole(count)} entries`);
     }
     loads.push(currentLoad());
   }
@@ -78,13 +78,13 @@ async function* measureCommands({ latencyMs, entries }: LatencyOptions): AsyncGe
 }
 
 async function* measureList(options: BenchServiceOptions, count: number): AsyncGenerator<Measured, void, undefined> {
-  await using idle = await BenchProject.create(nothingProgram(1), {});
+  await using idle = await BenchProject.create(buildNoOpProgram(1), {});
   const idleUp = await idle.up();
   const idleRefresh = await idle.refresh();
   for (const providerKind of ["dynamic", "native"] as const) {
     await using service = await BenchService.start(options);
     await using project = await BenchProject.create(listProgram(count, { providerKind }), service.environment);
-    const what = `of a list of ${whole(count)}${providerKind === "native" ? ", native plugin" : ""}`;
+    const what = `of a list of ${formatWhole(count)}${providerKind === "native" ? ", native plugin" : ""}`;
     yield await measure(`first \`up\` ${what}`, { service, options, idle: idleUp, work: () => project.up() });
     yield await measure(`\`refresh\` ${what}`, { service, options, idle: idleRefresh, work: () => project.refresh() });
   }
@@ -96,15 +96,15 @@ async function* measureTenant(options: BenchServiceOptions): AsyncGenerator<Meas
   const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
   await using _removed = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
   await writeSettings(directory, entries);
-  const idle = await email(directory, ["--version"], {});
+  const idle = await runEmailSecurity(directory, ["--version"], {});
   const commands = {
     plan: ["plan"],
     export: ["export", "--to", "exported"],
     add: ["add", "deny", "bad.example", "--for", "30d"],
   };
   for (const [name, args] of Object.entries(commands)) {
-    const work = () => email(directory, args, service.environment);
-    yield await measure(`\`${name}\` with ${whole(entries)} entries`, { service, options, idle, work });
+    const work = () => runEmailSecurity(directory, args, service.environment);
+    yield await measure(`\`${name}\` with ${formatWhole(entries)} entries`, { service, options, idle, work });
   }
 }
 
@@ -113,8 +113,8 @@ async function* measureFleet(options: typeof FLEET & BenchServiceOptions): Async
   const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
   await using _removed = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
   const environment = writeFleet(directory, { ...options, url: service.url });
-  const idle = await email(directory, ["--version"], {});
-  const work = () => email(directory, ["fleet", "status"], environment);
+  const idle = await runEmailSecurity(directory, ["--version"], {});
+  const work = () => runEmailSecurity(directory, ["fleet", "status"], environment);
   yield await measure(`\`fleet status\` of ${options.tenants} tenants`, { service, options, idle, work });
 }
 
@@ -127,16 +127,17 @@ async function* measureChange(
   await using _removed = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
   await mkdir(join(directory, ".state"));
   const environment = {
-    ...plainEnvironment(await requireEngine()),
+    ...buildPlainEnvironment(await requireEngine()),
     ...writeFleet(directory, { ...options, url: service.url }),
     PULUMI_BACKEND_URL: `file://${join(directory, ".state")}`,
     PULUMI_CONFIG_PASSPHRASE: "bench",
     PULUMI_HOME: join(directory, ".home"),
   };
-  const work = () => email(directory, ["rollout", "--yes", "--events", "--max-concurrent", "2"], environment);
+  const work = () =>
+    runEmailSecurity(directory, ["rollout", "--yes", "--events", "--max-concurrent", "2"], environment);
   await work();
   writeBaseline(directory, options.entries, "  - bad.example\n");
-  const idle = await email(directory, ["--version"], {});
+  const idle = await runEmailSecurity(directory, ["--version"], {});
   yield await measure(`\`rollout\` of one deny to ${options.tenants} tenants`, { service, options, idle, work });
 }
 
@@ -145,8 +146,8 @@ interface Subject {
   /** The options of the service. */
   readonly options: BenchServiceOptions;
   /** The same command without any requests. */
-  readonly idle: Finished;
-  work(): Promise<Finished>;
+  readonly idle: CompletedCommand;
+  work(): Promise<CompletedCommand>;
 }
 
 async function measure(what: string, { service, options, idle, work }: Subject): Promise<Measured> {
@@ -185,21 +186,21 @@ function floorsOf({ startSeconds, aloneSeconds }: Measured): number[] {
 }
 
 function commandTable(measured: readonly Measured[]): string {
-  const rows = grouped(measured, ({ what }) => what).map((ofCommand) => {
+  const rows = groupItems(measured, ({ what }) => what).map((ofCommand) => {
     const [{ what, requests } = { what: "", requests: [] }] = ofCommand;
     const median = (of: (one: Measured) => number): number => medianOf(ofCommand.map(of));
     const reads = requests.filter(({ method }) => method === "GET").length;
     return [
       what,
-      `${whole(reads)} + ${whole(requests.length - reads)}`,
-      decimal(median(({ seconds }) => seconds)),
-      decimal(median(({ startSeconds }) => startSeconds)),
+      `${formatWhole(reads)} + ${formatWhole(requests.length - reads)}`,
+      formatDecimal(median(({ seconds }) => seconds)),
+      formatDecimal(median(({ startSeconds }) => startSeconds)),
       ...WIDTHS.flatMap((_width, index) => [
-        decimal(median(({ aloneSeconds }) => aloneSeconds[index] ?? Number.NaN)),
+        formatDecimal(median(({ aloneSeconds }) => aloneSeconds[index] ?? Number.NaN)),
         `${median((one) => one.seconds / (floorsOf(one)[index] ?? Number.NaN)).toFixed(2)} ×`,
       ]),
     ];
   });
   const widths = WIDTHS.flatMap((width) => [`requests alone, ${width} at once`, "× floor"]);
-  return table(["", "reads + writes", "seconds", "without requests", ...widths], rows);
+  return formatTable(["", "reads + writes", "seconds", "without requests", ...widths], rows);
 }

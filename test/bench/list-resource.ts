@@ -1,7 +1,7 @@
-import { type Comments, entriesSource } from "#bench/entries";
+import { type Comments, formatEntriesSource } from "#bench/entries";
 import { measureOperations, measureState } from "#bench/measure-operations";
 import type { Peer } from "#bench/measurement";
-import { type BenchProviderKind, packageOf } from "#bench/provider-kind";
+import { type BenchProviderKind, getPackageName } from "#bench/provider-kind";
 
 export interface ListProgramOptions {
   /** Default: the dynamic provider. */
@@ -19,9 +19,9 @@ export function listProgram(count: number, options: ListProgramOptions = {}): st
       ? "entries"
       : `entries: Object.fromEntries(entries.map(({ list, value, comment }) => [value, \`\${list}: \${comment}\`]))`;
   return `
-import { AllowDenyList } from "${packageOf(providerKind)}";
+import { AllowDenyList } from "${getPackageName(providerKind)}";
 
-const entries = ${entriesSource(count, comments)};
+const entries = ${formatEntriesSource(count, comments)};
 ${changes}
 new AllowDenyList("list", { ${declared} });
 `;
@@ -36,8 +36,8 @@ export const listResource: Peer = {
     const count = bench.manyEntries;
     await measureOperations(bench, { count, program: (size) => listProgram(size) });
     const variant = "comments of 40 characters";
-    const program = (size: number): string => listProgram(size, { comments: "40 characters" });
-    await measureState(bench, { count, variant, program });
+    const buildCommentedProgram = (size: number): string => listProgram(size, { comments: "40 characters" });
+    await measureState(bench, { count, variant, program: buildCommentedProgram });
   },
 };
 
@@ -47,7 +47,7 @@ export const nativeListResource: Peer = {
   title: "one `AllowDenyList`, native plugin",
   isSlow: false,
   async measure(bench) {
-    const program = (size: number): string => listProgram(size, { providerKind: "native" });
-    await measureOperations(bench, { count: bench.manyEntries, program });
+    const buildNativeProgram = (size: number): string => listProgram(size, { providerKind: "native" });
+    await measureOperations(bench, { count: bench.manyEntries, program: buildNativeProgram });
   },
 };

@@ -17,7 +17,7 @@ export interface MachineFacts {
   readonly pulumi: string;
 }
 
-export async function machineFacts(date: string): Promise<MachineFacts> {
+export async function collectMachineFacts(date: string): Promise<MachineFacts> {
   const sdk = createRequire(import.meta.url)("@pulumi/pulumi/package.json") as { version: string };
   return {
     date,
@@ -25,23 +25,23 @@ export async function machineFacts(date: string): Promise<MachineFacts> {
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     cores: availableParallelism(),
     memoryGb: Math.round(totalmem() / 1024 ** 3),
-    system: systemName(),
+    system: getSystemName(),
     node: process.versions.node,
     pulumi: `${(await requireEngine()).version}, SDK ${sdk.version}`,
   };
 }
 
 function commitOf(): string {
-  const git = (...args: string[]): string => execFileSync("git", args, { encoding: "utf8" }).trim();
+  const runGit = (...args: string[]): string => execFileSync("git", args, { encoding: "utf8" }).trim();
   try {
-    return git("rev-parse", "--short=9", "HEAD") + (git("status", "--porcelain") === "" ? "" : "+");
+    return runGit("rev-parse", "--short=9", "HEAD") + (runGit("status", "--porcelain") === "" ? "" : "+");
   } catch {
     // There is no repository, for example in a source archive.
     return "unknown";
   }
 }
 
-function systemName(): string {
+function getSystemName(): string {
   const file = "/etc/os-release";
   const name = existsSync(file) && /^PRETTY_NAME="(.+)"$/m.exec(readFileSync(file, "utf8"))?.[1];
   return `${name ? `${name}, ` : ""}${type()} ${release()}`;

@@ -32,12 +32,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { areCommandsStopped, stopCommands } from "#bench/command";
-import { type Comparison, compared, type SavedMeasurements } from "#bench/compare";
-import { machineFacts } from "#bench/machine";
+import { type Comparison, compareMeasurements, type SavedMeasurements } from "#bench/compare";
+import { collectMachineFacts } from "#bench/machine";
 import type { Bench, Measurement, Observation, Peer } from "#bench/measurement";
 import { MeasurementJournal } from "#bench/measurement-journal";
-import { floorOf, peers, providerPeers, quickPeers } from "#bench/peers";
-import { providersReport, reportOf, writeProvidersReport, writeReport } from "#bench/report";
+import { getFloorPeer, peers, providerPeers, quickPeers } from "#bench/peers";
+import { renderProvidersReport, reportOf, writeProvidersReport, writeReport } from "#bench/report";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -66,7 +66,7 @@ if (
   );
 }
 if (part === "rollout-simulation") {
-  const { simulationReport } = await import("#bench/simulation-report");
+  const { reportSimulation: simulationReport } = await import("#bench/simulation-report");
   console.log(await simulationReport());
   process.exit();
 }
@@ -76,25 +76,25 @@ if (part === "find") {
   process.exit();
 }
 if (part === "fleet-scale") {
-  const { fleetScaleReport } = await import("#bench/fleet-scale");
-  const sizes = (values.sizes ?? "300,1000,3000,10000").split(",").map((size) => wholeNumber(size, 0));
+  const { reportFleetScale: fleetScaleReport } = await import("#bench/fleet-scale");
+  const sizes = (values.sizes ?? "300,1000,3000,10000").split(",").map((size) => parseWholeNumber(size, 0));
   console.log(await fleetScaleReport(sizes));
   process.exit();
 }
 if (part === "fleet") {
-  const { fleetReport } = await import("#bench/fleet");
+  const { reportFleet: fleetReport } = await import("#bench/fleet");
   console.log(await fleetReport());
   process.exit();
 }
-const runs = wholeNumber(values.runs, values.quick ? 2 : 3);
+const runs = parseWholeNumber(values.runs, values.quick ? 2 : 3);
 const sizes = {
-  manyEntries: wholeNumber(values.entries, 5_000),
-  singleEntries: wholeNumber(values.entries, values.quick ? 300 : 2_000),
-  members: wholeNumber(values.members, 2_000),
-  growth: (values.growth ?? "1000,10000,50000").split(",").map((size) => wholeNumber(size, 0)),
+  manyEntries: parseWholeNumber(values.entries, 5_000),
+  singleEntries: parseWholeNumber(values.entries, values.quick ? 300 : 2_000),
+  members: parseWholeNumber(values.members, 2_000),
+  growth: (values.growth ?? "1000,10000,50000").split(",").map((size) => parseWholeNumber(size, 0)),
 };
-const before = values.compare === undefined ? undefined : keptIn(values.compare);
-const selected = part === "providers" ? providerPeers : selectedPeers(values.only, values.quick ? quickPeers : peers);
+const before = values.compare === undefined ? undefined : readSavedMeasurements(values.compare);
+const selected = part === "providers" ? providerPeers : selectPeers(values.only, values.quick ? quickPeers : peers);
 // The tables are written only from a complete bench, or a complete part, with the default sizes.
 const isWhole =
   !values.quick &&
@@ -104,16 +104,16 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 
 if (values.latency !== undefined) {
   if (part !== undefined) throw new Error("--latency measures its own commands, and no part by name.");
-  const latencyMs = values.latency === "0" ? 0 : wholeNumber(values.latency, 0);
-  const entries = wholeNumber(values.entries, values.quick ? 1_000 : 5_000);
+  const latencyMs = values.latency === "0" ? 0 : parseWholeNumber(values.latency, 0);
+  const entries = parseWholeNumber(values.entries, values.quick ? 1_000 : 5_000);
   const { latencyReport } = await import("#bench/latency");
   console.log(`\n${await latencyReport({ latencyMs, entries, runs })}`);
   process.exit();
 }
 
 const startedAt = performance.now();
-const minutes = (): number => (performance.now() - startedAt) / 60_000;
-const facts = await machineFacts(values.date);
+const countMinutes = (): number => (performance.now() - startedAt) / 60_000;
+const facts = await collectMachineFacts(values.date);
 const journal = new MeasurementJournal(
   JSON.stringify({ part, runs, sizes, commit: facts.commit, pulumi: facts.pulumi, cpu: facts.cpu }),
   values.resume,
@@ -122,31 +122,31 @@ const journal = new MeasurementJournal(
 try {
   // The fast peers alternate, so that a machine that slows down affects all of them equally.
   for (let run = 1; run <= runs; run++) {
-    for (const peer of selected) if (!peer.isSlow) await measure(peer, run);
+    for (const peer of selected) if (!peer.isSlow) await measurePeer(peer, run);
   }
-  for (const peer of selected) if (peer.isSlow) await measure(peer, 1);
+  for (const peer of selected) if (peer.isSlow) await measurePeer(peer, 1);
 
-  const isOneCommit = (await machineFacts(values.date)).commit === facts.commit;
+  const isOneCommit = (await collectMachineFacts(values.date)).commit === facts.commit;
   if (isWhole && !isOneCommit)
     console.error("\nNot written down: the work tree became another commit meanwhile, so no table is of one.");
-  const measured = (): Observation[] =>
+  const listMeasured = (): Observation[] =>
     journal.observations.filter(({ peer }) => selected.some(({ name }) => name === peer));
-  const observations = measured();
+  const observations = listMeasured();
   if (part === "providers") {
-    const table = providersReport(observations, facts, runs);
-    console.log(`\n${table}\n\nIt took ${minutes().toFixed(1)} minutes.`);
+    const table = renderProvidersReport(observations, facts, runs);
+    console.log(`\n${table}\n\nIt took ${countMinutes().toFixed(1)} minutes.`);
     if (isWhole && isOneCommit) await writeProvidersReport(table);
   } else {
     const report = reportOf(observations, facts, runs);
-    console.log(`\n${report.all}\nIt took ${minutes().toFixed(1)} minutes.`);
+    console.log(`\n${report.all}\nIt took ${countMinutes().toFixed(1)} minutes.`);
     if (isWhole && isOneCommit) await writeReport(report);
   }
   const now: SavedMeasurements = { facts, observations };
   if (values.save !== undefined) writeFileSync(values.save, `${JSON.stringify(now, null, 1)}\n`);
   if (before !== undefined) {
-    const first = compared(before, now, floorOf);
-    const { text, worse, slower } = await comparedAgain(first, () =>
-      compared(before, { facts, observations: measured() }, floorOf),
+    const first = compareMeasurements(before, now, getFloorPeer);
+    const { text, worse, slower } = await compareAgain(first, () =>
+      compareMeasurements(before, { facts, observations: listMeasured() }, getFloorPeer),
     );
     console.log(`\n${text}\n`);
     const noise = [...first.slower].filter((name) => !slower.has(name));
@@ -165,36 +165,36 @@ try {
  * Measures peers that seem slower again, up to twice, before reporting them: with few runs, all of a peer's may have
  * hit a slow moment.
  */
-async function comparedAgain(first: Comparison, compare: () => Comparison): Promise<Comparison> {
+async function compareAgain(first: Comparison, compare: () => Comparison): Promise<Comparison> {
   let comparison = first;
   for (let again = 1; again <= 2 && comparison.slower.size > 0; again++) {
     const { slower } = comparison;
     // Slow peers take minutes and aren't measured again. Neither are their floors, which would only seem noisier.
     const doubted = selected.filter(({ name, isSlow }) => !isSlow && slower.has(name));
-    const names = new Set(doubted.flatMap(({ name }) => [name, floorOf(name)]));
-    for (const peer of selected) if (names.has(peer.name) && !peer.isSlow) await measure(peer, runs + again);
+    const names = new Set(doubted.flatMap(({ name }) => [name, getFloorPeer(name)]));
+    for (const peer of selected) if (names.has(peer.name) && !peer.isSlow) await measurePeer(peer, runs + again);
     comparison = compare();
   }
   return comparison;
 }
 
 /** A failing peer is a row of the table too; the other peers still run. */
-async function measure(peer: Peer, run: number): Promise<void> {
+async function measurePeer(peer: Peer, run: number): Promise<void> {
   const step = `${peer.name} ${run}`;
   if (journal.isDone(step)) return;
   const head = peer.isSlow ? peer.name : `${peer.name}, ${run > runs ? "again" : `run ${run} of ${runs}`}`;
-  const log = (what: string): void => console.log(`${minutes().toFixed(1).padStart(5)} min  ${head}: ${what}`);
-  log("starts");
+  const logStep = (what: string): void => console.log(`${countMinutes().toFixed(1).padStart(5)} min  ${head}: ${what}`);
+  logStep("starts");
   const observed: Observation[] = [];
   const bench: Bench = {
     ...sizes,
     isStateKnown: journal.observations.some(
       (one) => one.peer === peer.name && "operation" in one && one.operation === "state",
     ),
-    log,
+    log: logStep,
     record(measurement) {
       observed.push({ ...measurement, peer: peer.name });
-      log(describe(measurement));
+      logStep(describeObservation(measurement));
     },
   };
   try {
@@ -204,33 +204,41 @@ async function measure(peer: Peer, run: number): Promise<void> {
     process.exitCode = 1;
     const failure = error instanceof Error ? error.message : String(error);
     observed.push({ peer: peer.name, failure });
-    log(`FAILED: ${failure}`);
+    logStep(`FAILED: ${failure}`);
   }
   journal.keep(step, observed);
 }
 
 /** Reads an earlier bench. Called before any measurement, because a mistyped file name shouldn't cost half an hour. */
-function keptIn(file: string): SavedMeasurements {
+function readSavedMeasurements(file: string): SavedMeasurements {
   const kept = JSON.parse(readFileSync(file, "utf8")) as Partial<SavedMeasurements>;
   if (kept.facts !== undefined && kept.observations !== undefined) return kept as SavedMeasurements;
   throw new Error(`${file} is not what --save writes.`);
 }
 
-function selectedPeers(only: string | undefined, otherwise: readonly Peer[]): readonly Peer[] {
+function selectPeers(only: string | undefined, otherwise: readonly Peer[]): readonly Peer[] {
   const names = only?.split(",") ?? otherwise.map(({ name }) => name);
   const unknown = names.filter((name) => !peers.some((peer) => peer.name === name));
   if (unknown.length === 0) return peers.filter(({ name }) => names.includes(name));
   throw new Error(`--only knows ${peers.map(({ name }) => name).join(", ")}; not ${unknown.join(", ")}`);
 }
 
-function wholeNumber(text: string | undefined, otherwise: number): number {
+function parseWholeNumber(text: string | undefined, otherwise: number): number {
   if (text === undefined) return otherwise;
   if (/^[1-9]\d*$/.test(text)) return Number(text);
   throw new Error(`${text} is no whole number above 0`);
 }
 
 /** Formats one measurement as a progress line. */
-function describe({ operation, count, variant, seconds, requests, stateAnEntry, peakBytes }: Measurement): string {
+function describeObservation({
+  operation,
+  count,
+  variant,
+  seconds,
+  requests,
+  stateAnEntry,
+  peakBytes,
+}: Measurement): string {
   const parts = [
     seconds !== undefined && `${seconds.toFixed(1)} s`,
     requests && `${requests.reads} reads, ${requests.writes} writes`,

@@ -1,5 +1,5 @@
-import type { Finished } from "#bench/command";
-import { type Bench, type Operation, type StateSize, stateAnEntry } from "#bench/measurement";
+import type { CompletedCommand } from "#bench/command";
+import { type Bench, computeStatePerEntry, type Operation, type StateSize } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService, type Requests } from "#bench/service";
 
@@ -20,22 +20,22 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
   const { count, program, environment, variant } = subject;
   await using service = await BenchService.start();
   await using project = await BenchProject.create(program(count), service.environment);
-  const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
-    const { seconds, requests } = await counted(service, work);
+  const recordOperation = async (operation: Operation, work: () => Promise<CompletedCommand>): Promise<void> => {
+    const { seconds, requests } = await countRequests(service, work);
     bench.record({ operation, count, seconds, requests, ...(variant && { variant }) });
   };
 
-  await measure("first up", () => project.up({ environment }));
-  await measure("no-op up", () => project.upWithNothingToDo());
-  await measure("looking up", () => project.upThatLooks());
-  await measure("refresh", () => project.refresh());
+  await recordOperation("first up", () => project.up({ environment }));
+  await recordOperation("no-op up", () => project.upUnchanged());
+  await recordOperation("looking up", () => project.upAfterRefresh());
+  await recordOperation("refresh", () => project.refresh());
   if (bench.isStateKnown) return;
-  const ofMany = await project.stateSize();
-  const ofOne = await stateOfOne(subject);
+  const ofMany = await project.measureState();
+  const ofOne = await measureSingleEntryState(subject);
   bench.record({
     operation: "state",
     count,
-    stateAnEntry: stateAnEntry(ofMany, count, ofOne),
+    stateAnEntry: computeStatePerEntry(ofMany, count, ofOne),
     ...(variant && { variant }),
   });
 }
@@ -47,25 +47,25 @@ export async function measureState(bench: Bench, subject: Subject): Promise<void
   await using service = await BenchService.start();
   await using project = await BenchProject.create(program(count), service.environment);
   await project.up({ environment: subject.environment });
-  const added = stateAnEntry(await project.stateSize(), count, await stateOfOne(subject));
+  const added = computeStatePerEntry(await project.measureState(), count, await measureSingleEntryState(subject));
   bench.record({ operation: "state", count, stateAnEntry: added, ...(variant && { variant }) });
 }
 
-async function stateOfOne({ program }: Subject): Promise<StateSize> {
+async function measureSingleEntryState({ program }: Subject): Promise<StateSize> {
   await using service = await BenchService.start();
   await using project = await BenchProject.create(program(1), service.environment);
   await project.up();
-  return await project.stateSize();
+  return await project.measureState();
 }
 
 /** Runs an action and counts the requests to the service meanwhile. */
-export async function counted(
+export async function countRequests(
   service: BenchService,
-  work: () => Promise<Finished>,
-): Promise<Finished & { requests: Requests }> {
-  const before = await service.requests();
+  work: () => Promise<CompletedCommand>,
+): Promise<CompletedCommand & { requests: Requests }> {
+  const before = await service.countRequests();
   const finished = await work();
-  const after = await service.requests();
+  const after = await service.countRequests();
   const requests = { reads: after.reads - before.reads, writes: after.writes - before.writes };
   return { ...finished, requests };
 }

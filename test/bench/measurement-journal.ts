@@ -20,7 +20,7 @@ export class MeasurementJournal {
   constructor(settings: string, resume: boolean) {
     const earlier = resume && existsSync(this.#file) && (JSON.parse(readFileSync(this.#file, "utf8")) as Content);
     const isSame = earlier && earlier.settings === settings;
-    this.#content = isSame ? withoutFailures(earlier) : { settings, done: [], observations: [] };
+    this.#content = isSame ? removeFailures(earlier) : { settings, done: [], observations: [] };
   }
 
   get observations(): readonly Observation[] {
@@ -41,7 +41,7 @@ export class MeasurementJournal {
   }
 }
 
-function withoutFailures(content: Content): Content {
+function removeFailures(content: Content): Content {
   return { ...content, observations: content.observations.filter((one) => !isFailure(one)) };
 }
 

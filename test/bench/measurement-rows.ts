@@ -20,7 +20,7 @@ export interface MeasurementRow {
 type MeasuredOfPeer = Measurement & { readonly peer: string };
 
 /** Groups items by key. Groups are in the order of their first items. */
-export function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[][] {
+export function groupItems<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[][] {
   const groups = new Map<string, Item[]>();
   for (const item of items) {
     const key = keyOf(item);
@@ -30,9 +30,9 @@ export function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => str
 }
 
 /** Returns the rows in the order in which they were first measured. */
-export function rowsOf(observations: readonly Observation[]): MeasurementRow[] {
+export function buildRows(observations: readonly Observation[]): MeasurementRow[] {
   const measured = observations.filter((one): one is MeasuredOfPeer => "operation" in one);
-  const groups = grouped(measured, ({ peer, operation, count, variant }) =>
+  const groups = groupItems(measured, ({ peer, operation, count, variant }) =>
     JSON.stringify([peer, operation, count, variant]),
   );
   return groups.flatMap((group) => {
@@ -46,7 +46,7 @@ export function rowsOf(observations: readonly Observation[]): MeasurementRow[] {
       count,
       variant,
       runs: group.length,
-      seconds: spread(group.flatMap((one) => one.seconds ?? [])),
+      seconds: computeSpread(group.flatMap((one) => one.seconds ?? [])),
       requests,
       stateAnEntry,
       peakBytes: peaks.length === 0 ? undefined : Math.max(...peaks),
@@ -54,7 +54,7 @@ export function rowsOf(observations: readonly Observation[]): MeasurementRow[] {
   });
 }
 
-function spread(values: readonly number[]): MeasurementRow["seconds"] {
+function computeSpread(values: readonly number[]): MeasurementRow["seconds"] {
   if (values.length === 0) return undefined;
   return { min: Math.min(...values), max: Math.max(...values), median: medianOf(values) };
 }
@@ -67,14 +67,18 @@ export function medianOf(values: readonly number[]): number {
 }
 
 /** Returns the ratio of a row's median time to the other peer's. */
-export function ratioTo(peer: string, row: MeasurementRow, rows: readonly MeasurementRow[]): number | undefined {
-  const other = sameOf(peer, row, rows);
+export function computeRatio(peer: string, row: MeasurementRow, rows: readonly MeasurementRow[]): number | undefined {
+  const other = findPeerRow(peer, row, rows);
   if (!other?.seconds || !row.seconds) return undefined;
   return row.seconds.median / other.seconds.median;
 }
 
 /** Returns another peer's row for the same operation and count. */
-export function sameOf(peer: string, row: MeasurementRow, rows: readonly MeasurementRow[]): MeasurementRow | undefined {
+export function findPeerRow(
+  peer: string,
+  row: MeasurementRow,
+  rows: readonly MeasurementRow[],
+): MeasurementRow | undefined {
   const other = rows.find((one) => one.peer === peer && one.operation === row.operation && one.count === row.count);
   return other === row ? undefined : other;
 }

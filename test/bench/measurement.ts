@@ -70,7 +70,7 @@ export interface Peer {
 }
 
 /** Returns how much one entry adds to a state. */
-export function stateAnEntry(ofMany: StateSize, count: number, ofOne: StateSize): StateSize {
+export function computeStatePerEntry(ofMany: StateSize, count: number, ofOne: StateSize): StateSize {
   return {
     compactBytes: (ofMany.compactBytes - ofOne.compactBytes) / (count - 1),
     fileBytes: (ofMany.fileBytes - ofOne.fileBytes) / (count - 1),

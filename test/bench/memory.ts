@@ -15,13 +15,13 @@ const INTERVAL_MS = 100;
 export function watchPeaks(started: number | undefined): { stop(): Peaks } | undefined {
   if (process.platform !== "linux" || started === undefined) return undefined;
   const peaks = { provider: 0, program: 0, command: 0 };
-  const look = (): void => {
+  const samplePeaks = (): void => {
     for (const pid of withDescendants(started)) {
-      const role = pid === started ? "command" : roleOf(pid);
-      if (role !== undefined) peaks[role] = Math.max(peaks[role], highWaterMark(pid));
+      const role = pid === started ? "command" : getRole(pid);
+      if (role !== undefined) peaks[role] = Math.max(peaks[role], readPeakMemory(pid));
     }
   };
-  const timer = setInterval(look, INTERVAL_MS);
+  const timer = setInterval(samplePeaks, INTERVAL_MS);
   return {
     stop() {
       clearInterval(timer);
@@ -37,18 +37,18 @@ export function watchPeaks(started: number | undefined): { stop(): Peaks } | und
 export function watchTree(): { stop(): { coordinator: number; all: number } } | undefined {
   if (process.platform !== "linux") return undefined;
   const peaks = { coordinator: 0, all: 0 };
-  const look = (): void => {
+  const sampleTotal = (): void => {
     let all = 0;
     for (const pid of withDescendants(process.pid)) {
-      const command = read(`/proc/${pid}/cmdline`);
+      const command = readFileOrEmpty(`/proc/${pid}/cmdline`);
       if (pid === process.pid || command.includes("service-process")) continue;
-      const bytes = Number(/^Pss:\s*(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
+      const bytes = Number(/^Pss:\s*(\d+) kB/m.exec(readFileOrEmpty(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
       all += bytes;
       if (/dist\/commands\/main\.js\0rollout/.test(command)) peaks.coordinator = Math.max(peaks.coordinator, bytes);
     }
     peaks.all = Math.max(peaks.all, all);
   };
-  const timer = setInterval(look, TREE_INTERVAL_MS);
+  const timer = setInterval(sampleTotal, TREE_INTERVAL_MS);
   return {
     stop() {
       clearInterval(timer);
@@ -60,15 +60,15 @@ export function watchTree(): { stop(): { coordinator: number; all: number } } | 
 /** Adding up all processes costs more than reading one process's high-water mark, so this interval is longer. */
 const TREE_INTERVAL_MS = 250;
 
-function roleOf(pid: number): keyof Peaks | undefined {
-  const command = read(`/proc/${pid}/cmdline`);
+function getRole(pid: number): keyof Peaks | undefined {
+  const command = readFileOrEmpty(`/proc/${pid}/cmdline`);
   if (/@pulumi\/pulumi\/cmd\/dynamic-provider|pulumi-resource-email-security/.test(command)) return "provider";
   if (command.includes("@pulumi/pulumi/cmd/run")) return "program";
   return undefined;
 }
 
-function highWaterMark(pid: number): number {
-  return Number(/^VmHWM:\s*(\d+) kB/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+function readPeakMemory(pid: number): number {
+  return Number(/^VmHWM:\s*(\d+) kB/m.exec(readFileOrEmpty(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
 }
 
 function withDescendants(root: number): number[] {
@@ -76,7 +76,7 @@ function withDescendants(root: number): number[] {
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     // The name in parentheses is followed by the state, then the parent's process ID.
-    const parent = Number(/\) \S (\d+) [^)]*$/.exec(read(`/proc/${name}/stat`))?.[1]);
+    const parent = Number(/\) \S (\d+) [^)]*$/.exec(readFileOrEmpty(`/proc/${name}/stat`))?.[1]);
     children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
   }
   const found: number[] = [];
@@ -89,7 +89,7 @@ function withDescendants(root: number): number[] {
 }
 
 /** Returns an empty string if the process has just exited. */
-function read(file: string): string {
+export function readFileOrEmpty(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch {

@@ -1,4 +1,4 @@
-import { entriesSource } from "#bench/entries";
+import { formatEntriesSource } from "#bench/entries";
 import { measureOperations } from "#bench/measure-operations";
 import type { Peer } from "#bench/measurement";
 
@@ -6,7 +6,7 @@ import type { Peer } from "#bench/measurement";
  * Returns a program with a dynamic provider as in Pulumi's documentation. The service can't read one entry, so `read`
  * pages through the list.
  */
-function program(count: number): string {
+function buildNaiveProgram(count: number): string {
   return `
 import * as pulumi from "@pulumi/pulumi";
 
@@ -63,7 +63,7 @@ class DenyEntry extends pulumi.dynamic.Resource {
   }
 }
 
-for (const entry of ${entriesSource(count)}) new DenyEntry(entry.value, entry);
+for (const entry of ${formatEntriesSource(count)}) new DenyEntry(entry.value, entry);
 `;
 }
 
@@ -73,6 +73,6 @@ export const obviousProvider: Peer = {
   title: "a minimal dynamic provider",
   isSlow: true,
   async measure(bench) {
-    await measureOperations(bench, { count: bench.singleEntries, program });
+    await measureOperations(bench, { count: bench.singleEntries, program: buildNaiveProgram });
   },
 };

@@ -1,9 +1,9 @@
-import { type BenchEntry, entries } from "#bench/entries";
-import { counted } from "#bench/measure-operations";
+import { type BenchEntry, buildEntries } from "#bench/entries";
+import { countRequests } from "#bench/measure-operations";
 import type { Peer } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService } from "#bench/service";
-import { entriesProgram, WITHOUT_CHECKPOINTS } from "#bench/single-entries";
+import { buildEntriesProgram, WITHOUT_CHECKPOINTS } from "#bench/single-entries";
 
 /** Measures importing existing entries into a new stack, one resource per entry, all in one `pulumi import`. */
 export const nativeImport: Peer = {
@@ -13,13 +13,13 @@ export const nativeImport: Peer = {
   async measure(bench) {
     const count = bench.singleEntries;
     await using service = await BenchService.start();
-    const program = entriesProgram(count, "native");
+    const program = buildEntriesProgram(count, "native");
     await using maker = await BenchProject.create(program, service.environment);
     await maker.up({ environment: WITHOUT_CHECKPOINTS });
     await using project = await BenchProject.create(program, service.environment);
-    const file = { resources: entries(count).map(importOf) };
+    const file = { resources: buildEntries(count).map(importOf) };
     const options = { environment: WITHOUT_CHECKPOINTS };
-    const { seconds, requests } = await counted(service, () => project.importAll(file, options));
+    const { seconds, requests } = await countRequests(service, () => project.importAll(file, options));
     bench.record({ operation: "import", count, seconds, requests });
   },
 };

@@ -1,4 +1,4 @@
-import { nothingProgram } from "#bench/floor";
+import { buildNoOpProgram } from "#bench/floor";
 import { measureOperations } from "#bench/measure-operations";
 import type { Peer } from "#bench/measurement";
 import { WITHOUT_CHECKPOINTS } from "#bench/single-entries";
@@ -13,7 +13,7 @@ export const nothingEntries: Peer = {
   isSlow: true,
   async measure(bench) {
     const count = bench.singleEntries;
-    await measureOperations(bench, { count, program: nothingProgram });
+    await measureOperations(bench, { count, program: buildNoOpProgram });
   },
 };
 
@@ -24,6 +24,6 @@ export const nothingEntriesWithoutCheckpoints: Peer = {
   isSlow: false,
   async measure(bench) {
     const count = bench.singleEntries;
-    await measureOperations(bench, { count, program: nothingProgram, environment: WITHOUT_CHECKPOINTS });
+    await measureOperations(bench, { count, program: buildNoOpProgram, environment: WITHOUT_CHECKPOINTS });
   },
 };

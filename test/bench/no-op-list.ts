@@ -1,4 +1,4 @@
-import { entriesSource } from "#bench/entries";
+import { formatEntriesSource } from "#bench/entries";
 import { measureOperations } from "#bench/measure-operations";
 import type { Peer } from "#bench/measurement";
 
@@ -7,11 +7,11 @@ import type { Peer } from "#bench/measurement";
  * Pulumi's SDK, host and engine for a map with that many strings as inputs and outputs, without any requests or work of
  * ours.
  */
-export function nothingListProgram(count: number): string {
+export function buildNoOpListProgram(count: number): string {
   return `
 import * as pulumi from "@pulumi/pulumi";
 
-const kept = Object.fromEntries(${entriesSource(count, "short")}.map(({ list, value, comment }) => [value, \`\${list}: \${comment}\`]));
+const kept = Object.fromEntries(${formatEntriesSource(count, "short")}.map(({ list, value, comment }) => [value, \`\${list}: \${comment}\`]));
 
 class NothingProvider implements pulumi.dynamic.ResourceProvider {
   async diff(): Promise<pulumi.dynamic.DiffResult> {
@@ -42,6 +42,6 @@ export const nothingList: Peer = {
   title: "a no-op dynamic resource with a list",
   isSlow: false,
   async measure(bench) {
-    await measureOperations(bench, { count: bench.manyEntries, program: nothingListProgram });
+    await measureOperations(bench, { count: bench.manyEntries, program: buildNoOpListProgram });
   },
 };

@@ -71,6 +71,6 @@ export const providerPeers: readonly Peer[] = [
 ];
 
 /** Returns the name of the peer that a peer's times are compared with. */
-export function floorOf(name: string): string {
+export function getFloorPeer(name: string): string {
   return peers.find((peer) => peer.name === name)?.floor ?? "floor";
 }

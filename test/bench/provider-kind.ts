@@ -2,6 +2,6 @@
 export type BenchProviderKind = "dynamic" | "native";
 
 /** Returns the package that a program imports. */
-export function packageOf(providerKind: BenchProviderKind): string {
+export function getPackageName(providerKind: BenchProviderKind): string {
   return providerKind === "dynamic" ? "pulumi-email-security" : "pulumi-email-security/native";
 }

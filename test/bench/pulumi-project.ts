@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Engine, requireEngine } from "pulumi-email-security/engine";
-import { type Finished, run } from "#bench/command";
+import { type CompletedCommand, run } from "#bench/command";
 import type { StateSize } from "#bench/measurement";
 
-interface RunOptions {
+interface PulumiRunOptions {
   /** Extra environment variables. */
   readonly environment?: Record<string, string> | undefined;
   /** Whether to watch the peak memory. Default: false. */
@@ -42,7 +42,7 @@ export class BenchProject implements AsyncDisposable {
     const state = join(directory, ".state");
     await mkdir(state);
     const project = new BenchProject(directory, engine.command, {
-      ...plainEnvironment(engine),
+      ...buildPlainEnvironment(engine),
       PULUMI_BACKEND_URL: `file://${state.replaceAll("\\", "/")}`,
       PULUMI_CONFIG_PASSPHRASE: "bench",
       PULUMI_HOME: join(directory, ".home"),
@@ -57,32 +57,32 @@ export class BenchProject implements AsyncDisposable {
     await writeFile(join(this.#directory, "index.ts"), program);
   }
 
-  async up(options: RunOptions = {}): Promise<Finished> {
+  async up(options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     return await this.#run(["up", "--yes", "--skip-preview"], options);
   }
 
   /** Runs `up`, and fails if there is something to do. */
-  async upWithNothingToDo(options: RunOptions = {}): Promise<Finished> {
+  async upUnchanged(options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     return await this.#run(["up", "--yes", "--skip-preview", "--expect-no-changes"], options);
   }
 
   /** Runs the same `up` after a refresh, as with `refresh: always` in Pulumi.yaml. */
-  async upThatLooks(options: RunOptions = {}): Promise<Finished> {
+  async upAfterRefresh(options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     return await this.#run(["up", "--yes", "--skip-preview", "--expect-no-changes", "--refresh"], options);
   }
 
-  async refresh(options: RunOptions = {}): Promise<Finished> {
+  async refresh(options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     return await this.#run(["refresh", "--yes", "--skip-preview"], options);
   }
 
   /** @param file the content of the file for `pulumi import --file` */
-  async importAll(file: object, options: RunOptions = {}): Promise<Finished> {
+  async importAll(file: object, options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     await writeFile(join(this.#directory, "import.json"), JSON.stringify(file));
     const quiet = ["--generate-code=false", "--protect=false"];
     return await this.#run(["import", "--file", "import.json", "--yes", "--skip-preview", ...quiet], options);
   }
 
-  async stateSize(): Promise<StateSize> {
+  async measureState(): Promise<StateSize> {
     const { output } = await this.#run(["stack", "export"]);
     const stacks = join(this.#directory, ".state", ".pulumi", "stacks");
     const file = (await readdir(stacks, { recursive: true })).find((name) => name.endsWith("dev.json"));
@@ -102,7 +102,7 @@ export class BenchProject implements AsyncDisposable {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  async #run(args: string[], { environment, memory = false }: RunOptions = {}): Promise<Finished> {
+  async #run(args: string[], { environment, memory = false }: PulumiRunOptions = {}): Promise<CompletedCommand> {
     return await run(this.#command, [...args, "--non-interactive", "--color", "never"], {
       cwd: this.#directory,
       env: { ...this.#environment, ...environment },
@@ -115,7 +115,7 @@ export class BenchProject implements AsyncDisposable {
  * Returns the environment of a user's own `pulumi`, without the Node.js compile cache that we set. A cache that the
  * user has set is kept.
  */
-export function plainEnvironment(engine: Engine): NodeJS.ProcessEnv {
+export function buildPlainEnvironment(engine: Engine): NodeJS.ProcessEnv {
   const { NODE_COMPILE_CACHE: _ours, ...plain } = engine.environment(removeDeveloperSettings(process.env));
   const { NODE_COMPILE_CACHE: own } = process.env;
   return { ...plain, ...(own && { NODE_COMPILE_CACHE: own }) };

@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 import { type Point, writeGraph } from "#bench/graphs";
 import type { MachineFacts } from "#bench/machine";
 import type { Observation, Operation } from "#bench/measurement";
-import { grouped, type MeasurementRow, ratioTo, rowsOf } from "#bench/measurement-rows";
-import { floorOf, peers } from "#bench/peers";
-import { decimal, table, whole } from "#bench/table";
-import { type TargetResult, verdictsOf } from "#bench/targets";
+import { buildRows, computeRatio, groupItems, type MeasurementRow } from "#bench/measurement-rows";
+import { getFloorPeer, peers } from "#bench/peers";
+import { formatDecimal, formatTable, formatWhole } from "#bench/table";
+import { evaluateTargets, type TargetResult } from "#bench/targets";
 
 const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 const README = fileURLToPath(new URL("../../README.md", import.meta.url));
@@ -38,28 +38,28 @@ export interface BenchReport {
 }
 
 export function reportOf(observations: readonly Observation[], facts: MachineFacts, runs: number): BenchReport {
-  const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
+  const rows = buildRows(observations).toSorted((a, b) => getPlace(a.peer) - getPlace(b.peer));
   const isGrowth = ({ peer }: MeasurementRow): boolean => peer === "growth" || peer === "native-growth";
   const rest = rows.filter((row) => !isGrowth(row));
   const operations = rest.filter(({ operation }) => !APART.includes(operation));
-  const main = `${mainTable(operations)}\n\n${factsLine(facts)}`;
+  const main = `${mainTable(operations)}\n\n${formatFacts(facts)}`;
   const shown = mainTable(operations.filter(({ peer, count }) => BRIEF_PEERS.get(peer) === count));
   const brief = `${shown}\n\n${facts.date}, commit ${facts.commit}.`;
   const parts = [
     "# Benchmark results",
-    explanation(runs),
+    formatExplanation(runs),
     main,
     "## Targets",
-    targetTable(verdictsOf(rows)),
+    renderTargets(evaluateTargets(rows)),
     "## Every measurement",
-    rowTable(rest),
-    ...growthPart(rows.filter(isGrowth)),
-    ...failures(observations),
+    renderRows(rest),
+    ...renderGrowth(rows.filter(isGrowth)),
+    ...renderFailures(observations),
   ];
-  return { main, brief, growth: growthPoints(rows.filter(isGrowth)), all: `${parts.join("\n\n")}\n` };
+  return { main, brief, growth: listGrowthPoints(rows.filter(isGrowth)), all: `${parts.join("\n\n")}\n` };
 }
 
-function explanation(runs: number): string {
+function formatExplanation(runs: number): string {
   return [
     `Written by \`npm run bench\`. Every operation is a command of the real engine, with \`--skip-preview\` and a file backend. It has a new stack and a
 new sandbox, which is a separate process. Times are from the start to the end of the command: the median of ${runs} runs, in which the peers take
@@ -75,21 +75,21 @@ turns. Operations that take minutes run once, as the tables show.`,
 }
 
 /** Renders the comparison of the dynamic provider and the native plugin, for the docs. */
-export function providersReport(observations: readonly Observation[], facts: MachineFacts, runs: number): string {
-  const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
-  const seconds = (row: MeasurementRow): string => row.seconds?.median.toFixed(2) ?? "";
+export function renderProvidersReport(observations: readonly Observation[], facts: MachineFacts, runs: number): string {
+  const rows = buildRows(observations).toSorted((a, b) => getPlace(a.peer) - getPlace(b.peer));
+  const formatMedian = (row: MeasurementRow): string => row.seconds?.median.toFixed(2) ?? "";
   const alone = rows
     .filter(({ operation }) => APART.includes(operation))
     .map((row) => [
-      titleOf(row.peer),
-      row.operation === "start" ? "" : whole(row.count),
-      `${seconds(row)} s${row.requests === undefined ? "" : `, ${row.requests.reads} requests`}`,
+      getTitle(row.peer),
+      row.operation === "start" ? "" : formatWhole(row.count),
+      `${formatMedian(row)} s${row.requests === undefined ? "" : `, ${row.requests.reads} requests`}`,
     ]);
   return [
     mainTable(rows.filter(({ operation, peer }) => !APART.includes(operation) && peer !== "native-import")),
-    table(["", "entries", "time"], alone),
-    `The median of ${runs}. ${factsLine(facts)}`,
-    ...failures(observations),
+    formatTable(["", "entries", "time"], alone),
+    `The median of ${runs}. ${formatFacts(facts)}`,
+    ...renderFailures(observations),
   ].join("\n\n");
 }
 
@@ -117,36 +117,36 @@ async function rewritePage(marked: RegExp, text: string): Promise<void> {
 }
 
 function mainTable(rows: readonly MeasurementRow[]): string {
-  const programs = grouped(rows, ({ peer, count }) => JSON.stringify([count, peer]));
+  const programs = groupItems(rows, ({ peer, count }) => JSON.stringify([count, peer]));
   const lines = programs.map((ofProgram) => {
-    const cell = (operation: Operation, show: (row: MeasurementRow) => string): string => {
+    const formatCell = (operation: Operation, show: (row: MeasurementRow) => string): string => {
       const row = ofProgram.find((one) => one.operation === operation);
       return row ? show(row) : "";
     };
-    const time = (row: MeasurementRow): string => (row.seconds ? `${decimal(row.seconds.median)} s` : "");
+    const formatTime = (row: MeasurementRow): string => (row.seconds ? `${formatDecimal(row.seconds.median)} s` : "");
     const [{ peer, count } = { peer: "", count: 0 }] = ofProgram;
     return {
       count,
       cells: [
-        titleOf(peer),
-        whole(count),
-        cell("first up", time),
-        cell("no-op up", time),
-        cell("looking up", time),
-        cell("refresh", (row) => `${time(row)}, ${whole(row.requests?.reads ?? 0)}`),
-        cell("state", (row) => `${whole(row.stateAnEntry?.compactBytes ?? 0)} bytes`),
+        getTitle(peer),
+        formatWhole(count),
+        formatCell("first up", formatTime),
+        formatCell("no-op up", formatTime),
+        formatCell("looking up", formatTime),
+        formatCell("refresh", (row) => `${formatTime(row)}, ${formatWhole(row.requests?.reads ?? 0)}`),
+        formatCell("state", (row) => `${formatWhole(row.stateAnEntry?.compactBytes ?? 0)} bytes`),
       ],
     };
   });
-  return table(
+  return formatTable(
     ["", "entries", "first `up`", "no-op `up`", "with `refresh: always`", "`refresh`, requests", "state per entry"],
     lines.toSorted((a, b) => b.count - a.count).map(({ cells }) => cells),
   );
 }
 
-function rowTable(rows: readonly MeasurementRow[]): string {
-  const times = (ratio: number | undefined): string => (ratio === undefined ? "" : `${ratio.toFixed(2)} ×`);
-  return table(
+function renderRows(rows: readonly MeasurementRow[]): string {
+  const formatRatio = (ratio: number | undefined): string => (ratio === undefined ? "" : `${ratio.toFixed(2)} ×`);
+  return formatTable(
     [
       "peer",
       "what",
@@ -163,39 +163,39 @@ function rowTable(rows: readonly MeasurementRow[]): string {
       "MB",
     ],
     rows.map((row) => [
-      titleOf(row.peer),
+      getTitle(row.peer),
       `${row.operation}${row.variant ? `, ${row.variant}` : ""}`,
-      whole(row.count),
+      formatWhole(row.count),
       String(row.runs),
       row.seconds ? row.seconds.median.toFixed(2) : "",
       row.seconds && row.runs > 1 ? `${row.seconds.min.toFixed(2)} to ${row.seconds.max.toFixed(2)}` : "",
-      times(row.peer === "terraform" ? undefined : ratioTo(floorOf(row.peer), row, rows)),
-      times(ratioTo("obvious", row, rows)),
-      row.requests ? whole(row.requests.reads) : "",
-      row.requests ? whole(row.requests.writes) : "",
-      row.stateAnEntry ? whole(row.stateAnEntry.compactBytes) : "",
-      row.stateAnEntry ? whole(row.stateAnEntry.fileBytes) : "",
-      row.peakBytes ? whole(row.peakBytes / 1e6) : "",
+      formatRatio(row.peer === "terraform" ? undefined : computeRatio(getFloorPeer(row.peer), row, rows)),
+      formatRatio(computeRatio("obvious", row, rows)),
+      row.requests ? formatWhole(row.requests.reads) : "",
+      row.requests ? formatWhole(row.requests.writes) : "",
+      row.stateAnEntry ? formatWhole(row.stateAnEntry.compactBytes) : "",
+      row.stateAnEntry ? formatWhole(row.stateAnEntry.fileBytes) : "",
+      row.peakBytes ? formatWhole(row.peakBytes / 1e6) : "",
     ]),
     2,
   );
 }
 
-function growthPart(rows: readonly MeasurementRow[]): string[] {
+function renderGrowth(rows: readonly MeasurementRow[]): string[] {
   if (rows.length === 0) return [];
   const operations: Operation[] = ["first up", "no-op up", "refresh", "three changes"];
-  const lines = grouped(rows, ({ peer, count }) => JSON.stringify([peer, count])).map((ofSize) => {
+  const lines = groupItems(rows, ({ peer, count }) => JSON.stringify([peer, count])).map((ofSize) => {
     const { peer = "", count = 0 } = ofSize[0] ?? {};
     const cells = operations.map((operation) => {
       const { seconds, peakBytes } = ofSize.find((row) => row.operation === operation) ?? {};
       if (seconds === undefined) return "";
-      const memory = peakBytes === undefined ? "" : `, ${whole(peakBytes / 1e6)} MB`;
-      return `${decimal(seconds.median)} s${memory}`;
+      const memory = peakBytes === undefined ? "" : `, ${formatWhole(peakBytes / 1e6)} MB`;
+      return `${formatDecimal(seconds.median)} s${memory}`;
     });
-    return [titleOf(peer), whole(count), ...cells];
+    return [getTitle(peer), formatWhole(count), ...cells];
   });
   const head = ["", "entries", ...operations.map((one) => `\`${one}\`, the provider's memory`)];
-  return ["## How one list grows", table(head, lines)];
+  return ["## How one list grows", formatTable(head, lines)];
 }
 
 const GROWTH: ReadonlyMap<Operation, string> = new Map([
@@ -204,7 +204,7 @@ const GROWTH: ReadonlyMap<Operation, string> = new Map([
   ["refresh", "refresh"],
 ]);
 
-function growthPoints(rows: readonly MeasurementRow[]): Point[] {
+function listGrowthPoints(rows: readonly MeasurementRow[]): Point[] {
   return rows.flatMap(({ peer, operation, count, seconds }) => {
     const what = GROWTH.get(operation);
     if (what === undefined || seconds === undefined) return [];
@@ -212,40 +212,40 @@ function growthPoints(rows: readonly MeasurementRow[]): Point[] {
   });
 }
 
-function targetTable(verdicts: readonly TargetResult[]): string {
-  return table(
+function renderTargets(verdicts: readonly TargetResult[]): string {
+  return formatTable(
     ["target", "at most", "measured", ""],
     verdicts.map(({ what, limit, unit, measured }) => [
       what,
-      `${number(limit)} ${unit}`,
-      measured === undefined ? "" : number(measured),
+      `${formatNumber(limit)} ${unit}`,
+      measured === undefined ? "" : formatNumber(measured),
       measured === undefined ? "not measured" : measured <= limit ? "met" : "MISSED",
     ]),
   );
 }
 
-function number(value: number): string {
-  return value < 10 ? value.toFixed(2) : whole(value);
+function formatNumber(value: number): string {
+  return value < 10 ? value.toFixed(2) : formatWhole(value);
 }
 
-function failures(observations: readonly Observation[]): string[] {
+function renderFailures(observations: readonly Observation[]): string[] {
   const failed = observations.flatMap((one) => ("failure" in one ? [one] : []));
   if (failed.length === 0) return [];
-  const line = ({ peer, failure }: (typeof failed)[number]): string => {
+  const formatFailure = ({ peer, failure }: (typeof failed)[number]): string => {
     const lines = failure.split("\n").map((text) => text.trim());
-    return `- ${titleOf(peer)}: ${lines.findLast((text) => /error\b/i.test(text)) ?? lines.join(" ")}`;
+    return `- ${getTitle(peer)}: ${lines.findLast((text) => /error\b/i.test(text)) ?? lines.join(" ")}`;
   };
-  return ["## What could not be measured", [...new Set(failed.map(line))].join("\n")];
+  return ["## What could not be measured", [...new Set(failed.map(formatFailure))].join("\n")];
 }
 
-function placeOf(name: string): number {
+function getPlace(name: string): number {
   return peers.findIndex((peer) => peer.name === name);
 }
 
-function titleOf(name: string): string {
+function getTitle(name: string): string {
   return peers.find((peer) => peer.name === name)?.title ?? name;
 }
 
-function factsLine({ date, commit, cpu, cores, memoryGb, system, node, pulumi }: MachineFacts): string {
+function formatFacts({ date, commit, cpu, cores, memoryGb, system, node, pulumi }: MachineFacts): string {
   return `${date}, commit ${commit}; ${cpu}, ${cores} cores, ${memoryGb} GB; ${system}; Node.js ${node}; Pulumi ${pulumi}.`;
 }

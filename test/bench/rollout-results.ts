@@ -2,16 +2,16 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { type Point, writeGraph } from "#bench/graphs";
 import type { MachineFacts } from "#bench/machine";
-import { simulate, USUAL } from "#bench/rollout-simulation";
+import { simulateRollout, USUAL } from "#bench/rollout-simulation";
 import type { RolloutMeasurement } from "#bench/rollouts";
-import { decimal, table, whole } from "#bench/table";
+import { formatDecimal, formatTable, formatWhole } from "#bench/table";
 import { chooseNextStep } from "../../provider/dist/rollout/model/next-step.js";
 
 const RESULTS = fileURLToPath(new URL("rollouts.md", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.url));
 const MARKED = /(<!-- bench-rollouts:start -->\n)[\s\S]*?(<!-- bench-rollouts:end -->)/;
 
-interface Kept {
+interface StoredResults {
   readonly facts: MachineFacts;
   readonly entries: number;
   /** Whether to write the results to rollouts.md and between the markers of the docs' page. */
@@ -21,17 +21,17 @@ interface Kept {
 /** Prints the measurements, and writes them if requested. */
 export async function writeRolloutResults(
   measurements: readonly RolloutMeasurement[],
-  { facts, entries, isKept }: Kept,
+  { facts, entries, isKept }: StoredResults,
 ): Promise<void> {
   const { date, commit, cpu, cores, memoryGb, system, node, pulumi } = facts;
-  const machine = `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node.js ${node}, Pulumi ${pulumi}, ${date}, commit ${commit}. ${whole(entries)} entries a tenant; file backend, SQLite journal.`;
-  const main = `${resultTable(measurements)}\n\n${machine}`;
+  const machine = `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node.js ${node}, Pulumi ${pulumi}, ${date}, commit ${commit}. ${formatWhole(entries)} entries a tenant; file backend, SQLite journal.`;
+  const main = `${renderResults(measurements)}\n\n${machine}`;
   const all = `# Cost of a rollout\n\n${EXPLANATION}\n\n${main}\n`;
   console.log(`\n${all}`);
   if (!isKept) return;
   await writeFile(RESULTS, all);
   const axes = { x: "tenants", y: "seconds", scale: "log" } as const;
-  await writeGraph("rollout-growth", growthPoints(measurements, facts.cores), axes);
+  await writeGraph("rollout-growth", listRolloutPoints(measurements, facts.cores), axes);
   const page = await readFile(PAGE, "utf8");
   await writeFile(
     PAGE,
@@ -48,14 +48,14 @@ const SIMULATED = [1_000, 3_000, 10_000];
  * Returns how the time of rollouts grows with the number of tenants: measured points, then simulated ones based on the
  * measured time per tenant.
  */
-function growthPoints(measurements: readonly RolloutMeasurement[], cores: number): Point[] {
-  const measured = (what: RolloutMeasurement["what"]): readonly RolloutMeasurement[] =>
+function listRolloutPoints(measurements: readonly RolloutMeasurement[], cores: number): Point[] {
+  const listMeasured = (what: RolloutMeasurement["what"]): readonly RolloutMeasurement[] =>
     measurements
       .filter((one) => one.way === "rollout" && one.what === what && one.concurrent === AT_ONCE)
       .toSorted((one, other) => one.tenants - other.tenants);
-  const [looked, changed] = [measured("nothing to do"), measured("one new deny each")];
-  const lookMs = msATenant(looked);
-  const changeMs = Math.max(1, msATenant(changed) - lookMs);
+  const [looked, changed] = [listMeasured("nothing to do"), listMeasured("one new deny each")];
+  const lookMs = computeMsPerTenant(looked);
+  const changeMs = Math.max(1, computeMsPerTenant(changed) - lookMs);
   const places = Math.min(AT_ONCE, cores);
   const given = { ...USUAL, cores, concurrent: AT_ONCE, requestsPerSecond: 1e6, latencyMs: 0 };
   const work = {
@@ -69,7 +69,7 @@ function growthPoints(measurements: readonly RolloutMeasurement[], cores: number
     const largest = points.at(-1);
     if (largest === undefined) return [];
     const simulated = SIMULATED.filter((tenants) => tenants > largest.x).map((tenants) => {
-      const { planningMs, changingMs } = simulate(chooseNextStep, { ...given, ...work, tenants });
+      const { planningMs, changingMs } = simulateRollout(chooseNextStep, { ...given, ...work, tenants });
       const ms = rows === looked ? planningMs : planningMs + changingMs;
       return { line, x: tenants, y: ms / 1_000 };
     });
@@ -81,7 +81,7 @@ function growthPoints(measurements: readonly RolloutMeasurement[], cores: number
  * Returns the time that one more tenant takes, from the difference between the smallest and the largest fleet, which
  * excludes the fixed cost of a rollout.
  */
-function msATenant(rows: readonly RolloutMeasurement[]): number {
+function computeMsPerTenant(rows: readonly RolloutMeasurement[]): number {
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined) return 0;
   const [seconds, tenants] =
@@ -94,7 +94,7 @@ reads the keys, the state and the lists of all tenants, and changes differences 
 by a separate process, with the same concurrency. The loop is \`xargs -P N pulumi up --yes --skip-preview --refresh\` over the same stacks, with a
 plain JavaScript program. Memory is the peak of all processes together (proportional set size), without the sandbox.`;
 
-function resultTable(measurements: readonly RolloutMeasurement[]): string {
+function renderResults(measurements: readonly RolloutMeasurement[]): string {
   const rows = measurements
     .filter(({ way }) => way === "rollout")
     .map((one) => {
@@ -107,22 +107,23 @@ function resultTable(measurements: readonly RolloutMeasurement[]): string {
             other.concurrent === one.concurrent,
         ),
       );
-      const megabytes = (bytes: number | undefined): string => (bytes === undefined ? "" : `${whole(bytes / 1e6)} MB`);
+      const formatMegabytesIfKnown = (bytes: number | undefined): string =>
+        bytes === undefined ? "" : `${formatWhole(bytes / 1e6)} MB`;
       return [
         one.what,
-        whole(one.tenants),
-        whole(one.concurrent),
-        `${decimal(one.seconds)} s`,
-        `${whole(one.requests.reads)} + ${whole(one.requests.writes)}`,
-        `${megabytes(one.memory?.all)} (${megabytes(one.memory?.coordinator)})`,
-        readings === undefined ? "" : `${decimal(readings.seconds)} s`,
+        formatWhole(one.tenants),
+        formatWhole(one.concurrent),
+        `${formatDecimal(one.seconds)} s`,
+        `${formatWhole(one.requests.reads)} + ${formatWhole(one.requests.writes)}`,
+        `${formatMegabytesIfKnown(one.memory?.all)} (${formatMegabytesIfKnown(one.memory?.coordinator)})`,
+        readings === undefined ? "" : `${formatDecimal(readings.seconds)} s`,
         readings === undefined ? "" : `${(one.seconds / readings.seconds).toFixed(2)}×`,
-        loop === undefined ? "" : `${decimal(loop.seconds)} s`,
-        loop === undefined ? "" : `${whole(loop.requests.reads)} + ${whole(loop.requests.writes)}`,
-        loop === undefined ? "" : `${decimal(loop.seconds / one.seconds)}×`,
+        loop === undefined ? "" : `${formatDecimal(loop.seconds)} s`,
+        loop === undefined ? "" : `${formatWhole(loop.requests.reads)} + ${formatWhole(loop.requests.writes)}`,
+        loop === undefined ? "" : `${formatDecimal(loop.seconds / one.seconds)}×`,
       ];
     });
-  return table(
+  return formatTable(
     [
       "rollout",
       "tenants",

@@ -6,7 +6,7 @@ import type { RolloutState, Wave } from "../../provider/rollout/model/wave.js";
  * The parameters of a rollout, for the simulation and the closed formula. Times are in milliseconds; CPU times are
  * those of one core.
  */
-export interface Circumstances {
+export interface SimulationParameters {
   readonly tenants: number;
   /** The number of service addresses that the tenants are spread over. */
   readonly addresses: number;
@@ -42,7 +42,7 @@ export interface Circumstances {
 }
 
 /** The engine's times and memory are measured on a machine with two cores; see `results.md`. */
-export const USUAL: Circumstances = {
+export const USUAL: SimulationParameters = {
   tenants: 1_000,
   addresses: 1,
   requestsPerSecond: 50,
@@ -66,7 +66,7 @@ export const USUAL: Circumstances = {
   seed: 1,
 };
 
-export interface Simulated {
+export interface SimulationResult {
   readonly state: RolloutState;
   readonly planningMs: number;
   readonly changingMs: number;
@@ -86,8 +86,8 @@ const PAGE = 200;
 const WORKER_HANDS = 8;
 
 /** Runs a rollout in virtual time. The same parameters give the same result. */
-export function simulate(next: typeof chooseNextStep, given: Circumstances): Simulated {
-  const world = new World(given);
+export function simulateRollout(next: typeof chooseNextStep, given: SimulationParameters): SimulationResult {
+  const world = new SimulatedServices(given);
   const waves = wavesOf(given);
   const planningMs = world.planAll(waves.flatMap(({ tenants }) => tenants));
   const rollout = new VirtualRollout(
@@ -96,7 +96,7 @@ export function simulate(next: typeof chooseNextStep, given: Circumstances): Sim
       waves,
       tolerated: undefined,
       capacity: given.concurrent,
-      addressOf: (tenant) => addressOf(tenant, given),
+      addressOf: (tenant) => getAddress(tenant, given),
       limitOf: () => undefined,
       plannedAs: () => "pending",
     },
@@ -107,20 +107,20 @@ export function simulate(next: typeof chooseNextStep, given: Circumstances): Sim
   rollout.onStep = ({ kind }) => {
     if (kind === "dispatch") dispatches += 1;
   };
-  world.crashes((tenant) => rollout.begin(tenant));
+  world.startCrashes((tenant) => rollout.begin(tenant));
   const state = rollout.run({ retry: false });
   const { attempts, requests, mostUnderWay, crashCount } = world;
   const counts = rollout.journal.waves.map((wave) => wave.counts);
-  const sum = (of: "done" | "failed"): number => counts.reduce((all, wave) => all + wave[of], 0);
-  const settled = sum("done") + sum("failed");
+  const sumCounts = (of: "done" | "failed"): number => counts.reduce((all, wave) => all + wave[of], 0);
+  const settled = sumCounts("done") + sumCounts("failed");
   const looks = (rollout.steps + dispatches) * (STATEMENTS.view + given.addresses);
   return {
     state,
     planningMs,
     changingMs: world.clock.nowMs - planningMs,
     requests,
-    done: sum("done"),
-    failed: sum("failed"),
+    done: sumCounts("done"),
+    failed: sumCounts("failed"),
     attempts,
     crashes: crashCount,
     mostUnderWay,
@@ -144,10 +144,10 @@ export interface OnPaper {
    * The number of concurrent tenants that exhausts each resource. Beyond it, more tenants at once aren't faster or
    * don't fit.
    */
-  readonly breaksAt: Readonly<Record<Scarce, number>>;
+  readonly breaksAt: Readonly<Record<ScarceResource, number>>;
 }
 
-export type Scarce = "rate limit" | "cores" | "memory" | "journal";
+export type ScarceResource = "rate limit" | "cores" | "memory" | "journal";
 
 /**
  * Evaluates the closed formula. Planning a tenant takes `export + p·L`, and changing it takes `engine + q·L`, with `p`
@@ -155,7 +155,7 @@ export type Scarce = "rate limit" | "cores" | "memory" | "journal";
  * bounds this from below by `n·q/r`, and the cores by `n·cpu/cores`. The result is the largest of the three, plus one
  * tenant's time for the ramp-up and the tail.
  */
-export function onPaper(given: Circumstances): OnPaper {
+export function evaluateFormula(given: SimulationParameters): OnPaper {
   const { tenants, latencyMs, exportCpuMs, engineCpuMs, engineWallMs, cores, concurrent } = given;
   const requestMs = 1_000 / (given.requestsPerSecond * given.addresses);
   const pages = pagesOf(given);
@@ -166,7 +166,7 @@ export function onPaper(given: Circumstances): OnPaper {
   };
   const requests = 2 * pages + given.writes;
   const change = { requests, cpuMs: engineCpuMs, wallMs: engineWallMs + requests * latencyMs };
-  const takes = (work: typeof plan, count: number, atOnce: number): number => {
+  const computeDuration = (work: typeof plan, count: number, atOnce: number): number => {
     const scarce = Math.max(count * work.requests * requestMs, (count * work.cpuMs) / cores);
     const byPlaces = Math.ceil(count / atOnce) * work.wallMs;
     return byPlaces >= scarce ? byPlaces : Math.min(scarce + work.wallMs, scarce + byPlaces);
@@ -174,9 +174,10 @@ export function onPaper(given: Circumstances): OnPaper {
   const statements = 2 * (STATEMENTS.view + given.addresses) + STATEMENTS.view + given.addresses;
   const aTenant = statements + STATEMENTS.dispatch + STATEMENTS.claim + STATEMENTS.finish;
   return {
-    planningMs: takes(plan, tenants, concurrent),
+    planningMs: computeDuration(plan, tenants, concurrent),
     changingMs: wavesOf(given).reduce(
-      (sum, wave) => sum + takes(change, wave.tenants.length, Math.min(wave.maxConcurrent, wave.tenants.length)),
+      (sum, wave) =>
+        sum + computeDuration(change, wave.tenants.length, Math.min(wave.maxConcurrent, wave.tenants.length)),
       0,
     ),
     requests: tenants * (pages + requests),
@@ -189,12 +190,12 @@ export function onPaper(given: Circumstances): OnPaper {
   };
 }
 
-function pagesOf({ deny, allow, vips }: Circumstances): number {
+function pagesOf({ deny, allow, vips }: SimulationParameters): number {
   return [deny, allow, vips].reduce((pages, count) => pages + Math.max(1, Math.ceil(count / PAGE)), 0);
 }
 
 /** Returns the waves: 1 % of the tenants, then 10 %, then the rest. */
-function wavesOf({ tenants, concurrent, toleratedPercent }: Circumstances): Wave[] {
+function wavesOf({ tenants, concurrent, toleratedPercent }: SimulationParameters): Wave[] {
   const names = Array.from({ length: tenants }, (_, index) => String(index));
   const canary = Math.max(1, Math.round(tenants / 100));
   const early = Math.max(1, Math.round(tenants / 10));
@@ -210,24 +211,24 @@ function wavesOf({ tenants, concurrent, toleratedPercent }: Circumstances): Wave
   }));
 }
 
-function addressOf(tenant: string, { addresses }: Circumstances): string {
+function getAddress(tenant: string, { addresses }: SimulationParameters): string {
   return String(Number(tenant) % addresses);
 }
 
 /** The services with their rate limits, the cores and the workers. */
-class World {
+class SimulatedServices {
   readonly clock = new VirtualClock();
   requests = 0;
   attempts = 0;
   mostUnderWay = 0;
   crashCount = 0;
-  readonly #given: Circumstances;
+  readonly #given: SimulationParameters;
   readonly #cores: SharedCores;
   readonly #freeAt = new Map<string, number>();
   readonly #underWay = new Map<VirtualTenant, number>();
   #random: number;
 
-  constructor(given: Circumstances) {
+  constructor(given: SimulationParameters) {
     this.#given = given;
     this.#cores = new SharedCores(this.clock, given.cores, given.engineCpuMs / given.engineWallMs);
     this.#random = given.seed;
@@ -240,8 +241,8 @@ class World {
     const planNext = (): void => {
       const { value: name } = waiting.next();
       if (name === undefined) return;
-      const address = addressOf(name, this.#given);
-      this.#cores.work(exportCpuMs, () => this.#ask(address, pagesOf(this.#given), () => true, planNext));
+      const address = getAddress(name, this.#given);
+      this.#cores.runWork(exportCpuMs, () => this.#ask(address, pagesOf(this.#given), () => true, planNext));
     };
     for (let begun = 0; begun < concurrent; begun++) planNext();
     while (this.clock.tick());
@@ -257,9 +258,9 @@ class World {
     this.#underWay.set(tenant, attempt);
     this.mostUnderWay = Math.max(this.mostUnderWay, this.#underWay.size);
     const isSuccessful = this.#draw() * 100 >= failurePercent;
-    this.#cores.work(engineCpuMs / 2, () =>
+    this.#cores.runWork(engineCpuMs / 2, () =>
       this.#ask(tenant.address, pages + writes, isAlive, () =>
-        this.#cores.work(engineCpuMs / 2, () =>
+        this.#cores.runWork(engineCpuMs / 2, () =>
           this.#ask(tenant.address, pages, isAlive, () => {
             if (!isAlive()) return;
             this.#underWay.delete(tenant);
@@ -271,19 +272,19 @@ class World {
   }
 
   /** From now on, workers crash; their tenants are reassigned when the lease expires. */
-  crashes(takeOver: (tenant: VirtualTenant) => void): void {
+  startCrashes(takeOver: (tenant: VirtualTenant) => void): void {
     const { crashEveryMs, leaseMs } = this.#given;
     if (crashEveryMs === undefined) return;
-    this.clock.at(this.clock.nowMs + crashEveryMs * (0.5 + this.#draw()), () => {
+    this.clock.schedule(this.clock.nowMs + crashEveryMs * (0.5 + this.#draw()), () => {
       const living = [...this.#underWay].filter(([, attempt]) => attempt > 0);
       const first = Math.floor(this.#draw() * Math.max(1, living.length - WORKER_HANDS + 1));
       if (living.length > 0) this.crashCount += 1;
       for (const [tenant] of living.slice(first, first + WORKER_HANDS)) {
         // The tenant keeps its slot, but no worker owns it.
         this.#underWay.set(tenant, 0);
-        this.clock.at(this.clock.nowMs + leaseMs, () => takeOver(tenant));
+        this.clock.schedule(this.clock.nowMs + leaseMs, () => takeOver(tenant));
       }
-      this.crashes(takeOver);
+      this.startCrashes(takeOver);
     });
   }
 
@@ -298,7 +299,7 @@ class World {
     const startMs = Math.max(this.clock.nowMs, this.#freeAt.get(address) ?? 0);
     this.#freeAt.set(address, startMs + 1_000 / requestsPerSecond);
     this.requests += 1;
-    this.clock.at(startMs + latencyMs * (0.5 + this.#draw()), () => this.#ask(address, count - 1, isAlive, then));
+    this.clock.schedule(startMs + latencyMs * (0.5 + this.#draw()), () => this.#ask(address, count - 1, isAlive, then));
   }
 
   /** Returns the next pseudorandom number from 0 to 1 (mulberry32). */
@@ -331,10 +332,10 @@ class SharedCores {
     this.#mostEach = mostEach;
   }
 
-  work(cpuMs: number, then: () => void): void {
+  runWork(cpuMs: number, then: () => void): void {
     this.#advance();
     this.#working += 1;
-    this.#through.at(this.#servedMs + cpuMs, then);
+    this.#through.schedule(this.#servedMs + cpuMs, then);
     this.#schedule();
   }
 
@@ -355,7 +356,7 @@ class SharedCores {
     const next = this.#through.nextMs;
     if (next === undefined) return;
     const turn = ++this.#turn;
-    this.#clock.at(this.#clock.nowMs + (next - this.#servedMs) / this.#speed, () => {
+    this.#clock.schedule(this.#clock.nowMs + (next - this.#servedMs) / this.#speed, () => {
       if (turn !== this.#turn) return;
       this.#advance();
       this.#servedMs = Math.max(this.#servedMs, next);

@@ -19,11 +19,11 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { requireEngine } from "pulumi-email-security/engine";
 import { run, stopCommands } from "#bench/command";
-import { machineFacts } from "#bench/machine";
+import { collectMachineFacts } from "#bench/machine";
 import { watchTree } from "#bench/memory";
-import { plainEnvironment } from "#bench/pulumi-project";
+import { buildPlainEnvironment } from "#bench/pulumi-project";
 import { AT_ONCE, writeRolloutResults } from "#bench/rollout-results";
-import { BenchService, type Requests, tenantName } from "#bench/service";
+import { BenchService, formatTenantName, type Requests } from "#bench/service";
 
 const { values } = parseArgs({
   options: {
@@ -37,12 +37,12 @@ const { values } = parseArgs({
     write: { type: "boolean", default: false },
   },
 });
-const sizes = numbers(values.tenants);
-const [entries = 500] = numbers(values.entries);
-const concurrencies = numbers(values.concurrent);
-const loops = values.loops === undefined ? concurrencies : numbers(values.loops);
-const unchangedSizes = values.unchanged === undefined ? [] : numbers(values.unchanged);
-const unchangedLoops = values["unchanged-loops"] === undefined ? loops : numbers(values["unchanged-loops"]);
+const sizes = parseNumbers(values.tenants);
+const [entries = 500] = parseNumbers(values.entries);
+const concurrencies = parseNumbers(values.concurrent);
+const loops = values.loops === undefined ? concurrencies : parseNumbers(values.loops);
+const unchangedSizes = values.unchanged === undefined ? [] : parseNumbers(values.unchanged);
+const unchangedLoops = values["unchanged-loops"] === undefined ? loops : parseNumbers(values["unchanged-loops"]);
 
 /** One measurement of a rollout, the shell loop, or the reads alone. */
 export interface RolloutMeasurement {
@@ -62,7 +62,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 
 const measurements: RolloutMeasurement[] = [];
 // Determined before the measurements, so that commits made meanwhile don't count.
-const facts = await machineFacts(values.date);
+const facts = await collectMachineFacts(values.date);
 const engine = await requireEngine();
 const cli = createRequire(import.meta.url)
   .resolve("pulumi-email-security/package.json")
@@ -76,27 +76,27 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
   await using service = await BenchService.start({ tenants });
   const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
   try {
-    const names = Array.from({ length: tenants }, (_, index) => tenantName(index));
-    const env = await layOut(directory, names, service.url);
-    const measure = async (
+    const names = Array.from({ length: tenants }, (_, index) => formatTenantName(index));
+    const env = await writeProject(directory, names, service.url);
+    const recordRollout = async (
       way: RolloutMeasurement["way"],
       what: RolloutMeasurement["what"],
       concurrent: number,
       command: string,
       args: readonly string[],
     ): Promise<void> => {
-      const before = await service.requests();
+      const before = await service.countRequests();
       const watch = watchTree();
       const { seconds } = await run(command, args, { cwd: directory, env });
       const memory = watch?.stop();
-      const after = await service.requests();
+      const after = await service.countRequests();
       const requests = { reads: after.reads - before.reads, writes: after.writes - before.writes };
       measurements.push({ way, what, tenants, concurrent, seconds, requests, memory });
       console.log(
         `${way} ${what}: ${tenants} tenants, ${concurrent} at once: ${seconds.toFixed(1)} s, ${requests.reads} reads, ${requests.writes} writes, ${((memory?.all ?? 0) / 1e6).toFixed(0)} MB (${((memory?.coordinator ?? 0) / 1e6).toFixed(0)} MB the coordinator)`,
       );
     };
-    const rollout = (concurrent: number): string[] => [
+    const buildRolloutCommand = (concurrent: number): string[] => [
       cli,
       "rollout",
       "--yes",
@@ -104,24 +104,30 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
       String(concurrent),
       "--events",
     ];
-    const loop = (concurrent: number): string[] => [
+    const buildLoopCommand = (concurrent: number): string[] => [
       "-c",
       `printf '%s\\n' ${names.join(" ")} | xargs -P ${concurrent} -I NAME sh -c 'EMAIL_SECURITY_API_KEY=sandbox-NAME-ci pulumi up --yes --skip-preview --refresh --stack NAME >/dev/null'`,
     ];
-    await measure("rollout", "first", 2, process.execPath, rollout(2));
+    await recordRollout("rollout", "first", 2, process.execPath, buildRolloutCommand(2));
     let denies = 0;
     for (const concurrent of concurrencies) {
-      await measure("rollout", "nothing to do", concurrent, process.execPath, rollout(concurrent));
-      await measure("readings", "nothing to do", concurrent, process.execPath, [READINGS, String(concurrent)]);
+      await recordRollout("rollout", "nothing to do", concurrent, process.execPath, buildRolloutCommand(concurrent));
+      await recordRollout("readings", "nothing to do", concurrent, process.execPath, [READINGS, String(concurrent)]);
       if (loopsAt.includes(concurrent)) {
-        await measure("loop", "nothing to do", concurrent, "sh", loop(concurrent));
+        await recordRollout("loop", "nothing to do", concurrent, "sh", buildLoopCommand(concurrent));
       }
       if (!changedAt.includes(concurrent)) continue;
       await writeBaseline(directory, ++denies);
-      await measure("rollout", "one new deny each", concurrent, process.execPath, rollout(concurrent));
+      await recordRollout(
+        "rollout",
+        "one new deny each",
+        concurrent,
+        process.execPath,
+        buildRolloutCommand(concurrent),
+      );
       if (!loopsAt.includes(concurrent)) continue;
       await writeBaseline(directory, ++denies);
-      await measure("loop", "one new deny each", concurrent, "sh", loop(concurrent));
+      await recordRollout("loop", "one new deny each", concurrent, "sh", buildLoopCommand(concurrent));
     }
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -132,7 +138,7 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
  * Writes a project that works both for `pulumi up` on each stack and for a rollout over all of them. Returns the
  * environment for the commands.
  */
-async function layOut(directory: string, names: readonly string[], url: string): Promise<NodeJS.ProcessEnv> {
+async function writeProject(directory: string, names: readonly string[], url: string): Promise<NodeJS.ProcessEnv> {
   await mkdir(join(directory, "settings"));
   await mkdir(join(directory, ".state"));
   await symlink(resolve("node_modules"), join(directory, "node_modules"));
@@ -166,7 +172,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
   return {
-    ...plainEnvironment(engine),
+    ...buildPlainEnvironment(engine),
     ...Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_KEY`, `sandbox-${name}-ci`])),
     EMAIL_SECURITY_KEY_VARIABLES: names.map((name) => `${name.toUpperCase()}_KEY`).join(","),
     EMAIL_SECURITY_BASE_URL: url,
@@ -186,7 +192,7 @@ async function writeBaseline(directory: string, more: number): Promise<void> {
   await writeFile(join(directory, "settings", "baseline.yaml"), text);
 }
 
-function numbers(text: string): number[] {
+function parseNumbers(text: string): number[] {
   return text.split(",").map((one) => {
     if (/^[1-9]\d*$/.test(one)) return Number(one);
     throw new Error(`${one} is no whole number above 0`);

@@ -13,7 +13,14 @@ import {
   type ServiceResponse,
   startSandbox,
 } from "pulumi-email-security/sandbox";
-import { type BenchServiceOptions, deniedDomain, mailboxOf, TENANT, TRACE_PATH, tenantName } from "#bench/service";
+import {
+  type BenchServiceOptions,
+  formatDeniedDomain,
+  formatMailbox,
+  formatTenantName,
+  TENANT,
+  TRACE_PATH,
+} from "#bench/service";
 
 const {
   employees = 0,
@@ -27,31 +34,32 @@ const {
 
 const scenario: Scenario = {
   name: "bench",
-  tenants: (tenants === undefined ? [TENANT] : Array.from({ length: tenants }, (_, index) => tenantName(index))).map(
-    (name) => ({
-      name,
-      keyLabels: { ci: "bench", console: "nobody" },
-      detectedAt: "2026-01-01T06:00:00.000Z",
-      // A job title that doesn't make anybody a VIP.
-      employees: Array.from({ length: employees }, (_, index) => ({
-        email: mailboxOf(index),
-        fullName: `Person ${index}`,
-        jobTitle: "Engineer",
-        department: "Engineering",
-      })),
-      manualVips: [],
-      exclusions: [],
-      entries: Array.from({ length: entries }, (_, index) => ({
-        list: "deny",
-        entryType: "domain",
-        value: deniedDomain(index),
-        comment: "",
-        createdBy: "bench",
-        createdAt: "2026-01-01T06:00:00.000Z",
-      })),
-      threats,
-    }),
-  ),
+  tenants: (tenants === undefined
+    ? [TENANT]
+    : Array.from({ length: tenants }, (_, index) => formatTenantName(index))
+  ).map((name) => ({
+    name,
+    keyLabels: { ci: "bench", console: "nobody" },
+    detectedAt: "2026-01-01T06:00:00.000Z",
+    // A job title that doesn't make anybody a VIP.
+    employees: Array.from({ length: employees }, (_, index) => ({
+      email: formatMailbox(index),
+      fullName: `Person ${index}`,
+      jobTitle: "Engineer",
+      department: "Engineering",
+    })),
+    manualVips: [],
+    exclusions: [],
+    entries: Array.from({ length: entries }, (_, index) => ({
+      list: "deny",
+      entryType: "domain",
+      value: formatDeniedDomain(index),
+      comment: "",
+      createdBy: "bench",
+      createdAt: "2026-01-01T06:00:00.000Z",
+    })),
+    threats,
+  })),
 };
 
 const special = readOne ? readOneEndpoint() : undefined;
@@ -76,10 +84,10 @@ process.stdin.resume().once("end", () => sandbox.close());
  */
 function readOneEndpoint(): SandboxHooks {
   const entries = new Map<string, unknown>();
-  const idOf = ({ path }: ServiceRequest): string | undefined => /allow_deny_entries\/([^/]+)$/.exec(path)?.[1];
+  const parseEntryId = ({ path }: ServiceRequest): string | undefined => /allow_deny_entries\/([^/]+)$/.exec(path)?.[1];
   return {
     intercept(request): ServiceResponse | undefined {
-      const id = idOf(request);
+      const id = parseEntryId(request);
       if (request.method !== "GET" || id === undefined) return undefined;
       const entry = entries.get(id);
       return entry === undefined

@@ -34,17 +34,17 @@ export interface Requests {
 }
 
 /** Returns the mailbox of the directory's person at an index, from 0. */
-export function mailboxOf(index: number): string {
+export function formatMailbox(index: number): string {
   return `person-${String(index).padStart(5, "0")}@acme.example`;
 }
 
 /** Returns the domain of a tenant's entry at an index, from 0. */
-export function deniedDomain(index: number): string {
+export function formatDeniedDomain(index: number): string {
   return `evil${index}.example`;
 }
 
 /** Returns the name of the tenant at an index, from 0. */
-export function tenantName(index: number): string {
+export function formatTenantName(index: number): string {
   return `t${String(index).padStart(3, "0")}`;
 }
 
@@ -84,7 +84,7 @@ export class BenchService implements AsyncDisposable {
   }
 
   /** Returns the number of requests so far. */
-  async requests(): Promise<Requests> {
+  async countRequests(): Promise<Requests> {
     const response = await fetch(`${this.url}/sandbox/requests`);
     const { reads, writes } = (await response.json()) as Requests;
     return { reads, writes };

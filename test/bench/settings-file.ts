@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Finished, run } from "#bench/command";
+import { type CompletedCommand, run } from "#bench/command";
 import type { Bench, Peer } from "#bench/measurement";
-import { BenchService, deniedDomain } from "#bench/service";
+import { BenchService, formatDeniedDomain } from "#bench/service";
 
 const COMMAND = resolve("provider/dist/commands/main.js");
 const FILE = "settings.yaml";
@@ -16,7 +16,7 @@ export const lintOfMany: Peer = {
   async measure(bench) {
     const count = Math.max(...bench.growth);
     await runInDirectory(count, async (directory) => {
-      record(bench, "lint", count, await email(directory, ["lint", FILE], {}));
+      recordMeasurement(bench, "lint", count, await runEmailSecurity(directory, ["lint", FILE], {}));
     });
   },
 };
@@ -30,17 +30,26 @@ export const planOfMany: Peer = {
     const count = Math.max(...bench.growth);
     await using service = await BenchService.start({ entries: count });
     await runInDirectory(count, async (directory) => {
-      record(bench, "plan", count, await email(directory, ["plan", FILE], service.environment));
+      recordMeasurement(bench, "plan", count, await runEmailSecurity(directory, ["plan", FILE], service.environment));
     });
   },
 };
 
-function record(bench: Bench, operation: "lint" | "plan", count: number, { seconds, peaks }: Finished): void {
+function recordMeasurement(
+  bench: Bench,
+  operation: "lint" | "plan",
+  count: number,
+  { seconds, peaks }: CompletedCommand,
+): void {
   bench.record({ operation, count, seconds, ...(peaks && { peakBytes: peaks.command }) });
 }
 
 /** Runs `email-security` in a directory. */
-export async function email(directory: string, args: string[], environment: NodeJS.ProcessEnv): Promise<Finished> {
+export async function runEmailSecurity(
+  directory: string,
+  args: string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<CompletedCommand> {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
   return await run(process.execPath, [COMMAND, ...args], { cwd: directory, env, memory: true });
 }
@@ -57,6 +66,6 @@ async function runInDirectory(count: number, work: (directory: string) => Promis
 
 /** Writes a settings file that matches a tenant with `count` entries. */
 export async function writeSettings(directory: string, count: number): Promise<void> {
-  const lines = Array.from({ length: count }, (_, index) => `  - ${deniedDomain(index)}\n`);
+  const lines = Array.from({ length: count }, (_, index) => `  - ${formatDeniedDomain(index)}\n`);
   await writeFile(join(directory, FILE), `version: 1\ndeny:\n${lines.join("")}`);
 }

@@ -1,8 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Circumstances, onPaper, type Scarce, simulate, USUAL } from "#bench/rollout-simulation";
-import { table, whole } from "#bench/table";
+import {
+  evaluateFormula,
+  type ScarceResource,
+  type SimulationParameters,
+  simulateRollout,
+  USUAL,
+} from "#bench/rollout-simulation";
+import { formatTable, formatWhole } from "#bench/table";
 import { openSqlite } from "../../provider/dist/rollout/database/sqlite-database.js";
 import { Journal } from "../../provider/dist/rollout/journal/journal.js";
 import { chooseNextStep } from "../../provider/dist/rollout/model/next-step.js";
@@ -12,93 +18,93 @@ import type { Target } from "../../provider/rollout/model/target.js";
 const MANY = 10_000;
 
 /** Simulates rollouts of up to 10,000 tenants in virtual time, and reports tables and the first bottleneck. */
-export async function simulationReport(): Promise<string> {
+export async function reportSimulation(): Promise<string> {
   const startedAt = performance.now();
-  const parts = [growth(), rates(), machines(), troubles(), limits(), await ownCosts()];
+  const parts = [renderGrowth(), renderRates(), renderMachines(), renderTroubles(), renderLimits(), await ownCosts()];
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
   return [...parts, `Simulated and measured in ${seconds} s.`].join("\n\n");
 }
 
-function growth(): string {
+function renderGrowth(): string {
   const rows = [10, 300, 1_000, MANY].flatMap((tenants) =>
     [1, 8, 32, 64].map((concurrent) => {
       const given = { ...USUAL, tenants, concurrent };
-      const { planningMs, changingMs, requests, mostUnderWay } = simulate(chooseNextStep, given);
-      const paper = onPaper(given);
+      const { planningMs, changingMs, requests, mostUnderWay } = simulateRollout(chooseNextStep, given);
+      const paper = evaluateFormula(given);
       const onPaperMs = paper.planningMs + paper.changingMs;
       return [
-        whole(tenants),
-        whole(concurrent),
-        duration(planningMs),
-        duration(changingMs),
-        duration(onPaperMs),
-        whole(requests),
+        formatWhole(tenants),
+        formatWhole(concurrent),
+        formatSimulatedDuration(planningMs),
+        formatSimulatedDuration(changingMs),
+        formatSimulatedDuration(onPaperMs),
+        formatWhole(requests),
         (requests / ((planningMs + changingMs) / 1_000)).toFixed(0),
         `${((mostUnderWay * given.engineMb) / 1_000).toFixed(1)} GB`,
-        mostScarce(given, mostUnderWay),
+        formatScarcest(given, mostUnderWay),
       ];
     }),
   );
   const head = ["tenants", "at once", "planned in", "changed in", "both on paper", "requests", "a second"];
-  return `Each tenant with ${USUAL.deny} deny and ${USUAL.allow} allow entries, ${USUAL.vips} VIPs and one new deny; ${machine(USUAL)}.\n${table(
+  return `Each tenant with ${USUAL.deny} deny and ${USUAL.allow} allow entries, ${USUAL.vips} VIPs and one new deny; ${formatMachine(USUAL)}.\n${formatTable(
     [...head, "memory", "scarce"],
     rows,
     0,
   )}`;
 }
 
-function rates(): string {
+function renderRates(): string {
   const head = ["requests a second, each", "1 address", "4 addresses"];
   const rows = [10, 20, 50, 100].map((requestsPerSecond) => [
     String(requestsPerSecond),
     ...[1, 4].map((addresses) => {
       const given = { ...USUAL, tenants: MANY, concurrent: 64, cores: 32, requestsPerSecond, addresses };
-      const { planningMs, changingMs } = simulate(chooseNextStep, given);
-      return duration(planningMs + changingMs);
+      const { planningMs, changingMs } = simulateRollout(chooseNextStep, given);
+      return formatSimulatedDuration(planningMs + changingMs);
     }),
   ]);
-  return `${whole(MANY)} tenants, planned and changed, 64 at once on 32 cores:\n${table(head, rows, 0)}`;
+  return `${formatWhole(MANY)} tenants, planned and changed, 64 at once on 32 cores:\n${formatTable(head, rows, 0)}`;
 }
 
-function machines(): string {
+function renderMachines(): string {
   const head = ["at once", "2 cores", "8 cores", "32 cores"];
   const rows = [1, 8, 32, 64].map((concurrent) => [
     String(concurrent),
     ...[2, 8, 32].map((cores) => {
       const given = { ...USUAL, tenants: MANY, concurrent, cores, requestsPerSecond: 100, addresses: 4 };
-      const { planningMs, changingMs } = simulate(chooseNextStep, given);
-      const isTooMuch = concurrent > onPaper(given).breaksAt.memory;
-      return `${duration(planningMs + changingMs)}${isTooMuch ? " (no memory)" : ""}`;
+      const { planningMs, changingMs } = simulateRollout(chooseNextStep, given);
+      const isTooMuch = concurrent > evaluateFormula(given).breaksAt.memory;
+      return `${formatSimulatedDuration(planningMs + changingMs)}${isTooMuch ? " (no memory)" : ""}`;
     }),
   ]);
-  return `${whole(MANY)} tenants, 4 addresses of 100 requests a second each:\n${table(head, rows, 0)}`;
+  return `${formatWhole(MANY)} tenants, 4 addresses of 100 requests a second each:\n${formatTable(head, rows, 0)}`;
 }
 
-function troubles(): string {
+function renderTroubles(): string {
   const head = ["attempts that fail", "a worker dies every", "ends", "after", "done", "failed", "begun", "deaths"];
   const rows = [0, 1, 5].flatMap((failurePercent) =>
     [undefined, 600_000, 60_000, 15_000].map((crashEveryMs) => {
       const given = { ...USUAL, tenants: MANY, concurrent: 32, cores: 32, addresses: 4 };
-      const run = simulate(chooseNextStep, { ...given, failurePercent, crashEveryMs });
+      const run = simulateRollout(chooseNextStep, { ...given, failurePercent, crashEveryMs });
       return [
         `${failurePercent} %`,
         crashEveryMs === undefined ? "never" : `${crashEveryMs / 1_000} s`,
         run.state,
-        duration(run.planningMs + run.changingMs),
-        ...[run.done, run.failed, run.attempts, run.crashes].map(whole),
+        formatSimulatedDuration(run.planningMs + run.changingMs),
+        ...[run.done, run.failed, run.attempts, run.crashes].map(formatWhole),
       ];
     }),
   );
-  return `${whole(MANY)} tenants, 32 at once on 32 cores, 4 addresses of 50 requests a second, ${USUAL.toleratedPercent} % of a wave tolerated, lease 10 s:\n${table(head, rows, 0)}`;
+  return `${formatWhole(MANY)} tenants, 32 at once on 32 cores, 4 addresses of 50 requests a second, ${USUAL.toleratedPercent} % of a wave tolerated, lease 10 s:\n${formatTable(head, rows, 0)}`;
 }
 
 /** Renders the concurrency that exhausts each resource, and a sentence about the lowest one. */
-function limits(): string {
+function renderLimits(): string {
   const given = { ...USUAL, tenants: MANY };
   const sentences = [2, 8, 32].flatMap((cores) =>
     [1, 4].map((addresses) => {
-      const { breaksAt } = onPaper({ ...given, cores, addresses });
-      const inOrder = (Object.entries(breaksAt) as [Scarce, number][]).sort(([, a], [, b]) => a - b);
+      const { breaksAt } = evaluateFormula({ ...given, cores, addresses });
+      const inOrder = (Object.entries(breaksAt) as [ScarceResource, number][]).sort(([, a], [, b]) => a - b);
       const [first, ...others] = inOrder.map(([what, count]) => `${NAMES[what]} at ${count.toFixed(0)} at once`);
       return `- ${cores} cores, ${addresses} ${addresses === 1 ? "address" : "addresses"} of ${given.requestsPerSecond} requests a second: first ${first}; then ${others.join(", ")}.`;
     }),
@@ -122,7 +128,7 @@ async function ownCosts(): Promise<string> {
         services: [["https://service.example", { maxConcurrent: 32 }]],
         backend: "file",
       },
-      names.map(targetOf),
+      names.map(buildBenchTarget),
     );
     await journal.start(id, { retry: false });
     await journal.setWaveState(id, 0, "running");
@@ -131,17 +137,17 @@ async function ownCosts(): Promise<string> {
     for (let look = 0; look < looks; look++) chooseNextStep(await journal.readRunState(id, 32), 0);
     const lookMs = (performance.now() - startedAt) / looks;
     await journal.close();
-    const { steps, statements, changingMs } = simulate(chooseNextStep, {
+    const { steps, statements, changingMs } = simulateRollout(chooseNextStep, {
       ...USUAL,
       tenants: MANY,
       concurrent: 32,
     });
     const minutes = (steps * lookMs) / 60_000;
-    const reportMb = (JSON.stringify(tenantReport(1)).length * MANY) / 1e6;
-    const mostMb = (JSON.stringify(tenantReport(20)).length * MANY) / 1e6;
+    const reportMb = (JSON.stringify(buildTenantReport(1)).length * MANY) / 1e6;
+    const mostMb = (JSON.stringify(buildTenantReport(20)).length * MANY) / 1e6;
     return [
-      `The journal of ${whole(MANY)} tenants: ${lookMs.toFixed(1)} ms a look (which counts them all, and reads the names in all waves), ${whole(steps)} looks in a rollout: ${minutes.toFixed(1)} minutes of one core, of ${duration(changingMs)};`,
-      `${whole(statements)} statements, ${(statements / (changingMs / 1_000)).toFixed(0)} a second.`,
+      `The journal of ${formatWhole(MANY)} tenants: ${lookMs.toFixed(1)} ms a look (which counts them all, and reads the names in all waves), ${formatWhole(steps)} looks in a rollout: ${minutes.toFixed(1)} minutes of one core, of ${formatSimulatedDuration(changingMs)};`,
+      `${formatWhole(statements)} statements, ${(statements / (changingMs / 1_000)).toFixed(0)} a second.`,
       `The report as JSON: ${reportMb.toFixed(0)} MB with a change a tenant, ${mostMb.toFixed(0)} MB with twenty. A terminal of 100 × 50 shows at most 5,000 tenants as a character each.`,
     ].join("\n");
   } finally {
@@ -149,32 +155,32 @@ async function ownCosts(): Promise<string> {
   }
 }
 
-const NAMES: Readonly<Record<Scarce, string>> = {
+const NAMES: Readonly<Record<ScarceResource, string>> = {
   "rate limit": "the rate limit",
   cores: "the cores",
   memory: "the memory",
   journal: "the journal's statements",
 };
 
-function mostScarce(given: Circumstances, mostUnderWay: number): string {
-  const used = (Object.entries(onPaper(given).breaksAt) as [Scarce, number][])
+function formatScarcest(given: SimulationParameters, mostUnderWay: number): string {
+  const used = (Object.entries(evaluateFormula(given).breaksAt) as [ScarceResource, number][])
     .filter(([, count]) => count <= mostUnderWay)
     .sort(([, a], [, b]) => a - b);
   return used[0]?.[0] ?? "places";
 }
 
-function machine({ cores, addresses, requestsPerSecond }: Circumstances): string {
+function formatMachine({ cores, addresses, requestsPerSecond }: SimulationParameters): string {
   return `${cores} cores, ${addresses} address of ${requestsPerSecond} requests a second`;
 }
 
-function duration(ms: number): string {
+function formatSimulatedDuration(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   if (seconds < 120) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);
   return minutes < 120 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
 }
 
-function targetOf(name: string): Target {
+function buildBenchTarget(name: string): Target {
   return {
     name,
     labels: { region: "eu" },
@@ -187,7 +193,7 @@ function targetOf(name: string): Target {
   };
 }
 
-function tenantReport(changes: number): TenantReport {
+function buildTenantReport(changes: number): TenantReport {
   const at = new Date(0).toISOString();
   return {
     name: "tenant-1000",

@@ -1,13 +1,13 @@
-import { entriesSource } from "#bench/entries";
+import { formatEntriesSource } from "#bench/entries";
 import { measureOperations } from "#bench/measure-operations";
 import type { Peer } from "#bench/measurement";
-import { type BenchProviderKind, packageOf } from "#bench/provider-kind";
+import { type BenchProviderKind, getPackageName } from "#bench/provider-kind";
 
-export function entriesProgram(count: number, providerKind: BenchProviderKind): string {
+export function buildEntriesProgram(count: number, providerKind: BenchProviderKind): string {
   return `
-import { AllowDenyEntry } from "${packageOf(providerKind)}";
+import { AllowDenyEntry } from "${getPackageName(providerKind)}";
 
-for (const entry of ${entriesSource(count)}) new AllowDenyEntry(entry.value, entry);
+for (const entry of ${formatEntriesSource(count)}) new AllowDenyEntry(entry.value, entry);
 `;
 }
 
@@ -25,14 +25,14 @@ export const nativeSingleEntries = withCheckpoints(
 );
 
 /** The dynamic resources again, but the engine writes its state only once, at the end. */
-export const singleEntriesWithoutCheckpoints = withoutCheckpoints(
+export const singleEntriesWithoutCheckpoints = createCheckpointlessPeer(
   "entries-without-checkpoints",
   "one `AllowDenyEntry` per entry, with `PULUMI_SKIP_CHECKPOINTS=true`",
   "dynamic",
 );
 
 /** The same with the native plugin. */
-export const nativeSingleEntriesWithoutCheckpoints = withoutCheckpoints(
+export const nativeSingleEntriesWithoutCheckpoints = createCheckpointlessPeer(
   "native-entries-without-checkpoints",
   "one `AllowDenyEntry` per entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",
   "native",
@@ -45,22 +45,22 @@ function withCheckpoints(name: string, title: string, providerKind: BenchProvide
     isSlow: true,
     floor: "nothing-entries",
     async measure(bench) {
-      const program = (count: number): string => entriesProgram(count, providerKind);
-      await measureOperations(bench, { count: bench.singleEntries, program });
+      const buildProgram = (count: number): string => buildEntriesProgram(count, providerKind);
+      await measureOperations(bench, { count: bench.singleEntries, program: buildProgram });
     },
   };
 }
 
-function withoutCheckpoints(name: string, title: string, providerKind: BenchProviderKind): Peer {
+function createCheckpointlessPeer(name: string, title: string, providerKind: BenchProviderKind): Peer {
   return {
     name,
     title,
     isSlow: false,
     floor: "nothing-entries-without-checkpoints",
     async measure(bench) {
-      const program = (count: number): string => entriesProgram(count, providerKind);
+      const buildProgram = (count: number): string => buildEntriesProgram(count, providerKind);
       const environment = WITHOUT_CHECKPOINTS;
-      await measureOperations(bench, { count: bench.singleEntries, program, environment });
+      await measureOperations(bench, { count: bench.singleEntries, program: buildProgram, environment });
     },
   };
 }

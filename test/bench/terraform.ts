@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { getCacheDirectory } from "pulumi-email-security/engine";
-import { areCommandsStopped, type Finished, run } from "#bench/command";
-import { entries } from "#bench/entries";
-import { counted } from "#bench/measure-operations";
-import { type Bench, type Operation, type Peer, type StateSize, stateAnEntry } from "#bench/measurement";
+import { areCommandsStopped, type CompletedCommand, run } from "#bench/command";
+import { buildEntries } from "#bench/entries";
+import { countRequests } from "#bench/measure-operations";
+import { type Bench, computeStatePerEntry, type Operation, type Peer, type StateSize } from "#bench/measurement";
 import { API_KEY, BenchService } from "#bench/service";
 
 /** Both programs are built from Go modules. Each has a directory with a go.mod that pins all of its dependencies. */
@@ -24,20 +24,20 @@ export const terraform: Peer = {
   isSlow: true,
   async measure(bench) {
     const count = bench.singleEntries;
-    const programs = await obtain(bench);
+    const programs = await obtainPrograms(bench);
     await using service = await BenchService.start({ readOne: true });
     await using project = await TerraformProject.create(programs, service, count);
-    const measure = async (operation: Operation, ...args: string[]): Promise<void> => {
-      const { seconds, requests } = await counted(service, () => project.run(...args));
+    const recordTerraform = async (operation: Operation, ...args: string[]): Promise<void> => {
+      const { seconds, requests } = await countRequests(service, () => project.run(...args));
       bench.record({ operation, count, variant: `\`terraform ${args[0]}\``, seconds, requests });
     };
-    await measure("first up", "apply", "-auto-approve");
-    await measure("no-op up", "plan", "-detailed-exitcode");
-    await measure("refresh", "refresh");
+    await recordTerraform("first up", "apply", "-auto-approve");
+    await recordTerraform("no-op up", "plan", "-detailed-exitcode");
+    await recordTerraform("refresh", "refresh");
     bench.record({
       operation: "state",
       count,
-      stateAnEntry: stateAnEntry(await project.stateSize(), count, await stateOfOne(programs)),
+      stateAnEntry: computeStatePerEntry(await project.measureState(), count, await measureSingleEntryState(programs)),
     });
   },
 };
@@ -47,11 +47,11 @@ interface Programs {
   readonly provider: string;
 }
 
-async function stateOfOne(programs: Programs): Promise<StateSize> {
+async function measureSingleEntryState(programs: Programs): Promise<StateSize> {
   await using service = await BenchService.start({ readOne: true });
   await using project = await TerraformProject.create(programs, service, 1);
   await project.run("apply", "-auto-approve");
-  return await project.stateSize();
+  return await project.measureState();
 }
 
 class TerraformProject implements AsyncDisposable {
@@ -71,20 +71,20 @@ class TerraformProject implements AsyncDisposable {
     // A provider from a local directory doesn't need `terraform init`, and therefore no registry.
     const overrides = `dev_overrides { "Mastercard/restapi" = ${JSON.stringify(join(provider, ".."))} }`;
     await writeFile(settings, `disable_checkpoint = true\nprovider_installation {\n${overrides}\ndirect {}\n}\n`);
-    await writeFile(join(directory, "main.tf"), configuration(service.url));
-    await writeFile(join(directory, "entries.json"), JSON.stringify(entries(count)));
+    await writeFile(join(directory, "main.tf"), formatConfiguration(service.url));
+    await writeFile(join(directory, "entries.json"), JSON.stringify(buildEntries(count)));
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith("TF_"));
     return new TerraformProject(directory, cli, { ...Object.fromEntries(own), TF_CLI_CONFIG_FILE: settings });
   }
 
-  async run(...args: string[]): Promise<Finished> {
+  async run(...args: string[]): Promise<CompletedCommand> {
     return await run(this.#cli, [...args, "-no-color", "-input=false"], {
       cwd: this.#directory,
       env: this.#environment,
     });
   }
 
-  async stateSize(): Promise<StateSize> {
+  async measureState(): Promise<StateSize> {
     const text = await readFile(join(this.#directory, "terraform.tfstate"), "utf8");
     return {
       compactBytes: Buffer.byteLength(JSON.stringify(JSON.parse(text))),
@@ -97,7 +97,7 @@ class TerraformProject implements AsyncDisposable {
   }
 }
 
-function configuration(url: string): string {
+function formatConfiguration(url: string): string {
   return `
 terraform {
   required_providers {
@@ -135,9 +135,9 @@ resource "restapi_object" "entry" {
  * Returns both programs from the user's cache directory, and builds them first if they are missing. Throws if there is
  * no Go toolchain or no module proxy.
  */
-async function obtain(bench: Bench): Promise<Programs> {
+async function obtainPrograms(bench: Bench): Promise<Programs> {
   try {
-    return { cli: await build(bench, CLI), provider: await build(bench, PROVIDER) };
+    return { cli: await buildProgramFromSource(bench, CLI), provider: await buildProgramFromSource(bench, PROVIDER) };
   } catch (cause) {
     if (areCommandsStopped()) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -147,7 +147,7 @@ async function obtain(bench: Bench): Promise<Programs> {
   }
 }
 
-async function build(bench: Bench, program: typeof CLI): Promise<string> {
+async function buildProgramFromSource(bench: Bench, program: typeof CLI): Promise<string> {
   const source = fileURLToPath(new URL(`terraform/${program.folder}/`, import.meta.url));
   const pins = await readFile(join(source, "go.mod"), "utf8");
   const version = new RegExp(`^\\s*(?:require )?${program.package} v(\\S+)`, "m").exec(pins)?.[1];

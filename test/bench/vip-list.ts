@@ -1,8 +1,8 @@
-import type { Finished } from "#bench/command";
-import { counted } from "#bench/measure-operations";
+import type { CompletedCommand } from "#bench/command";
+import { countRequests } from "#bench/measure-operations";
 import type { Operation, Peer } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
-import { BenchService, mailboxOf } from "#bench/service";
+import { BenchService, formatMailbox } from "#bench/service";
 
 /** All VIPs as one resource. Their comments differ, as in practice. */
 export const vipList: Peer = {
@@ -12,7 +12,7 @@ export const vipList: Peer = {
   async measure(bench) {
     const count = bench.members;
     const members = Array.from({ length: count }, (_, index) => ({
-      email: mailboxOf(index),
+      email: formatMailbox(index),
       comment: `Ticket ${index + 1}`,
     }));
     const program = `
@@ -22,13 +22,13 @@ new VipList("vips", { members: ${JSON.stringify(members)} });
 `;
     await using service = await BenchService.start({ employees: count });
     await using project = await BenchProject.create(program, service.environment);
-    const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
-      const { seconds, requests } = await counted(service, work);
+    const recordVipOperation = async (operation: Operation, work: () => Promise<CompletedCommand>): Promise<void> => {
+      const { seconds, requests } = await countRequests(service, work);
       bench.record({ operation, count, seconds, requests });
     };
-    await measure("first up", () => project.up());
-    await measure("no-op up", () => project.upWithNothingToDo());
-    await measure("looking up", () => project.upThatLooks());
-    await measure("refresh", () => project.refresh());
+    await recordVipOperation("first up", () => project.up());
+    await recordVipOperation("no-op up", () => project.upUnchanged());
+    await recordVipOperation("looking up", () => project.upAfterRefresh());
+    await recordVipOperation("refresh", () => project.refresh());
   },
 };

@@ -34,7 +34,7 @@ export class VirtualClock {
   readonly #heap: { readonly atMs: number; readonly order: number; readonly act: () => void }[] = [];
   #order = 0;
 
-  at(atMs: number, act: () => void): void {
+  schedule(atMs: number, act: () => void): void {
     const heap = this.#heap;
     const item = { atMs: Math.max(atMs, this.nowMs), order: this.#order++, act };
     let place = heap.length;
@@ -59,20 +59,20 @@ export class VirtualClock {
     const [first] = heap;
     const last = heap.pop();
     if (first === undefined || last === undefined) return false;
-    if (heap.length > 0) sink(heap, last);
+    if (heap.length > 0) siftDown(heap, last);
     this.nowMs = first.atMs;
     first.act();
     return true;
   }
 }
 
-type Timed = { readonly atMs: number; readonly order: number };
+type ScheduledItem = { readonly atMs: number; readonly order: number };
 
-function isBefore(a: Timed, b: Timed): boolean {
+function isBefore(a: ScheduledItem, b: ScheduledItem): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 }
 
-function sink<T extends Timed>(heap: T[], item: T): void {
+function siftDown<T extends ScheduledItem>(heap: T[], item: T): void {
   let place = 0;
   for (;;) {
     let child = 2 * place + 1;
@@ -138,7 +138,7 @@ export class VirtualJournal {
         const address = plan.addressOf(name);
         return { name, wave: index, position, address, hasPlan, state, retryRound: 0, attempt: 0 };
       });
-      const counts = noCounts();
+      const counts = createCounts();
       for (const { state } of tenants) counts[state] += 1;
       return {
         wave,
@@ -159,11 +159,11 @@ export class VirtualJournal {
   }
 
   /** Returns the number of tenants of an address in progress. A rollout that isn't running occupies no slots. */
-  busyAt(address: string): number {
+  countBusy(address: string): number {
     return this.state === "running" ? (this.#busyAt.get(address) ?? 0) : 0;
   }
 
-  view(): RunState {
+  getView(): RunState {
     const running = this.waves.find(({ state }) => state === "running");
     const freeSlotsByAddress = this.#roomAt();
     return {
@@ -172,7 +172,7 @@ export class VirtualJournal {
       tolerated: this.#plan.tolerated,
       until: this.until,
       isStopping: this.isStopping,
-      pending: running === undefined ? [] : pendingOf(running, freeSlotsByAddress),
+      pending: running === undefined ? [] : listPending(running, freeSlotsByAddress),
       freeSlotsByAddress,
       capacity: this.#plan.capacity - this.underWay,
     };
@@ -208,7 +208,7 @@ export class VirtualJournal {
   }
 
   /** Starts an attempt. Returns its number, or undefined if there is nothing to do. */
-  claim(name: string, retryRound: number): number | undefined {
+  startAttempt(name: string, retryRound: number): number | undefined {
     const tenant = this.#tenant(name);
     if (tenant.retryRound !== retryRound) return undefined;
     if (tenant.state !== "queued" && tenant.state !== "running") return undefined;
@@ -224,7 +224,7 @@ export class VirtualJournal {
     return true;
   }
 
-  wave(index: number, state: WaveState, more: Partial<Pick<VirtualWave, "soakUntilMs" | "health">> = {}): void {
+  setWaveState(index: number, state: WaveState, more: Partial<Pick<VirtualWave, "soakUntilMs" | "health">> = {}): void {
     const wave = this.waves[index];
     if (wave === undefined) throw new Error(`There is no wave ${index}.`);
     wave.state = state;
@@ -233,7 +233,7 @@ export class VirtualJournal {
   }
 
   handOver(index: number, reason: string): void {
-    this.wave(index, "gated");
+    this.setWaveState(index, "gated");
     this.state = "waiting";
     this.reason = reason;
   }
@@ -270,7 +270,7 @@ export class VirtualJournal {
     const room = new Map<string, number>();
     for (const address of this.#addresses) {
       const limit = this.#plan.limitOf(address);
-      const busy = this.busyAt(address) + (this.takenElsewhere.get(address) ?? 0);
+      const busy = this.countBusy(address) + (this.takenElsewhere.get(address) ?? 0);
       if (limit !== undefined) room.set(address, limit - busy);
     }
     return room;
@@ -323,7 +323,7 @@ export class VirtualRollout {
   /** Starts or resumes the rollout, and runs until it is done or a person is needed. */
   run(how: { until?: string | undefined; retry: boolean }): RolloutState {
     this.journal.start(how);
-    this.changed();
+    this.signalChange();
     while (this.journal.state === "running") {
       const step = this.#next();
       if (step.kind === "wait" || step.kind === "pause") this.#wait(step.untilMs);
@@ -333,23 +333,23 @@ export class VirtualRollout {
   }
 
   /** Signals a change of state, so that the next step is chosen again. */
-  changed(): void {
+  signalChange(): void {
     this.#isChanged = true;
   }
 
   /** Starts a queued tenant, or takes it over from a crashed worker. */
   begin(tenant: VirtualTenant): void {
-    const attempt = this.journal.claim(tenant.name, tenant.retryRound);
+    const attempt = this.journal.startAttempt(tenant.name, tenant.retryRound);
     if (attempt === undefined) return;
     this.#world.change(tenant, attempt, (isSuccessful) => {
-      if (this.journal.finish(tenant.name, attempt, isSuccessful)) this.changed();
+      if (this.journal.finish(tenant.name, attempt, isSuccessful)) this.signalChange();
     });
   }
 
   #next(): RolloutStep {
     this.steps += 1;
     this.#isChanged = false;
-    return this.#nextStep(this.journal.view(), this.clock.nowMs);
+    return this.#nextStep(this.journal.getView(), this.clock.nowMs);
   }
 
   #wait(untilMs: number | undefined): void {
@@ -357,7 +357,7 @@ export class VirtualRollout {
     if (this.journal.underWay === 0 && untilMs === undefined && !isElsewhere) {
       throw new Error("It waits, and there is nothing to wait for.");
     }
-    if (untilMs !== undefined) this.clock.at(untilMs, () => this.changed());
+    if (untilMs !== undefined) this.clock.schedule(untilMs, () => this.signalChange());
     while (!this.#isChanged) {
       if (!this.clock.tick()) throw new Error("It waits, and nothing happens any more.");
     }
@@ -368,7 +368,7 @@ export class VirtualRollout {
     this.onStep(step);
     switch (step.kind) {
       case "begin":
-        journal.wave(step.wave, "running");
+        journal.setWaveState(step.wave, "running");
         break;
       case "dispatch": {
         const dispatched = journal.dispatch(step.wave, step.tenants);
@@ -377,16 +377,16 @@ export class VirtualRollout {
         break;
       }
       case "soak":
-        journal.wave(step.wave, "soaking", { soakUntilMs: step.untilMs });
+        journal.setWaveState(step.wave, "soaking", { soakUntilMs: step.untilMs });
         break;
       case "check": {
         const { wave } = journal.waves[step.wave] ?? {};
         if (wave === undefined) throw new Error(`There is no wave ${step.wave}.`);
-        journal.wave(step.wave, "checking", { health: this.#world.check(wave) });
+        journal.setWaveState(step.wave, "checking", { health: this.#world.check(wave) });
         break;
       }
       case "settle":
-        journal.wave(step.wave, "done");
+        journal.setWaveState(step.wave, "done");
         break;
       case "hand-over":
         journal.handOver(step.wave, step.reason);
@@ -401,7 +401,7 @@ export class VirtualRollout {
 }
 
 /** Returns the first tenants whose service has free slots, at most as many as the wave may have in progress. */
-function pendingOf(wave: VirtualWave, roomAt: ReadonlyMap<string, number>): PendingTenant[] {
+function listPending(wave: VirtualWave, roomAt: ReadonlyMap<string, number>): PendingTenant[] {
   const { tenants } = wave;
   while (wave.firstPending < tenants.length && tenants[wave.firstPending]?.state !== "pending") {
     wave.firstPending += 1;
@@ -419,6 +419,6 @@ function isUnderWay(state: TenantState): boolean {
   return state === "queued" || state === "running";
 }
 
-function noCounts(): Record<TenantState, number> {
+function createCounts(): Record<TenantState, number> {
   return { pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
 }

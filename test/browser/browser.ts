@@ -7,20 +7,20 @@ import { vi } from "vitest";
 import { getCacheDirectory } from "../../provider/engine";
 import { createOnce } from "../support/create-directory-once";
 
-export interface Look {
+export interface PageAppearance {
   readonly width: number;
   readonly scheme: "light" | "dark";
   /** Whether the page's own scripts run. Pages load faster without them. Default: true. */
   readonly scripts?: boolean;
 }
 
-export const PHONE: Look = { width: 400, scheme: "light" };
+export const PHONE: PageAppearance = { width: 400, scheme: "light" };
 
 /**
  * A phone in light and dark mode, a notebook and a large screen. Colors don't depend on the width, and every look costs a
  * second per page, so not all combinations are here.
  */
-export const LOOKS: readonly Look[] = [
+export const LOOKS: readonly PageAppearance[] = [
   PHONE,
   { width: 400, scheme: "dark" },
   { width: 1_280, scheme: "light" },
@@ -39,7 +39,7 @@ export const missingBrowser: string | undefined =
 /** Starts Chromium from the npm package, which is unpacked once. */
 export async function startBrowser(): Promise<Browser> {
   return await chromium.launch({
-    executablePath: OWN_BROWSER ?? (await unpackedBrowser()),
+    executablePath: OWN_BROWSER ?? (await unpackBrowser()),
     // Tests run as root in containers, where the sandbox doesn't work. The pages are our own.
     args: ["--no-sandbox"],
   });
@@ -49,7 +49,7 @@ export async function startBrowser(): Promise<Browser> {
  * Returns the path of the unpacked Chromium in the user's cache directory, which all processes share. It is unpacked
  * elsewhere first, because a file that is being written can't be executed.
  */
-async function unpackedBrowser(): Promise<string> {
+async function unpackBrowser(): Promise<string> {
   const manifest = await readFile("node_modules/@sparticuz/chromium/package.json", "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
   const directory = join(getCacheDirectory(), "test", `chromium-${version}`);
@@ -88,7 +88,11 @@ export class Tab implements AsyncDisposable {
   }
 
   /** @param origin the origin of the page's own files. Default: a placeholder that matches no URL. */
-  static async open(browser: Browser, { width, scheme, scripts = true }: Look, origin = "none:"): Promise<Tab> {
+  static async open(
+    browser: Browser,
+    { width, scheme, scripts = true }: PageAppearance,
+    origin = "none:",
+  ): Promise<Tab> {
     const context = await browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: scheme,
@@ -103,8 +107,8 @@ export class Tab implements AsyncDisposable {
    *
    * @param within the CSS selector of the part that axe checks. Default: the whole page.
    */
-  async problems(within?: string): Promise<string[]> {
-    const beyond = await this.sideways();
+  async findProblems(within?: string): Promise<string[]> {
+    const beyond = await this.findHorizontalScroll();
     // Legacy mode is enough, because no page has frames, whose results axe would otherwise combine in a separate tab.
     // Only violations are reported.
     const axe = new AxeBuilder({ page: this.page }).setLegacyMode().options({ resultTypes: ["violations"] });
@@ -117,7 +121,7 @@ export class Tab implements AsyncDisposable {
   }
 
   /** Returns a problem if the page is wider than its window. */
-  async sideways(): Promise<string[]> {
+  async findHorizontalScroll(): Promise<string[]> {
     const beyond: number = await this.page.evaluate(
       "document.documentElement.scrollWidth - document.documentElement.clientWidth",
     );
@@ -128,7 +132,7 @@ export class Tab implements AsyncDisposable {
    * Saves a screenshot for people to look at, into the directory in EMAIL_SECURITY_TEST_PICTURES. Does nothing without
    * it.
    */
-  async picture(name: string): Promise<void> {
+  async savePicture(name: string): Promise<void> {
     const directory = process.env["EMAIL_SECURITY_TEST_PICTURES"];
     if (directory === undefined) return;
     await this.page.screenshot({ path: `${directory}/${name.replaceAll(/\W+/g, "-")}.png` });

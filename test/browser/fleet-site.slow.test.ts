@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HOSTILE } from "../support/hostile-text";
-import { madeSite, WrittenSite } from "../support/site-fixture";
+import { generateSite, WrittenSite } from "../support/site-fixture";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
 import { ServedDirectory } from "./served-directory";
 
@@ -26,7 +26,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
 
   beforeAll(async () => {
     browser = await startBrowser();
-    site = new WrittenSite(madeSite({ tenants: 12, entries: 20, own: 8 }));
+    site = new WrittenSite(generateSite({ tenants: 12, entries: 20, own: 8 }));
   });
 
   afterAll(async () => {
@@ -34,13 +34,13 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     site?.[Symbol.dispose]();
   });
 
-  const at = (page: string, { directory } = site): string => {
+  const getUrl = (page: string, { directory } = site): string => {
     const [file = "", ...rest] = page.split("#");
     return [pathToFileURL(join(directory, file)).href, ...rest].join("#");
   };
 
-  const open = async (tab: Tab, page: string, of = site): Promise<void> => {
-    await tab.page.goto(at(page, of), { waitUntil: "load" });
+  const openPage = async (tab: Tab, page: string, of = site): Promise<void> => {
+    await tab.page.goto(getUrl(page, of), { waitUntil: "load" });
   };
 
   /** Waits until every status region has text. */
@@ -49,19 +49,20 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
   };
 
   it.each(LOOKS)("passes page checks from files, $width px wide and $scheme", async (look) => {
-    await using tab = await Tab.open(browser, look, at(""));
+    await using tab = await Tab.open(browser, look, getUrl(""));
     const problems: string[] = [];
     for (const [page, schemes] of Object.entries(PAGES)) {
       // Otherwise a different fragment would only navigate within the same page.
       await tab.page.goto("about:blank");
-      await open(tab, page);
+      await openPage(tab, page);
       await tab.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
       if (page === "index.html") await tab.page.locator("#search").fill("shared1");
       await waitForStatus(tab);
-      await tab.picture(`fleet-${page}-${look.width}-${look.scheme}`);
+      await tab.savePicture(`fleet-${page}-${look.width}-${look.scheme}`);
       expect([...tab.fetched, ...tab.errors]).toEqual([]);
       const isWhole = (look === LOOKS.at(0) || look === LOOKS.at(-1)) && schemes.includes(look.scheme);
-      for (const problem of isWhole ? await tab.problems() : await tab.sideways()) problems.push(`${page}: ${problem}`);
+      for (const problem of isWhole ? await tab.findProblems() : await tab.findHorizontalScroll())
+        problems.push(`${page}: ${problem}`);
       // Axe requests style sheets itself, which the page's policy blocks.
       tab.errors.length = 0;
     }
@@ -69,9 +70,9 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
   });
 
   it("finds allowed and denied entries by keyboard alone", async () => {
-    await using tab = await Tab.open(browser, WIDE, at(""));
+    await using tab = await Tab.open(browser, WIDE, getUrl(""));
     const { page } = tab;
-    await open(tab, "index.html");
+    await openPage(tab, "index.html");
     await page.keyboard.press("/");
     await page.keyboard.type("hxxp://mail.shared0[.]example/");
     const status = page.locator("#search-status");
@@ -124,14 +125,14 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     expect(await status.textContent()).toContain(incompleteNotice);
     await page.locator("#search").fill("");
     await page.locator("#search-status:empty").waitFor({ state: "attached" });
-    expect(page.url()).toBe(at("index.html"));
+    expect(page.url()).toBe(getUrl("index.html"));
     expect([...tab.fetched, ...tab.errors]).toEqual([]);
   });
 
   it("filters tenants and their entries by text and option", async () => {
-    await using tab = await Tab.open(browser, WIDE, at(""));
+    await using tab = await Tab.open(browser, WIDE, getUrl(""));
     const { page } = tab;
-    await open(tab, "index.html");
+    await openPage(tab, "index.html");
     await page.locator(".tallies a", { hasText: "drifted" }).click();
     const tenants = page.locator("#tenant-status");
     await tenants.filter({ hasText: "2 tenants of 12." }).waitFor();
@@ -160,7 +161,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
 
   it("renders hostile text harmlessly when served over HTTP", async () => {
     const text = Object.values(HOSTILE).slice(0, -1).join(" ").toWellFormed();
-    using hostile = new WrittenSite(madeSite({ tenants: 7, entries: 8, own: 4, text }));
+    using hostile = new WrittenSite(generateSite({ tenants: 7, entries: 8, own: 4, text }));
     await using served = await ServedDirectory.open(hostile.directory);
     await using tab = await Tab.open(browser, { width: 400, scheme: "light" }, served.origin);
     for (const page of Object.keys(PAGES)) {
@@ -168,7 +169,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
       await tab.page.goto(`${served.origin}/${page}`, { waitUntil: "load" });
       if (page === "index.html") await tab.page.locator("#search").fill("alert(1)");
       await waitForStatus(tab);
-      expect({ page, beyond: await tab.sideways() }).toEqual({ page, beyond: [] });
+      expect({ page, beyond: await tab.findHorizontalScroll() }).toEqual({ page, beyond: [] });
       expect(await tab.page.evaluate("document.querySelectorAll('main script:not([type]), img').length")).toBe(0);
     }
     expect([...tab.fetched, ...tab.errors]).toEqual([]);

@@ -4,9 +4,9 @@ import { renderReviewHtml } from "../../provider/commands/review/review-html";
 import { renderPlanHtml } from "../../provider/plan/render/plan-html";
 import { renderCombinedPlanHtml } from "../../provider/rollout/plan-report/combined-plan-html";
 import { renderReportHtml } from "../../provider/rollout/report/report-html";
-import { createDenyPlan, shownOf } from "../support/combined-plans";
+import { combinePlans, createDenyPlan } from "../support/combined-plans";
 import { HOSTILE } from "../support/hostile-text";
-import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";
+import { blindPlan, buildHugePlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan } from "../support/plans";
 import { hostileReview, mixedReview, unreadReview } from "../support/reviews";
 import { rollouts } from "../support/rollouts";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
@@ -17,16 +17,21 @@ const PAGES = {
   "a calm plan": renderPlanHtml(calmPlan),
   "a dangerous plan": renderPlanHtml(dangerousPlan),
   "a plan without evidence": renderPlanHtml(blindPlan),
-  "a plan of 15 changes": renderPlanHtml(hugePlan(15)),
+  "a plan of 15 changes": renderPlanHtml(buildHugePlan(15)),
   "a plan of hostile texts": renderPlanHtml(hostilePlan),
   "a review": renderReviewHtml(mixedReview),
   "a review of half the mail": renderReviewHtml(unreadReview),
   "a review of hostile texts": renderReviewHtml(hostileReview),
   "a plan of all tenants": renderCombinedPlanHtml(
-    shownOf([...Array.from({ length: 12 }, () => createDenyPlan("evil.example")), dangerousPlan, undefined, emptyPlan]),
+    combinePlans([
+      ...Array.from({ length: 12 }, () => createDenyPlan("evil.example")),
+      dangerousPlan,
+      undefined,
+      emptyPlan,
+    ]),
   ),
   "a plan of all tenants with hostile texts": renderCombinedPlanHtml(
-    shownOf([createDenyPlan("evil.example"), hostilePlan, undefined], { text: Object.values(HOSTILE).join(" ") }),
+    combinePlans([createDenyPlan("evil.example"), hostilePlan, undefined], { text: Object.values(HOSTILE).join(" ") }),
   ),
   "a rollout before it begins": renderReportHtml(rollouts.middle.before),
   "a rollout of three tenants": renderReportHtml(rollouts.small.after),
@@ -55,11 +60,11 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
     for (const look of LOOKS) {
       await using tab = await Tab.open(browser, look);
       await tab.page.setContent(page);
-      await tab.picture(`${name}-${look.width}-${look.scheme}`);
-      expect({ look, beyond: await tab.sideways() }).toEqual({ look, beyond: [] });
+      await tab.savePicture(`${name}-${look.width}-${look.scheme}`);
+      expect({ look, beyond: await tab.findHorizontalScroll() }).toEqual({ look, beyond: [] });
       if (!WHOLLY.has(name) && look !== NARROWEST && look !== WIDEST) continue;
       await tab.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
-      expect({ look, unfolded: await tab.problems() }).toEqual({ look, unfolded: [] });
+      expect({ look, unfolded: await tab.findProblems() }).toEqual({ look, unfolded: [] });
       expect(await tab.page.evaluate("document.scripts.length")).toBe(0);
       expect([...tab.fetched, ...tab.errors]).toEqual([]);
     }
@@ -69,7 +74,7 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
     await using tab = await Tab.open(browser, { width: 800, scheme: "light", scripts: false });
     await tab.page.setContent(renderReviewHtml(mixedReview));
     const { keyboard } = tab.page;
-    const shown = async (): Promise<string[]> => {
+    const listShownChanges = async (): Promise<string[]> => {
       const all = await tab.page.locator(".change").all();
       const places = await Promise.all(
         all.map(
@@ -82,20 +87,20 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
         .map(([, value]) => value?.split(" ")[0] ?? "");
     };
     const worstFirst = mixedReview.items.map(({ value }) => value);
-    expect(await shown()).toEqual(worstFirst);
+    expect(await listShownChanges()).toEqual(worstFirst);
 
     await keyboard.press("Tab");
     await keyboard.press("ArrowRight");
-    expect(await shown()).toEqual(["supplier-portal.test"]);
+    expect(await listShownChanges()).toEqual(["supplier-portal.test"]);
     await keyboard.press("ArrowLeft");
     await keyboard.press("Tab");
     await keyboard.press("ArrowRight");
-    expect(await shown()).toEqual(["supplier-portal.test", "billing@partner.example", "auditors.example"]);
+    expect(await listShownChanges()).toEqual(["supplier-portal.test", "billing@partner.example", "auditors.example"]);
     await keyboard.press("ArrowLeft");
     await keyboard.press("Tab");
     await keyboard.press("ArrowRight");
     const byValue = worstFirst.toSorted();
-    expect(await shown()).toEqual(byValue);
+    expect(await listShownChanges()).toEqual(byValue);
 
     const focused: string[] = [];
     for (const _ of byValue) {

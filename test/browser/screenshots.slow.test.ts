@@ -51,24 +51,27 @@ describe.skipIf(missingBrowser)(`screenshots of the documentation ${missingBrows
     await browser?.close();
   });
 
-  const take = async (name: string, url: string, heading: string): Promise<void> => {
+  const takeScreenshots = async (name: string, url: string, heading: string): Promise<void> => {
     for (const scheme of ["light", "dark"] as const) {
       await using tab = await Tab.open(browser, { width: 1_000, scheme }, "file:");
       await tab.page.goto(url, { waitUntil: "load" });
       expect(await tab.page.locator("body").textContent()).toContain(heading);
-      expect([...(await tab.sideways()), ...tab.fetched, ...tab.errors]).toEqual([]);
-      await tab.picture(`${name}-${scheme}`);
+      expect([...(await tab.findHorizontalScroll()), ...tab.fetched, ...tab.errors]).toEqual([]);
+      await tab.savePicture(`${name}-${scheme}`);
     }
   };
 
-  const settingsOf = (name: string): string => readFileSync(join("examples/gitops/settings", name), "utf8");
+  const readExampleSettings = (name: string): string => readFileSync(join("examples/gitops/settings", name), "utf8");
 
   it("shows the plan, the review and the drift of a tenant", async () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
-    const acme = Object.entries(CHANGED).reduce((text, [from, to]) => text.replace(from, to), settingsOf("acme.yaml"));
+    const acme = Object.entries(CHANGED).reduce(
+      (text, [from, to]) => text.replace(from, to),
+      readExampleSettings("acme.yaml"),
+    );
     using directory = createTestDirectory({
       "settings/acme.yaml": acme,
-      "settings/baseline.yaml": settingsOf("baseline.yaml"),
+      "settings/baseline.yaml": readExampleSettings("baseline.yaml"),
     });
     const run = createCli(directory.path, {
       PATH: process.env["PATH"],
@@ -79,20 +82,20 @@ describe.skipIf(missingBrowser)(`screenshots of the documentation ${missingBrows
     const plan = await run("plan", "settings/acme.yaml", "--format", "markdown");
     expect(plan).toMatchObject({ code: 2 });
     const host = new URL(sandbox.url).host;
-    const show = async (name: string, page: string): Promise<void> => {
+    const showPage = async (name: string, page: string): Promise<void> => {
       directory.write(`${name}.html`, page.replaceAll(host, "mail-security.example"));
-      await take(name, pathToFileURL(directory.at(`${name}.html`)).href, "bulk.example.org");
+      await takeScreenshots(name, pathToFileURL(directory.at(`${name}.html`)).href, "bulk.example.org");
     };
-    await show("plan-comment", renderComment(plan.stdout));
+    await showPage("plan-comment", renderComment(plan.stdout));
 
-    await show("review", (await run("review", "settings/acme.yaml", "--format", "html")).stdout);
+    await showPage("review", (await run("review", "settings/acme.yaml", "--format", "html")).stdout);
 
-    directory.write("settings/acme.yaml", settingsOf("acme.yaml"));
+    directory.write("settings/acme.yaml", readExampleSettings("acme.yaml"));
     const [moved] = sandbox.allowDenyEntries("acme").filter(({ value }) => value === "acme-invoices.test");
     await click(sandbox, "PATCH", `/allow_deny_entries/${moved?.id}`, { list: "allow" });
     const added = { entry_type: "domain", value: "bulk.example.org", verdict_scope: "global" };
     await click(sandbox, "POST", "/allow_deny_entries", { ...added, list: "allow", comment: "Sales needs it today" });
-    await show("drift", renderComment((await run("drift", "settings/acme.yaml", "--format", "markdown")).stdout));
+    await showPage("drift", renderComment((await run("drift", "settings/acme.yaml", "--format", "markdown")).stdout));
   });
 
   it("shows the status of ten tenants", async () => {
@@ -100,7 +103,7 @@ describe.skipIf(missingBrowser)(`screenshots of the documentation ${missingBrows
       tenants: FLEET_NAMES.length,
       scenario: (name) => ({ name: FLEET_NAMES[Number(name.slice(1))] ?? name }),
     });
-    const first = await fleet.rollout("--yes");
+    const first = await fleet.runRollout("--yes");
     expect(first.code).toBe(0);
     await click(
       fleet.sandbox,
@@ -109,10 +112,10 @@ describe.skipIf(missingBrowser)(`screenshots of the documentation ${missingBrows
       { list: "allow", entry_type: "domain", value: "evil.example", verdict_scope: "global" },
       fleet.names[3],
     );
-    await fleet.baseline(["invoices-portal.example", "e0.example"]);
+    await fleet.writeBaseline(["invoices-portal.example", "e0.example"]);
     const site = await fleet.start({}, "fleet", "site", "public").result;
     expect(site.output).toContain("public");
-    await take("fleet-site", pathToFileURL(join(fleet.directory, "public/index.html")).href, "evil.example");
+    await takeScreenshots("fleet-site", pathToFileURL(join(fleet.directory, "public/index.html")).href, "evil.example");
   });
 });
 

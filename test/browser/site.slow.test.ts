@@ -37,16 +37,16 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
 
   it("has no sideways scrolling or axe violation on a phone", async () => {
     const problems: string[] = [];
-    const kinds = new Set(oneOfEachKind());
+    const kinds = new Set(listOnePerKind());
     await using tab = await Tab.open(browser, PHONE, site.origin);
     await using still = await Tab.open(browser, { ...PHONE, scripts: false }, site.origin);
-    for (const address of addresses()) {
+    for (const address of listAddresses()) {
       // The layout around a page's text is the same on all pages of a kind, so axe checks it only once.
       const isFirst = kinds.has(address);
       const at = isAlike(address) && !isFirst ? still : tab;
-      await open(at, address);
+      await openAddress(at, address);
       const within = isFirst ? undefined : "main";
-      const found = at === still ? await still.sideways() : await tab.problems(within);
+      const found = at === still ? await still.findHorizontalScroll() : await tab.findProblems(within);
       for (const problem of found) problems.push(`${address}: ${problem}`);
     }
     expect(problems).toEqual([]);
@@ -56,10 +56,10 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
   it.each(OTHERS)("passes axe on each kind of page, $width px wide and $scheme", async (look) => {
     const problems: string[] = [];
     await using tab = await Tab.open(browser, look, site.origin);
-    for (const address of oneOfEachKind()) {
-      await open(tab, address);
-      for (const problem of await tab.problems()) problems.push(`${address}: ${problem}`);
-      await tab.picture(`${address}-${look.width}-${look.scheme}`);
+    for (const address of listOnePerKind()) {
+      await openAddress(tab, address);
+      for (const problem of await tab.findProblems()) problems.push(`${address}: ${problem}`);
+      await tab.savePicture(`${address}-${look.width}-${look.scheme}`);
     }
     expect(problems).toEqual([]);
     expect([...tab.fetched, ...tab.errors]).toEqual([]);
@@ -68,8 +68,8 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
   it("shows code blocks without sideways scrolling in a window of 1280 px", async () => {
     const cut: string[] = [];
     await using tab = await Tab.open(browser, { width: 1_280, scheme: "light", scripts: false }, site.origin);
-    for (const address of addresses().filter((one) => !isAlike(one))) {
-      await open(tab, address);
+    for (const address of listAddresses().filter((one) => !isAlike(one))) {
+      await openAddress(tab, address);
       const lines: string[] = await tab.page.evaluate(`[...document.querySelectorAll(".vp-doc pre")]
         .filter((block) => block.scrollWidth > block.clientWidth)
         .map((block) => block.textContent.split("\\n").reduce((one, other) => (other.length > one.length ? other : one)))`);
@@ -82,7 +82,7 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
 
   it.each(SEARCHES)("ranks the right page for %j first", async (words, pages) => {
     await using tab = await Tab.open(browser, { width: 1_400, scheme: "light" }, site.origin);
-    await open(tab, "/");
+    await openAddress(tab, "/");
     // The button does nothing before the page's script runs.
     await tab.page.waitForLoadState("networkidle");
     await tab.page.locator("#local-search button").click();
@@ -90,19 +90,19 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
     const first = tab.page.locator("a.result").first();
     await first.waitFor();
     const found = new URL((await first.getAttribute("href")) ?? "", site.origin).pathname;
-    await tab.picture(`search-${words}`);
+    await tab.savePicture(`search-${words}`);
     expect(pages.filter((page) => there.has(page))).not.toEqual([]);
     expect(pages).toContain(found.replace(/^\/|\.html$/g, ""));
   });
 
-  async function open({ page }: Tab, address: string): Promise<void> {
+  async function openAddress({ page }: Tab, address: string): Promise<void> {
     const response = await page.goto(`${site.origin}${address}`, { waitUntil: "load" });
     expect({ address, status: response?.status() }).toEqual({ address, status: 200 });
   }
 });
 
 /** Returns the URL paths of all pages. */
-function addresses(): string[] {
+function listAddresses(): string[] {
   return pagesIn("")
     .filter(({ path }) => !REGISTRY_PAGES.includes(path))
     .map(({ path }) => `/${path.replace(/\.md$/, ".html")}`);
@@ -119,7 +119,7 @@ function isAlike(address: string): boolean {
 }
 
 /** Returns the home page, and one page of each kind and of each generated directory. */
-function oneOfEachKind(): string[] {
+function listOnePerKind(): string[] {
   const kinds = [...KINDS.map(({ folder: directory }) => directory), "reference/cli", "reference/errors"];
   const pages = kinds.flatMap((directory) => {
     const [first] = pagesIn(directory);

@@ -1,6 +1,6 @@
 import { join, posix, resolve } from "node:path";
 import ts from "typescript";
-import { type Fence, type FencedFile, filesUpTo, type Problem } from "./fences";
+import { collectFilesUpTo, type Fence, type FencedFile, type Problem } from "./fences";
 
 /** A virtual directory for the blocks, from which the compiler finds the packages. Nothing is written there. */
 const DIRECTORY = resolve("test/docs/.blocks").replaceAll("\\", "/");
@@ -36,20 +36,20 @@ interface Root {
 /** Returns the compiler's errors in the TypeScript blocks of all pages, which it checks as one program. */
 export function checkTypedBlocks(files: readonly FencedFile[]): Problem[] {
   const texts = new Map<string, string>();
-  const exported = exportsOf("pulumi-email-security");
+  const exported = listExports("pulumi-email-security");
   const roots = files.flatMap((file, page) =>
     file.fences
       .filter(({ language, isLeftOut }) => language === "ts" && !isLeftOut)
       .map((fence, block): Root => {
         const directory = `${DIRECTORY}/${page}/${block}`;
-        for (const [name, text] of filesUpTo(file, fence)) texts.set(posix.join(directory, name), text);
+        for (const [name, text] of collectFilesUpTo(file, fence)) texts.set(posix.join(directory, name), text);
         const name = posix.join(directory, fence.file ?? "block.ts");
         const prelude = fence.file === undefined && !/^\s*import\b/m.test(fence.text);
-        texts.set(name, prelude ? `${preludeOf(fence.text, exported)}\n${fence.text}` : fence.text);
+        texts.set(name, prelude ? `${buildPrelude(fence.text, exported)}\n${fence.text}` : fence.text);
         return { fence, name, added: prelude ? 1 : 0 };
       }),
   );
-  const host = compilerHost();
+  const host = createCompilerHost();
   const { fileExists, readFile, directoryExists } = host;
   host.fileExists = (name) => texts.has(name) || fileExists(name);
   host.readFile = (name) => texts.get(name) ?? readFile(name);
@@ -75,7 +75,7 @@ export function checkTypedBlocks(files: readonly FencedFile[]): Problem[] {
 /** The packages' types, parsed once for all programs. */
 const parsed = new Map<string, ts.SourceFile | undefined>();
 
-function compilerHost(): ts.CompilerHost {
+function createCompilerHost(): ts.CompilerHost {
   const host = ts.createCompilerHost(OPTIONS);
   const { getSourceFile } = host;
   host.getSourceFile = (name, ...rest) => {
@@ -90,7 +90,7 @@ function compilerHost(): ts.CompilerHost {
  * Returns a line to insert before the block. It imports the package's exports that the block uses and doesn't declare
  * itself.
  */
-function preludeOf(text: string, exported: readonly string[]): string {
+function buildPrelude(text: string, exported: readonly string[]): string {
   const isMeant = (name: string) =>
     new RegExp(`(?<![.\\w])${name}\\b`).test(text) &&
     !new RegExp(`\\b(const|let|class|function|type|interface) \\{?[^=\\n]*\\b${name}\\b[^=\\n]*=`).test(text);
@@ -100,10 +100,10 @@ function preludeOf(text: string, exported: readonly string[]): string {
 }
 
 /** Returns the names that a package exports. */
-function exportsOf(name: string): string[] {
+function listExports(name: string): string[] {
   const { resolvedModule } = ts.resolveModuleName(name, join(DIRECTORY, "any.ts"), OPTIONS, ts.sys);
   const file = resolvedModule?.resolvedFileName ?? "";
-  const program = ts.createProgram([file], OPTIONS, compilerHost());
+  const program = ts.createProgram([file], OPTIONS, createCompilerHost());
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(file);
   const symbol = source && checker.getSymbolAtLocation(source);

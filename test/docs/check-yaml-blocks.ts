@@ -4,7 +4,7 @@ import { join, normalize } from "node:path";
 import { parse } from "yaml";
 import { lintSettings } from "../../provider/files/lint";
 import { readTargets } from "../../provider/rollout/targets/read-targets";
-import { type Fence, type FencedFile, filesUpTo, type Problem } from "./fences";
+import { collectFilesUpTo, type Fence, type FencedFile, type Problem } from "./fences";
 
 /** The date at which blocks are checked, so that entries with an expiry date stay valid. */
 const TODAY = "2026-11-21";
@@ -23,26 +23,26 @@ const REST_OF_TENANTS = {
 /** Returns the errors that the real readers report in the settings and tenants files that a page shows. */
 export function checkYamlBlocks(file: FencedFile): Problem[] {
   return file.fences.flatMap((fence) => {
-    const message = refusal(file, fence);
+    const message = findProblem(file, fence);
     return message === undefined ? [] : [{ path: fence.path, line: fence.line, message }];
   });
 }
 
-function refusal(page: FencedFile, fence: Fence): string | undefined {
+function findProblem(page: FencedFile, fence: Fence): string | undefined {
   const { language, about, file, isLeftOut } = fence;
   if (language !== "yaml" || isLeftOut) return undefined;
   const name = file === undefined ? about : normalize(file).replaceAll("\\", "/");
-  if (name === "settings" || /(^|\/)settings\/[^/]+\.yaml$/.test(name)) return settingsRefusal(page, fence);
-  if (name === "tenants" || /(^|\/)tenants\.yaml$/.test(name)) return tenantsRefusal(page, fence);
+  if (name === "settings" || /(^|\/)settings\/[^/]+\.yaml$/.test(name)) return findSettingsProblem(page, fence);
+  if (name === "tenants" || /(^|\/)tenants\.yaml$/.test(name)) return findTargetsProblem(page, fence);
   return undefined;
 }
 
-function settingsRefusal(page: FencedFile, fence: Fence): string | undefined {
+function findSettingsProblem(page: FencedFile, fence: Fence): string | undefined {
   const name = fence.file ?? "settings/shown.yaml";
-  const files = filesUpTo(page, fence).set(name, whole(fence, { version: "version: 1" }));
+  const files = collectFilesUpTo(page, fence).set(name, completeBlock(fence, { version: "version: 1" }));
   const { findings } = lintSettings(name, {
     today: TODAY,
-    readFile: (path) => files.get(path.replaceAll("\\", "/")) ?? elsewhere(path),
+    readFile: (path) => files.get(path.replaceAll("\\", "/")) ?? readTemplate(path),
   });
   const errors = findings.filter(({ level }) => level === "error");
   if (errors.length === 0) return undefined;
@@ -50,19 +50,19 @@ function settingsRefusal(page: FencedFile, fence: Fence): string | undefined {
 }
 
 /** Returns a file that the page doesn't show: as `init` writes it, or one that declares nothing. */
-function elsewhere(path: string): string {
+function readTemplate(path: string): string {
   const template = join(TEMPLATE, path);
   return existsSync(template) ? readFileSync(template, "utf8") : "version: 1\n";
 }
 
-function tenantsRefusal(page: FencedFile, fence: Fence): string | undefined {
+function findTargetsProblem(page: FencedFile, fence: Fence): string | undefined {
   const directory = mkdtempSync(join(tmpdir(), "email-security-block-"));
   try {
-    for (const [name, text] of filesUpTo(page, fence)) {
+    for (const [name, text] of collectFilesUpTo(page, fence)) {
       if (/^[\w-]+\.yaml$/.test(name)) writeFileSync(join(directory, name), text);
     }
     const file = join(directory, "tenants.yaml");
-    writeFileSync(file, whole(fence, REST_OF_TENANTS));
+    writeFileSync(file, completeBlock(fence, REST_OF_TENANTS));
     readTargets(file);
     return undefined;
   } catch (error) {
@@ -76,7 +76,7 @@ function tenantsRefusal(page: FencedFile, fence: Fence): string | undefined {
  * Completes a block with the parts that it omits. They go to the end, to preserve line numbers. A named block is
  * already complete.
  */
-function whole({ text, file }: Fence, rest: Readonly<Record<string, string>>): string {
+function completeBlock({ text, file }: Fence, rest: Readonly<Record<string, string>>): string {
   if (file !== undefined) return text;
   const shown = (parse(text) ?? {}) as Record<string, unknown>;
   const missing = Object.entries(rest).filter(([key]) => !(key in shown));

@@ -24,9 +24,9 @@ export function checkFences(file: FencedFile): Problem[] {
   }
   for (const [index, fence] of fences.entries()) {
     const message =
-      fenceRefusal(fence) ??
-      textRefusal(fence) ??
-      uncheckedRefusal(fence, { isPage, isRun: run !== undefined, before: fences[index - 1] });
+      findFenceProblem(fence) ??
+      findTextProblem(fence) ??
+      findUncheckedProblem(fence, { isPage, isRun: run !== undefined, before: fences[index - 1] });
     if (message !== undefined) addProblem(fence.line, message);
   }
   return problems;
@@ -42,7 +42,7 @@ interface Surroundings {
 }
 
 /** Returns the problem of a block that nothing checks, unless the block says so. */
-function uncheckedRefusal(fence: Fence, { isPage, isRun, before }: Surroundings): string | undefined {
+function findUncheckedProblem(fence: Fence, { isPage, isRun, before }: Surroundings): string | undefined {
   const { language, file, isLeftOut, isRightAfter } = fence;
   // Another test compares generated pages with the code.
   if (isLeftOut || MADE.test(fence.path)) return undefined;
@@ -65,7 +65,7 @@ const MADE = /^docs\/reference\/(?:cli|errors)\//;
 /** Languages whose named files are read even on pages that don't run. */
 const READ = ["ts", "json", "yaml", "python", "go"];
 
-function fenceRefusal({ language, about, file }: Fence): string | undefined {
+function findFenceProblem({ language, about, file }: Fence): string | undefined {
   if (language === "")
     return 'say what it is: write "text" behind the back-ticks for what is plain text, else its language';
   const [, word, why] = /^no-(run|check)\b:?(.*)$/.exec(about) ?? [];
@@ -101,7 +101,7 @@ function fenceRefusal({ language, about, file }: Fence): string | undefined {
 }
 
 /** Returns a syntax error in the block's text. */
-function textRefusal({ language, text, isLeftOut }: Fence): string | undefined {
+function findTextProblem({ language, text, isLeftOut }: Fence): string | undefined {
   if (isLeftOut) return undefined;
   if (language === "json") {
     try {

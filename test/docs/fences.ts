@@ -34,14 +34,14 @@ export interface Problem {
 }
 
 /** Formats a problem, so that one assertion can show all of them. */
-export function problemText({ path, line, message }: Problem): string {
+export function formatProblem({ path, line, message }: Problem): string {
   return `${path}:${line}: ${message}`;
 }
 
 const markdown = new MarkdownIt({ html: true });
 
 /** Parses the code blocks of a file, including those in lists. */
-export function fencesOf({ path, text }: MarkdownFile): FencedFile {
+export function parseFences({ path, text }: MarkdownFile): FencedFile {
   const [matter = "", yaml = ""] = /^---\r?\n(.*?)^---\s*$/ms.exec(text) ?? [];
   const isMatter = text.startsWith(matter);
   // Blanks the front matter instead of removing it, to preserve line numbers.
@@ -79,7 +79,7 @@ function isBlock(token: Pick<Token, "type"> | undefined): boolean {
  * Returns the files that a page has shown up to and including one of its blocks, by name. Later versions replace
  * earlier ones.
  */
-export function filesUpTo({ fences }: FencedFile, last: Fence): Map<string, string> {
+export function collectFilesUpTo({ fences }: FencedFile, last: Fence): Map<string, string> {
   const shown = fences.slice(0, fences.indexOf(last) + 1);
   return new Map(shown.flatMap(({ file, text }) => (file === undefined ? [] : [[file, text]])));
 }

@@ -5,16 +5,16 @@ import MarkdownIt, { type Token } from "markdown-it";
 import type { DefaultTheme } from "vitepress";
 import { describe, expect, it } from "vitest";
 import { linkTo, pagesIn, REGISTRY_PAGES, sidebar } from "../../docs/.vitepress/pages.mts";
-import { type MarkdownFile, markdownFiles } from "./markdown-files";
+import { listMarkdownFiles, type MarkdownFile } from "./markdown-files";
 
-const files = markdownFiles();
+const files = listMarkdownFiles();
 /** A file of the repository, in backticks. */
 const NAMED = /`((?:test|provider|examples|scripts|sdk)\/[\w/.-]+\.[a-z]+)`/g;
 
 const markdown = new MarkdownIt({ html: true });
 
 /** Returns a file's tokens without its front matter. Line numbers are preserved. */
-function tokensOf({ text }: MarkdownFile): Token[] {
+function parseTokens({ text }: MarkdownFile): Token[] {
   const body = text.replace(/^---\n.*?^---$/ms, (matter) =>
     text.startsWith(matter) ? matter.replace(/[^\n]/g, "") : matter,
   );
@@ -22,8 +22,8 @@ function tokensOf({ text }: MarkdownFile): Token[] {
 }
 
 /** Returns the anchors of a file: its headings, as GitHub and the site name them, and its own HTML anchors. */
-function anchorsOf(file: MarkdownFile): Set<string> {
-  const tokens = tokensOf(file);
+function listAnchors(file: MarkdownFile): Set<string> {
+  const tokens = parseTokens(file);
   const slugger = new GithubSlugger();
   const headings = tokens.flatMap(({ type }, index) => {
     const text = (tokens[index + 1]?.children ?? [])
@@ -37,28 +37,28 @@ function anchorsOf(file: MarkdownFile): Set<string> {
 }
 
 /** Returns a file's links to other places in the repository. */
-function linksOf(file: MarkdownFile): { line: number; href: string }[] {
-  return tokensOf(file).flatMap((token) => {
+function listLinks(file: MarkdownFile): { line: number; href: string }[] {
+  return parseTokens(file).flatMap((token) => {
     const { children, map } = token;
     return [token, ...(children ?? [])]
-      .flatMap((one) => [one.attrGet("href") ?? one.attrGet("src") ?? [], inHtml(one)].flat().map(String))
+      .flatMap((one) => [one.attrGet("href") ?? one.attrGet("src") ?? [], extractHtmlTargets(one)].flat().map(String))
       .filter((href) => !/^[a-z][a-z\d+.-]*:/i.test(href))
       .map((href) => ({ line: (map?.[0] ?? 0) + 1, href }));
   });
 }
 
 /** Returns the targets of links and images in a piece of HTML. */
-function inHtml({ type, content }: Token): string[] {
+function extractHtmlTargets({ type, content }: Token): string[] {
   if (!type.startsWith("html_")) return [];
   return [...content.matchAll(/\s(?:href|src)\s*=\s*["']([^"']+)["']/gi)].map(([, href = ""]) => href);
 }
 
 describe("link in the docs", () => {
-  const anchors = new Map(files.map((file) => [file.path, anchorsOf(file)]));
+  const anchors = new Map(files.map((file) => [file.path, listAnchors(file)]));
 
   it("leads to an existing file and heading", () => {
     const dead = files.flatMap((file) =>
-      linksOf(file)
+      listLinks(file)
         .filter(({ href }) => !isThere(file.path, href))
         .map(({ line, href }) => `${file.path}:${line}: ${href}`),
     );
@@ -67,7 +67,7 @@ describe("link in the docs", () => {
 
   it("is relative", () => {
     const absolute = files.flatMap((file) =>
-      linksOf(file)
+      listLinks(file)
         .filter(({ href }) => href.startsWith("/"))
         .map(({ line, href }) => `${file.path}:${line}: ${href}`),
     );
@@ -93,7 +93,9 @@ describe("page of the docs", () => {
   const pages = pagesIn("").filter(({ path }) => !REGISTRY_PAGES.includes(path) && !path.startsWith("reference/api/"));
 
   it("appears in the sidebar unless it is the home page", () => {
-    const linked = new Set(Object.values(sidebar()).flatMap((items) => linksIn(items as DefaultTheme.SidebarItem[])));
+    const linked = new Set(
+      Object.values(sidebar()).flatMap((items) => listSidebarLinks(items as DefaultTheme.SidebarItem[])),
+    );
     const orphans = pages.filter((page) => page.path !== "index.md" && !linked.has(linkTo(page)));
     expect(orphans.map(({ path }) => path)).toEqual([]);
   });
@@ -102,7 +104,7 @@ describe("page of the docs", () => {
     const titles = new Map<string, string[]>();
     const wrong: string[] = [];
     for (const file of files.filter(({ path }) => pages.some((page) => `docs/${page.path}` === path))) {
-      const tokens = tokensOf(file);
+      const tokens = parseTokens(file);
       const found = tokens.flatMap(({ type, tag }, index) =>
         type === "heading_open" && tag === "h1" ? [tokens[index + 1]?.content ?? ""] : [],
       );
@@ -114,8 +116,11 @@ describe("page of the docs", () => {
   });
 });
 
-function linksIn(items: readonly DefaultTheme.SidebarItem[]): string[] {
-  return items.flatMap(({ link, items: below = [] }) => [...(link === undefined ? [] : [link]), ...linksIn(below)]);
+function listSidebarLinks(items: readonly DefaultTheme.SidebarItem[]): string[] {
+  return items.flatMap(({ link, items: below = [] }) => [
+    ...(link === undefined ? [] : [link]),
+    ...listSidebarLinks(below),
+  ]);
 }
 
 it("names only existing repository files", () => {

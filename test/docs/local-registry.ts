@@ -43,7 +43,7 @@ export class LocalRegistry implements AsyncDisposable {
       if (url === `/${basename(tarball)}`) {
         response.end(packed);
       } else if (url === `/${PACKAGE}`) {
-        const dist = { tarball: `${urlOf(server)}${here}/${basename(tarball)}`, integrity };
+        const dist = { tarball: `${getUrl(server)}${here}/${basename(tarball)}`, integrity };
         response.setHeader("content-type", "application/json");
         response.end(
           JSON.stringify({
@@ -55,8 +55,8 @@ export class LocalRegistry implements AsyncDisposable {
       } else response.writeHead(307, { location: UPSTREAM + url }).end();
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const npmCache = await npmCacheIn(join(directory.path, "npm"));
-    return new LocalRegistry(server, `${urlOf(server)}${here}`, directory, npmCache);
+    const npmCache = await createNpmCache(join(directory.path, "npm"));
+    return new LocalRegistry(server, `${getUrl(server)}${here}`, directory, npmCache);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -67,7 +67,7 @@ export class LocalRegistry implements AsyncDisposable {
 }
 
 /** Creates an npm cache that shares the downloads of the user's cache, so that they aren't fetched again. */
-async function npmCacheIn(directory: string): Promise<string> {
+async function createNpmCache(directory: string): Promise<string> {
   const { stdout } = await run("npm", ["config", "get", "cache", "--loglevel=error"]);
   const fetched = join(stdout.trim(), "_cacache");
   await mkdir(directory);
@@ -76,6 +76,6 @@ async function npmCacheIn(directory: string): Promise<string> {
   return directory;
 }
 
-function urlOf(server: Server): string {
+function getUrl(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

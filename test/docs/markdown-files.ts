@@ -13,7 +13,7 @@ export interface MarkdownFile {
  * Returns the Markdown files that people read: the pages of docs/ except those that typedoc generates, the files in the
  * root and those of the examples.
  */
-export function markdownFiles(): MarkdownFile[] {
+export function listMarkdownFiles(): MarkdownFile[] {
   const paths = globSync(["*.md", "docs/**/*.md", "examples/*/*.md"], {
     exclude: (path) => /(^|[\\/])node_modules$/.test(path),
   });

@@ -1,5 +1,5 @@
 import type { HostedLanguage } from "../support/language-hosts";
-import { type Fence, type FencedFile, fencesOf } from "./fences";
+import { type Fence, type FencedFile, parseFences } from "./fences";
 
 /** The environments that the blocks of a page can run in. */
 export const PLACES = ["empty", "stack", "files", "fleet"] as const;
@@ -65,13 +65,13 @@ export class PageError extends Error {
  * @throws {PageError} for a fence or front matter that the runner doesn't understand.
  */
 export function readPage(path: string, text: string): RunnablePage {
-  const { frontMatter, fences } = fencesOf({ path, text });
+  const { frontMatter, fences } = parseFences({ path, text });
   const pageOptions = parsePageOptions(path, frontMatter);
   const blocks = fences.flatMap((fence, index): PageBlock[] => {
     const block = readBlock(fence);
     if (block?.kind !== "shell") return block === undefined ? [] : [block];
     const next = fences[index + 1];
-    return [{ ...block, prints: next?.isRightAfter ? linesOf(next) : [] }];
+    return [{ ...block, prints: next?.isRightAfter ? listExpectedLines(next) : [] }];
   });
   const [first] = blocks.filter(({ kind }) => kind === "shell");
   if (pageOptions.place === undefined && first !== undefined) {
@@ -131,7 +131,7 @@ function readShell(path: string, line: number, about: string): Omit<ShellBlock, 
 }
 
 /** Returns the expected lines of a `text` block. A line that consists only of `…` stands for any number of lines. */
-function linesOf({ language, about, line, text }: Fence): ExpectedLine[] {
+function listExpectedLines({ language, about, line, text }: Fence): ExpectedLine[] {
   if (language !== "text" || about !== "") return [];
   return text
     .split("\n")
@@ -142,11 +142,11 @@ function linesOf({ language, about, line, text }: Fence): ExpectedLine[] {
 /**
  * Returns the first expected line that isn't in the output after the lines that precede it. Undefined if there is none.
  */
-export function firstMissing(expected: readonly ExpectedLine[], output: string): ExpectedLine | undefined {
-  const lines = output.split("\n").map(inOneWay);
+export function findMissingLine(expected: readonly ExpectedLine[], output: string): ExpectedLine | undefined {
+  const lines = output.split("\n").map(normalizeSpaces);
   let at = 0;
   for (const one of expected) {
-    const pattern = patternOf(one.text);
+    const pattern = buildPattern(one.text);
     const found = lines.findIndex((line, index) => index >= at && pattern.test(line));
     if (found === -1) return one;
     at = found + 1;
@@ -154,14 +154,14 @@ export function firstMissing(expected: readonly ExpectedLine[], output: string):
   return undefined;
 }
 
-function patternOf(text: string): RegExp {
-  const parts = inOneWay(text)
+function buildPattern(text: string): RegExp {
+  const parts = normalizeSpaces(text)
     .split("…")
     .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`);
 }
 
 /** Collapses white space, because column widths depend on the content of the other rows. */
-function inOneWay(line: string): string {
+function normalizeSpaces(line: string): string {
   return line.replace(/\s+/g, " ").trim();
 }

@@ -8,7 +8,7 @@ import { type Sandbox, type ScenarioTenant, startSandbox } from "../../provider/
 import { omitUndefined } from "../../provider/settings/omit-undefined";
 import { COMMAND } from "../support/command-process";
 import { getCompileCacheVariables } from "../support/compile-cache";
-import { type HostedLanguage, installPython, languageHost, pulumiPython } from "../support/language-hosts";
+import { buildLanguageHost, type HostedLanguage, installPulumiPython, installPython } from "../support/language-hosts";
 import { linkPackages } from "../support/program-packages";
 import type { LocalRegistry } from "./local-registry";
 import type { PageEnvironment, RunnablePage } from "./page-blocks";
@@ -43,7 +43,7 @@ export class PageDirectory implements AsyncDisposable {
     await writeFile(join(home, ".gitconfig"), GIT_CONFIG);
     await writeFile(join(home, ".gitignore"), "node_modules\n");
     const engine = await requireEngine();
-    const hosts = await hostsOf(languages, join(top, "scratch"));
+    const hosts = await buildHosts(languages, join(top, "scratch"));
     const PATH = [...hosts.directories, process.env["PATH"]].join(delimiter);
     const environment = {
       ...engine.environment({ PATH }),
@@ -67,7 +67,7 @@ export class PageDirectory implements AsyncDisposable {
     if (place === "empty") return new PageDirectory(top, environment, undefined);
 
     const sandbox = await startSandbox({
-      scenario: place === "fleet" ? { name: "fleet", tenants: FLEET.map(tenantOf) } : scenario,
+      scenario: place === "fleet" ? { name: "fleet", tenants: FLEET.map(buildTenant) } : scenario,
     });
     const page = new PageDirectory(
       top,
@@ -76,7 +76,7 @@ export class PageDirectory implements AsyncDisposable {
         PULUMI_BACKEND_URL: `file://${join(top, "state")}`,
         PULUMI_CONFIG_PASSPHRASE: "a passphrase for pages",
         ...(place === "fleet"
-          ? Object.fromEntries(FLEET.map((name) => [keyVariable(name), `sandbox-${name}-ci`]))
+          ? Object.fromEntries(FLEET.map((name) => [getKeyVariable(name), `sandbox-${name}-ci`]))
           : { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" }),
       },
       sandbox,
@@ -99,7 +99,7 @@ export class PageDirectory implements AsyncDisposable {
   async #fill(place: PageEnvironment, url: string): Promise<void> {
     if (place === "files") {
       await this.#run(process.execPath, COMMAND, "init", ".", "--name", "acme", "--ci", "none");
-    } else await this.#write(place === "stack" ? STACK : fleetFiles(url));
+    } else await this.#write(place === "stack" ? STACK : buildFleetFiles(url));
     if (place !== "fleet") await this.#run("pulumi", "stack", "init", "dev", "--non-interactive");
     await this.#run("git", "init", "--quiet", "--initial-branch=main");
     await this.#run("git", "add", "--all");
@@ -140,8 +140,8 @@ new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", co
 
 const FLEET = ["acme", "globex", "initech"];
 
-function fleetFiles(url: string): Record<string, string> {
-  const settings = (name: string) => `version: 1\ninclude: [baseline.yaml]\n\nownDomains: [${name}.example]\n`;
+function buildFleetFiles(url: string): Record<string, string> {
+  const formatSettings = (name: string) => `version: 1\ninclude: [baseline.yaml]\n\nownDomains: [${name}.example]\n`;
   return {
     ".gitignore": GIT_IGNORE,
     "package.json": '{ "name": "email-security", "private": true }\n',
@@ -151,7 +151,7 @@ deny:
   - value: invoices-portal.example
     comment: Invoice fraud, seen at three tenants in March
 `,
-    ...Object.fromEntries(FLEET.map((name) => [`settings/${name}.yaml`, settings(name)])),
+    ...Object.fromEntries(FLEET.map((name) => [`settings/${name}.yaml`, formatSettings(name)])),
     "tenants.yaml": `version: 1
 project: email-security
 defaults:
@@ -169,11 +169,11 @@ waves:
   };
 }
 
-function keyVariable(name: string): string {
+function getKeyVariable(name: string): string {
   return `EMAIL_SECURITY_API_KEY_${name.toUpperCase()}`;
 }
 
-function tenantOf(name: string): ScenarioTenant {
+function buildTenant(name: string): ScenarioTenant {
   return {
     name,
     keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
@@ -196,13 +196,13 @@ function tenantOf(name: string): ScenarioTenant {
 /**
  * Returns the directories for PATH and the environment variables that the engine needs for programs in other languages.
  */
-async function hostsOf(
+async function buildHosts(
   languages: readonly HostedLanguage[],
   scratch: string,
 ): Promise<{ directories: string[]; environment: Record<string, string> }> {
-  const directories = await Promise.all(languages.map(languageHost));
+  const directories = await Promise.all(languages.map(buildLanguageHost));
   if (!languages.includes("python")) return { directories, environment: {} };
-  const [python, packages] = [await pulumiPython(), join(scratch, "packages")];
+  const [python, packages] = [await installPulumiPython(), join(scratch, "packages")];
   await installPython(python, resolve("sdk/python"), packages);
   return { directories: [...directories, python], environment: { PYTHONPATH: packages } };
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, it } from "vitest";
-import { missingToolchain } from "../support/language-hosts";
+import { findMissingToolchain } from "../support/language-hosts";
 import { readPage } from "./page-blocks";
 import { PageRunner } from "./run-page";
 
@@ -33,7 +33,7 @@ export function describePages(...paths: readonly string[]): void {
 
   for (const path of paths) {
     const { languages } = readPage(path, readFileSync(path, "utf8"));
-    const missing = WRONG_SYSTEM ?? languages.map(missingToolchain).find((reason) => reason !== undefined);
+    const missing = WRONG_SYSTEM ?? languages.map(findMissingToolchain).find((reason) => reason !== undefined);
     const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
     it.skipIf(missing)(
       `${path}${skipped}`,

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { fencesOf } from "./fences";
-import { markdownFiles } from "./markdown-files";
+import { parseFences } from "./fences";
+import { listMarkdownFiles } from "./markdown-files";
 
 /*
  * A reviewer relies on previews that refresh from the tenant, so each project that the docs show or copy must set
@@ -11,7 +11,7 @@ import { markdownFiles } from "./markdown-files";
  */
 
 /** Returns each project in this repository and each that a page shows, with its location. */
-function projects(): { readonly place: string; readonly text: string }[] {
+function listProjects(): { readonly place: string; readonly text: string }[] {
   const files = execFileSync("git", ["ls-files", "Pulumi.yaml", "examples/**/Pulumi.yaml"], {
     encoding: "utf8",
   });
@@ -19,12 +19,12 @@ function projects(): { readonly place: string; readonly text: string }[] {
     .trim()
     .split("\n")
     .map((place) => ({ place, text: readFileSync(place, "utf8") }));
-  const shown = markdownFiles().flatMap((file) =>
-    fencesOf(file)
+  const shown = listMarkdownFiles().flatMap((file) =>
+    parseFences(file)
       .fences.filter(({ text }) => /^ *name: .*\n *runtime: /.test(text))
       .map(({ text, line }) => ({ place: `${file.path}:${line}`, text })),
   );
-  const written = markdownFiles().flatMap(({ path, text }) =>
+  const written = listMarkdownFiles().flatMap(({ path, text }) =>
     [...text.matchAll(/printf '([^']*)' > Pulumi\.yaml/g)].map(([, lines = ""]) => ({
       place: path,
       text: lines.replaceAll("\\n", "\n"),
@@ -34,7 +34,7 @@ function projects(): { readonly place: string; readonly text: string }[] {
 }
 
 it("refreshes before previews in every project shown or copied", () => {
-  const all = projects();
+  const all = listProjects();
   expect(all.map(({ place }) => place.replace(/:\d+$/, ""))).toEqual(
     expect.arrayContaining([
       "Pulumi.yaml",

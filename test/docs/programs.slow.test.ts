@@ -6,13 +6,13 @@ import { startSandbox } from "../../provider/sandbox";
 import { LANGUAGES } from "../engine/languages";
 import { EngineProject } from "../support/engine-project";
 import { createTestDirectory } from "../support/test-directory";
-import { type Fence, type FencedFile, fencesOf, filesUpTo } from "./fences";
-import { markdownFiles } from "./markdown-files";
+import { collectFilesUpTo, type Fence, type FencedFile, parseFences } from "./fences";
+import { listMarkdownFiles } from "./markdown-files";
 
 /** The languages of the programs that pages show, by file name. */
 const PROGRAMS = { "__main__.py": "python", "main.go": "go", "Pulumi.yaml": "yaml" } as const;
 
-interface Program {
+interface PageProgram {
   readonly where: string;
   readonly file: string;
   readonly text: string;
@@ -21,9 +21,9 @@ interface Program {
   readonly settings: readonly (readonly [path: string, text: string])[];
 }
 
-const programs = markdownFiles()
-  .map(fencesOf)
-  .flatMap((page) => page.fences.flatMap((fence) => programOf(page, fence)));
+const programs = listMarkdownFiles()
+  .map(parseFences)
+  .flatMap((page) => page.fences.flatMap((fence) => parseProgram(page, fence)));
 
 describe("program in the docs", () => {
   // Go compiles its SDK of Pulumi for the first program, which takes minutes.
@@ -56,7 +56,7 @@ describe("program in the docs", () => {
   );
 });
 
-function programOf(page: FencedFile, fence: Fence): Program[] {
+function parseProgram(page: FencedFile, fence: Fence): PageProgram[] {
   const { path, line, file, text } = fence;
   const language = PROGRAMS[file as keyof typeof PROGRAMS];
   if (language === undefined || file === undefined) return [];
@@ -66,6 +66,6 @@ function programOf(page: FencedFile, fence: Fence): Program[] {
     // page installs.
     if (!("resources" in project && "plugins" in project)) return [];
   }
-  const settings = [...filesUpTo(page, fence)].filter(([shown]) => shown.startsWith("settings/"));
+  const settings = [...collectFilesUpTo(page, fence)].filter(([shown]) => shown.startsWith("settings/"));
   return [{ where: `${path}:${line}`, file, text, language, settings }];
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { LocalRegistry } from "./local-registry";
-import { firstMissing, PageError, type RunnablePage, readPage, type ShellBlock } from "./page-blocks";
+import { findMissingLine, PageError, type RunnablePage, readPage, type ShellBlock } from "./page-blocks";
 import { PageDirectory } from "./page-directory";
 import { ShellSession } from "./shell-session";
 
@@ -31,7 +31,7 @@ export class PageRunner implements AsyncDisposable {
    * @throws {PageError} for the first block that doesn't do what the page says, with its line and the complete output.
    */
   async run(path: string): Promise<void> {
-    const port = String(await freePort());
+    const port = String(await findFreePort());
     const text = await readFile(path, "utf8");
     const page = readPage(path, text.replace(PORT_OF_PAGES, port));
     if (page.place === undefined) return;
@@ -60,19 +60,19 @@ async function runBlock({ path }: RunnablePage, block: ShellBlock, session: Shel
   if (process.env["SHOW_PAGES"] !== undefined) {
     console.log(`${path}:${line}: ended with ${ran.code}\n$ ${text}${ran.output}`);
   }
-  const fail = (at: number, reason: string): never => {
+  const throwPageError = (at: number, reason: string): never => {
     throw new PageError(path, at, `${reason}\n${text}\nprinted:\n${ran.output}`);
   };
   if (ran.code === undefined) {
-    fail(line, isBackground ? "this block has printed no address" : "this block did not end in five minutes");
+    throwPageError(line, isBackground ? "this block has printed no address" : "this block did not end in five minutes");
   }
   const isExpectedExit = exit === "failure" ? ran.code !== 0 : ran.code === exit;
-  if (!isExpectedExit) fail(line, `this block ended with ${ran.code}, not ${exit}`);
-  const missing = firstMissing(prints, ran.output);
-  if (missing !== undefined) fail(missing.line, `not printed, or not in this order: ${missing.text}`);
+  if (!isExpectedExit) throwPageError(line, `this block ended with ${ran.code}, not ${exit}`);
+  const missing = findMissingLine(prints, ran.output);
+  if (missing !== undefined) throwPageError(missing.line, `not printed, or not in this order: ${missing.text}`);
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

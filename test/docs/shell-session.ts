@@ -72,7 +72,7 @@ export class ShellSession implements AsyncDisposable {
       this.#ended,
       sleep(withinMs, undefined, { ref: false }),
     ]);
-    return { code: await ended, output: await outputOf(file) };
+    return { code: await ended, output: await readOutput(file) };
   }
 
   /** Starts a block that keeps running. Resolves when it has printed an address. */
@@ -83,7 +83,7 @@ export class ShellSession implements AsyncDisposable {
     const until = performance.now() + STARTS_WITHIN_MS;
     let output = "";
     while (performance.now() < until) {
-      output = await outputOf(file);
+      output = await readOutput(file);
       // Waits for a complete line.
       if (/http:\/\/127\.0\.0\.1:\d+/.test(output) && output.endsWith("\n")) return { code: 0, output };
       await sleep(100);
@@ -140,6 +140,6 @@ export class ShellSession implements AsyncDisposable {
   }
 }
 
-async function outputOf(file: string): Promise<string> {
+async function readOutput(file: string): Promise<string> {
   return stripVTControlCharacters(await readFile(`${file}.out`, "utf8").catch(() => ""));
 }

@@ -6,9 +6,9 @@ import type { FleetStatus } from "../../provider/fleet/status/status-schema";
 import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
 import { type Cli, type CliResult, createCli } from "../support/cli";
 import { Fleet } from "../support/fleet";
-import { clickedEntry } from "../support/scenario-tenant";
-import { clockBehind } from "../support/second-clone";
-import { chiefOf } from "../support/two-tenants";
+import { buildConsoleEntry } from "../support/scenario-tenant";
+import { buildShiftedClockEnvironment } from "../support/second-clone";
+import { buildExecutive } from "../support/two-tenants";
 
 /**
  * A tenant's declaration in `tenants.yaml`: the service's tenant whose key it uses, and the allows in its own settings
@@ -41,7 +41,7 @@ interface TenantsFile {
   >;
 }
 
-interface Clone {
+interface CompanyClone {
   readonly directory: string;
   readonly run: Cli;
   /** Runs the same command, two days later. */
@@ -78,7 +78,7 @@ const OVERVIEW = "deny: [evil.example]\n";
  */
 export class CompanyFleet implements AsyncDisposable {
   readonly #fleet: Fleet;
-  readonly #clones: readonly Clone[];
+  readonly #clones: readonly CompanyClone[];
   /** The service tenant that was first written to with each stack. */
   readonly #first = new Map<string, string>();
   /** The contents of service tenants before each rollout first wrote to them, by rollout and service tenant. */
@@ -87,7 +87,7 @@ export class CompanyFleet implements AsyncDisposable {
   readonly #left = new Map<string, readonly string[]>();
   readonly #log: string[] = [];
 
-  private constructor(fleet: Fleet, clones: readonly Clone[]) {
+  private constructor(fleet: Fleet, clones: readonly CompanyClone[]) {
     this.#fleet = fleet;
     this.#clones = clones;
   }
@@ -97,23 +97,23 @@ export class CompanyFleet implements AsyncDisposable {
    * a tenant.
    */
   static async start(hasPeople = true): Promise<CompanyFleet> {
-    const scenario = (name: string) =>
+    const buildScenario = (name: string) =>
       hasPeople
-        ? { employees: [chiefOf(`${name}.example`)] }
-        : { entries: [clickedEntry("deny", `own-${name}.example`)] };
-    const variables = SERVICES.flatMap((name) => [keyOf(name), keyOf(name, true)]);
+        ? { employees: [buildExecutive(`${name}.example`)] }
+        : { entries: [buildConsoleEntry("deny", `own-${name}.example`)] };
+    const variables = SERVICES.flatMap((name) => [getKeyVariableName(name), getKeyVariableName(name, true)]);
     const environment = {
       EMAIL_SECURITY_KEY_VARIABLES: variables.join(","),
-      ...Object.fromEntries(SERVICES.map((name) => [keyOf(name, true), `sandbox-${name}-console`])),
+      ...Object.fromEntries(SERVICES.map((name) => [getKeyVariableName(name, true), `sandbox-${name}-console`])),
     };
-    const fleet = await Fleet.start({ tenants: SERVICES.length, scenario, environment });
+    const fleet = await Fleet.start({ tenants: SERVICES.length, scenario: buildScenario, environment });
     if (!hasPeople) fleet.environment["EMAIL_SECURITY_DATABASE"] = join(fleet.directory, "journal.db");
     const sharedSkips = new Map<string, string>();
     const clones = await Promise.all(
-      [".one", ".two"].map(async (name): Promise<Clone> => {
+      [".one", ".two"].map(async (name): Promise<CompanyClone> => {
         const directory = join(fleet.directory, name);
         await mkdir(join(directory, "settings"), { recursive: true });
-        const later = { ...fleet.environment, ...clockBehind(-TWO_DAYS_MS) };
+        const later = { ...fleet.environment, ...buildShiftedClockEnvironment(-TWO_DAYS_MS) };
         return {
           directory,
           run: createCli(directory, fleet.environment),
@@ -133,7 +133,7 @@ export class CompanyFleet implements AsyncDisposable {
     return this.#log.join("\n");
   }
 
-  tenants(at: number): NamedTenants {
+  getTenants(at: number): NamedTenants {
     return this.#clone(at).tenants;
   }
 
@@ -141,7 +141,7 @@ export class CompanyFleet implements AsyncDisposable {
   async edit(at: number, tenants: NamedTenants, isPulled: boolean): Promise<void> {
     const named = [...tenants].map(
       ([name, { service, isSecondKey, allow, stack, isRenamedHost = false }]) =>
-        `${name}: ${keyOf(service, isSecondKey)}, ${allow}${stack === undefined ? "" : `, stack ${stack}`}${isRenamedHost ? ", at localhost" : ""}`,
+        `${name}: ${getKeyVariableName(service, isSecondKey)}, ${allow}${stack === undefined ? "" : `, stack ${stack}`}${isRenamedHost ? ", at localhost" : ""}`,
     );
     this.#log.push(`clone ${at}${isPulled ? " and the other" : ""}: tenants.yaml names ${named.join("; ")}`);
     for (const clone of isPulled ? this.#clones : [this.#clone(at)]) await this.#write(clone, tenants);
@@ -171,11 +171,11 @@ export class CompanyFleet implements AsyncDisposable {
   async #run(at: number, command: Cli, args: readonly string[]): Promise<CliResult> {
     const clone = this.#clone(at);
     this.#fleet.take();
-    const held = new Map(SERVICES.map((service) => [service, this.#fleet.holds(service)]));
+    const held = new Map(SERVICES.map((service) => [service, this.#fleet.listContents(service)]));
     await rm(join(clone.directory, REPORT), { force: true });
     const run = await command(...args, ...(isRolloutRun(args) ? ["--output", REPORT] : []));
     const id = (await readReport(clone))?.id;
-    this.#log.push(`clone ${at}: email-security ${args.join(" ")}\n${indented(run.output)}\n  exit code ${run.code}`);
+    this.#log.push(`clone ${at}: email-security ${args.join(" ")}\n${indentText(run.output)}\n  exit code ${run.code}`);
     for (const { method, tenant, keyLabel } of this.#fleet.sandbox.requests) {
       if (method === "GET" || tenant === undefined) continue;
       const isSecond = keyLabel === "console";
@@ -184,7 +184,7 @@ export class CompanyFleet implements AsyncDisposable {
       );
       if (names.length === 0) this.#fail(`${tenant} was written to, which the file does not name`);
       const [name = "", second] = names;
-      const stack = stackOf(name, clone.tenants);
+      const stack = getStack(name, clone.tenants);
       const first = second === undefined ? (this.#first.get(stack) ?? tenant) : tenant;
       if (first !== tenant) this.#fail(`${tenant} was written to with the stack ${stack}, as ${first} before`);
       this.#first.set(stack, tenant);
@@ -192,11 +192,11 @@ export class CompanyFleet implements AsyncDisposable {
       if (id !== undefined) this.#noteBefore(id, tenant, held.get(tenant) ?? []);
     }
     if (args[0] === "tenant") await this.#read(clone);
-    if (run.code === 0) noteSkip(clone, args);
+    if (run.code === 0) recordSkip(clone, args);
     return run;
   }
 
-  async rollout(at: number): Promise<void> {
+  async runRollout(at: number): Promise<void> {
     const clone = this.#clone(at);
     const { tenants } = clone;
     const { code } = await this.run(at, "rollout", "--yes");
@@ -206,8 +206,8 @@ export class CompanyFleet implements AsyncDisposable {
       if (tenant === undefined) this.#fail(`the report names ${name}`);
       if (!["done", "unchanged"].includes(state)) continue;
       const left = this.#left.get(tenant.service) ?? [];
-      const declared = declaredOf(tenant);
-      const holds = this.#fleet.holds(tenant.service);
+      const declared = listDeclared(tenant);
+      const holds = this.#fleet.listContents(tenant.service);
       const missing = declared.filter((one) => !holds.includes(one));
       const others = holds.filter((one) => !declared.includes(one) && !left.includes(one));
       if (missing.length + others.length > 0)
@@ -218,7 +218,7 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   /** Rolls back the last rollout of a clone. */
-  async rollback(at: number): Promise<void> {
+  async runRollback(at: number): Promise<void> {
     const clone = this.#clone(at);
     const { tenants } = clone;
     const { code } = await this.run(at, "rollout", "rollback", "--yes");
@@ -226,8 +226,8 @@ export class CompanyFleet implements AsyncDisposable {
     const { rollsBack } = report ?? {};
     if (report === undefined || rollsBack === undefined) return;
     const before = this.#before.get(rollsBack) ?? new Map<string, readonly string[]>();
-    const compare = (name: string, service: string): void => {
-      const [held, holds] = [before.get(service) ?? [], this.#fleet.holds(service)];
+    const compareTenant = (name: string, service: string): void => {
+      const [held, holds] = [before.get(service) ?? [], this.#fleet.listContents(service)];
       if (before.has(service) && holds.join() !== held.join())
         this.#fail(`${name} holds ${holds.join(", ")}, and held ${held.join(", ")} before ${rollsBack}`);
     };
@@ -235,42 +235,42 @@ export class CompanyFleet implements AsyncDisposable {
     const isPartial =
       report.skipped !== undefined || report.tenants.some(({ unreverted = [] }) => unreverted.length > 0);
     const isRestored = code === 0 && !isPartial;
-    if (isRestored) for (const { name } of report.tenants) compare(name, tenants.get(name)?.service ?? "");
+    if (isRestored) for (const { name } of report.tenants) compareTenant(name, tenants.get(name)?.service ?? "");
     const { stdout } = await this.run(at, "rollout", "status", rollsBack, "--format", "json");
     const { rolledBackBy } = JSON.parse(stdout) as RolloutReport;
-    if (rolledBackBy !== undefined) for (const service of before.keys()) compare(service, service);
+    if (rolledBackBy !== undefined) for (const service of before.keys()) compareTenant(service, service);
     else if (isRestored) this.#fail(`all tenants are restored, and ${rollsBack} isn't rolled back`);
   }
 
-  async status(at: number): Promise<void> {
+  async checkStatus(at: number): Promise<void> {
     const run = await this.run(at, "fleet", "status", "--format", "json");
     if (!run.stdout.startsWith("{")) return;
     const status = JSON.parse(run.stdout) as FleetStatus;
     const read = new Set(this.#fleet.sandbox.requests.map(({ tenant }) => tenant));
     for (const { name, syncStatus } of status.tenants) {
       if (syncStatus !== "in-sync") continue;
-      const tenant = this.tenants(at).get(name);
+      const tenant = this.getTenants(at).get(name);
       if (tenant === undefined) this.#fail(`the status names ${name}`);
-      const first = this.#first.get(stackOf(name, this.tenants(at))) ?? tenant.service;
+      const first = this.#first.get(getStack(name, this.getTenants(at))) ?? tenant.service;
       if (first !== tenant.service)
         this.#fail(`${name} is in sync with the key of ${tenant.service}, and was ${first}`);
       if (!read.has(tenant.service)) this.#fail(`${name} is in sync, and ${tenant.service} was not read`);
-      const missing = declaredOf(tenant).filter((one) => !this.#fleet.holds(tenant.service).includes(one));
+      const missing = listDeclared(tenant).filter((one) => !this.#fleet.listContents(tenant.service).includes(one));
       if (missing.length > 0) this.#fail(`${name} is in sync without ${missing.join(", ")}`);
     }
   }
 
-  #clone(at: number): Clone {
+  #clone(at: number): CompanyClone {
     const clone = this.#clones[at];
     if (clone === undefined) throw new Error(`there is no clone ${at}`);
     return clone;
   }
 
-  async #write(clone: Clone, tenants: NamedTenants): Promise<void> {
+  async #write(clone: CompanyClone, tenants: NamedTenants): Promise<void> {
     clone.tenants = tenants;
     const renamedHost = this.#fleet.sandbox.url.replace("127.0.0.1", "localhost");
     const lines = [...tenants].map(([name, { service, isSecondKey, stack, isRenamedHost = false }]) => {
-      const key = `key: { environment: ${keyOf(service, isSecondKey)} }`;
+      const key = `key: { environment: ${getKeyVariableName(service, isSecondKey)} }`;
       const address = isRenamedHost ? `, baseUrl: "${renamedHost}"` : "";
       return `  ${name}: { ${key}${stack === undefined ? "" : `, stack: ${stack}`}${address} }\n`;
     });
@@ -284,7 +284,7 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   /** Rereads the files after a command that edits them. */
-  async #read(clone: Clone): Promise<void> {
+  async #read(clone: CompanyClone): Promise<void> {
     const file = parse(await readFile(join(clone.directory, "tenants.yaml"), "utf8")) as TenantsFile;
     const named = Object.entries(file.tenants).map(async ([name, { key, settings, stack, baseUrl }]) => {
       const path = join(clone.directory, settings ?? `settings/${name}.yaml`);
@@ -310,7 +310,7 @@ export class CompanyFleet implements AsyncDisposable {
   #noteLeft(): void {
     const all = this.#clones.flatMap(({ tenants }) => [...tenants.values()]);
     const keys = new Set(all.map(({ service }) => service));
-    for (const service of SERVICES) if (!keys.has(service)) this.#left.set(service, this.#fleet.holds(service));
+    for (const service of SERVICES) if (!keys.has(service)) this.#left.set(service, this.#fleet.listContents(service));
   }
 
   #fail(what: string): never {
@@ -323,25 +323,25 @@ export class CompanyFleet implements AsyncDisposable {
 }
 
 /** Records the skips that a successful command began or ended. */
-function noteSkip({ skipped, tenants }: Clone, [command, subcommand, name = ""]: readonly string[]): void {
+function recordSkip({ skipped, tenants }: CompanyClone, [command, subcommand, name = ""]: readonly string[]): void {
   if (command !== "rollout") return;
-  const stack = stackOf(name, tenants);
+  const stack = getStack(name, tenants);
   if (subcommand === "skip") skipped.set(stack, name);
   if (subcommand !== "unskip") return;
   // A declared tenant comes before former ones of its name.
   if (tenants.has(name) && skipped.delete(stack)) return;
-  const declaredStacks = new Set([...tenants.keys()].map((one) => stackOf(one, tenants)));
+  const declaredStacks = new Set([...tenants.keys()].map((one) => getStack(one, tenants)));
   for (const [other, skippedName] of skipped)
     if (skippedName === name && !declaredStacks.has(other)) skipped.delete(other);
 }
 
 /** Returns the name of the variable that holds a service tenant's key. */
-function keyOf(service: string, isSecond = false): string {
+function getKeyVariableName(service: string, isSecond = false): string {
   return `${service.toUpperCase()}${isSecond ? "_SECOND" : ""}_KEY`;
 }
 
 /** Returns the stack of a declared tenant. */
-export function stackOf(name: string, tenants: NamedTenants): string {
+export function getStack(name: string, tenants: NamedTenants): string {
   return tenants.get(name)?.stack ?? name;
 }
 
@@ -351,15 +351,15 @@ function isRolloutRun([command, subcommand = ""]: readonly string[]): boolean {
 }
 
 /** Reads the report of a clone's last command. Undefined if that was no run of a rollout, or failed before. */
-async function readReport({ directory }: Pick<Clone, "directory">): Promise<RolloutReport | undefined> {
+async function readReport({ directory }: Pick<CompanyClone, "directory">): Promise<RolloutReport | undefined> {
   const file = join(directory, REPORT);
   return existsSync(file) ? (JSON.parse(await readFile(file, "utf8")) as RolloutReport) : undefined;
 }
 
-function declaredOf({ allow }: TenantDeclaration): string[] {
+function listDeclared({ allow }: TenantDeclaration): string[] {
   return [`allow ${allow}`, "deny evil.example"];
 }
 
-function indented(text: string): string {
+function indentText(text: string): string {
   return text.trimEnd().replace(/^/gm, "    ");
 }

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-import { environment, holdings, manyAtOnce } from "./concurrency";
+import { buildSandboxEnvironment } from "../support/sandbox-environment";
+import { listContents, testManyResources } from "./concurrency";
 
 const SHARED = `
   import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
@@ -28,12 +29,12 @@ it("converges two concurrent stacks with equal declarations without duplicates",
   });
   await using one = await EngineProject.create({
     program: SHARED,
-    environment: environment(sandbox),
+    environment: buildSandboxEnvironment(sandbox),
     stack: "one",
   });
   await using two = await EngineProject.create({
     program: SHARED,
-    environment: environment(sandbox),
+    environment: buildSandboxEnvironment(sandbox),
     stack: "two",
   });
   const outputs = await Promise.all([one.up(), two.up()]);
@@ -45,23 +46,23 @@ it("converges two concurrent stacks with equal declarations without duplicates",
     "marcus.bell@acme.example",
     "yuki.sato@acme.example",
   ];
-  expect(holdings(sandbox)).toEqual(declared);
+  expect(listContents(sandbox)).toEqual(declared);
   const refused = sandbox.requests.filter(({ status }) => status === 409);
   expect(refused).toHaveLength(3);
 
   sandbox.clearRequests();
   await Promise.all([one, two].map((stack) => stack.up("--refresh", "--expect-no-changes")));
   expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
-  expect(holdings(sandbox)).toEqual(declared);
+  expect(listContents(sandbox)).toEqual(declared);
 
   await Promise.all([one.destroy(), two.destroy()]);
-  expect(holdings(sandbox)).toEqual([]);
+  expect(listContents(sandbox)).toEqual([]);
 });
 
 it("creates 200 parallel resources with one request each and shared reads", async () => {
-  await manyAtOnce(200, { isLeftAlone: false });
+  await testManyResources(200, { isLeftAlone: false });
 });
 
 it("creates 60 parallel resources with one request each and shared reads", async () => {
-  await manyAtOnce(60, { isLeftAlone: true });
+  await testManyResources(60, { isLeftAlone: true });
 });

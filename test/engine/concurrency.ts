@@ -1,13 +1,10 @@
 import { expect } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-
-export function environment(sandbox: Sandbox): Record<string, string> {
-  return { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-}
+import { buildSandboxEnvironment } from "../support/sandbox-environment";
 
 /** Returns the entries and VIPs of the tenant, except automatically detected VIPs. */
-export function holdings(sandbox: Sandbox): string[] {
+export function listContents(sandbox: Sandbox): string[] {
   const entries = sandbox.allowDenyEntries("acme").map(({ list, value }) => `${list} ${value}`);
   const vips = sandbox.vips("acme").filter(({ source }) => source === "manual");
   return [...entries, ...vips.map(({ email }) => email)].sort();
@@ -17,7 +14,7 @@ export function holdings(sandbox: Sandbox): string[] {
  * Creates `count` resources of one program in parallel. Then either checks that a second `up` changes nothing, or
  * refreshes and destroys them.
  */
-export async function manyAtOnce(count: number, { isLeftAlone }: { isLeftAlone: boolean }): Promise<void> {
+export async function testManyResources(count: number, { isLeftAlone }: { isLeftAlone: boolean }): Promise<void> {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const program = `
     import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
@@ -29,12 +26,12 @@ export async function manyAtOnce(count: number, { isLeftAlone }: { isLeftAlone: 
     new VipEmployee("second", { email: "alice.moreau@acme.example" });
     new VipList("vips", { members: { "marcus.bell@acme.example": "", "mei.chen@acme.example": "" } });
   `;
-  await using project = await EngineProject.create({ program, environment: environment(sandbox) });
+  await using project = await EngineProject.create({ program, environment: buildSandboxEnvironment(sandbox) });
   const parallel = ["--parallel", String(count)];
 
   expect(await project.up(...parallel)).toContain(`+ ${count + 1} created`);
-  expect(holdings(sandbox)).toHaveLength(count - 4 + 3 + 4);
-  const made = requestsOf(sandbox);
+  expect(listContents(sandbox)).toHaveLength(count - 4 + 3 + 4);
+  const made = countRequests(sandbox);
   expect(made).toMatchObject({ "GET allow": 1, "GET deny": 1, "POST allow_deny_entries": count - 4 + 3 });
   // Three resources concern VIPs. They share one batch if the engine requests them at the same time. On a busy machine
   // it may not; each then reads once before it adds, and once more to verify.
@@ -45,21 +42,21 @@ export async function manyAtOnce(count: number, { isLeftAlone }: { isLeftAlone: 
   sandbox.clearRequests();
   if (isLeftAlone) {
     await project.up(...parallel, "--expect-no-changes");
-    expect(requestsOf(sandbox)).toEqual({});
+    expect(countRequests(sandbox)).toEqual({});
     return;
   }
 
   await project.refresh(...parallel, "--expect-no-changes");
   // Up to 198 deny entries fit on one page.
-  const { "GET vip_employees": vips, ...entries } = requestsOf(sandbox);
+  const { "GET vip_employees": vips, ...entries } = countRequests(sandbox);
   expect(entries).toEqual({ "GET allow": 1, "GET deny": 1 });
   // At most once for each of the three, for the same reason.
   expect(vips).toBeLessThanOrEqual(3);
 
   sandbox.clearRequests();
   await project.runOrThrow("destroy", "--yes", "--skip-preview", ...parallel);
-  expect(holdings(sandbox)).toEqual([]);
-  const removed = requestsOf(sandbox);
+  expect(listContents(sandbox)).toEqual([]);
+  const removed = countRequests(sandbox);
   expect(removed).toMatchObject({
     "DELETE allow_deny_entries": count - 4 + 3,
     "GET allow": 1,
@@ -69,7 +66,7 @@ export async function manyAtOnce(count: number, { isLeftAlone }: { isLeftAlone: 
 }
 
 /** Counts the requests of each kind: by method and, for reads of entries, by list, otherwise by endpoint. */
-function requestsOf(sandbox: Sandbox): Record<string, number> {
+function countRequests(sandbox: Sandbox): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { method, path, query } of sandbox.requests) {
     const endpoint = path.split("/")[4] ?? "";

@@ -3,13 +3,13 @@ import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import { click } from "../support/tenant-console";
 
-const program = (value: string, comment: string): string => `
+const buildProgram = (value: string, comment: string): string => `
   import { AllowDenyEntry } from "pulumi-email-security";
   new AllowDenyEntry("look-alike", { list: "deny", value: "${value}", comment: "${comment}" });
 `;
 
 /** Returns the lines below the resource's URN: the properties that a preview shows. */
-function shown(preview: string): string[] {
+function extractShownLines(preview: string): string[] {
   const lines = preview.split("\n");
   const from = lines.findIndex((line) => line.includes("::look-alike]")) + 1;
   return lines.slice(from, lines.indexOf("Resources:")).map((line) => line.trim());
@@ -18,28 +18,31 @@ function shown(preview: string): string[] {
 it("shows only changed properties in a preview and a refresh", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
-    program: program("acme-login.example", "INC-7"),
+    program: buildProgram("acme-login.example", "INC-7"),
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
   await project.up();
 
-  await project.write(program("acme-login.example", "INC-8"));
-  expect(shown(await project.runOrThrow("preview", "--diff"))).toEqual(['~ comment: "INC-7" => "INC-8"']);
+  await project.write(buildProgram("acme-login.example", "INC-8"));
+  expect(extractShownLines(await project.runOrThrow("preview", "--diff"))).toEqual(['~ comment: "INC-7" => "INC-8"']);
 
-  await project.write(program("acme-l0gin.example", "INC-7"));
+  await project.write(buildProgram("acme-l0gin.example", "INC-7"));
   const replaced = await project.runOrThrow("preview", "--diff");
   expect(replaced).toContain("+-1 to replace");
-  expect(shown(replaced)).toEqual(['~ value: "acme-login.example" => "acme-l0gin.example"']);
+  expect(extractShownLines(replaced)).toEqual(['~ value: "acme-login.example" => "acme-l0gin.example"']);
 
-  await project.write(program("acme-login.example", "INC-8"));
+  await project.write(buildProgram("acme-login.example", "INC-8"));
   await using other = await startSandbox({ scenario: "empty" });
   const moved = await project.runWith({ EMAIL_SECURITY_BASE_URL: other.url }, "preview", "--diff");
   expect(moved.output).toContain("+-1 to replace");
-  expect(shown(moved.output)).toEqual(['~ comment: "INC-7" => "INC-8"', `- tenant : "${new URL(sandbox.url).host}"`]);
+  expect(extractShownLines(moved.output)).toEqual([
+    '~ comment: "INC-7" => "INC-8"',
+    `- tenant : "${new URL(sandbox.url).host}"`,
+  ]);
 
   const [entry] = sandbox.allowDenyEntries("acme");
   await click(sandbox, "PATCH", `/allow_deny_entries/${entry?.id}`, { comment: "is ok" });
-  expect(shown(await project.runOrThrow("refresh", "--preview-only", "--diff"))).toEqual([
+  expect(extractShownLines(await project.runOrThrow("refresh", "--preview-only", "--diff"))).toEqual([
     '~ comment: "INC-7" => "is ok"',
   ]);
 });

@@ -3,7 +3,7 @@ import { EngineProject } from "../support/engine-project";
 import { LiteralService } from "../support/literal-service";
 
 /** Returns a program with one allow entry per value, otherwise with the same arguments. */
-function program(values: readonly string[]): string {
+function buildProgram(values: readonly string[]): string {
   const lines = values.map(
     (value, at) =>
       `new AllowDenyEntry("entry-${at}", { list: "allow", value: ${JSON.stringify(value)}, acceptRisk: "a partner" });`,
@@ -18,18 +18,18 @@ it.each([
 ])("leaves no row after both duplicate resources are dropped: %s", async (_what, values) => {
   await using service = await LiteralService.start({ allowsDuplicates: true });
   await using project = await EngineProject.create({
-    program: program(values),
+    program: buildProgram(values),
     environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
   });
   await project.up();
   expect(service.entries).toHaveLength(1);
 
   // The other resources keep their names, so that only the first is removed.
-  await project.write(program(values).replace(/^new .*"entry-0".*$/m, ""));
+  await project.write(buildProgram(values).replace(/^new .*"entry-0".*$/m, ""));
   expect(await project.up()).toContain("is kept: the program declares it");
   expect(service.entries).toHaveLength(1);
 
-  await project.write(program([]));
+  await project.write(buildProgram([]));
   expect(await project.up()).toContain("1 deleted");
   expect(service.entries).toEqual([]);
 });

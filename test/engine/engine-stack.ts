@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { HandlerName } from "../../provider/resources/serialized-provider";
 import { EngineProject, type StackResource } from "../support/engine-project";
 import type { Declaration } from "../support/model/program";
-import type { Held, ModelStack, StackRun, StackRunOptions } from "../support/model/stack";
+import type { ModelStack, StackItem, StackRun, StackRunOptions } from "../support/model/stack";
 
 /** Declares the resources listed in `resources.json`; each depends on all previous ones unless `parallel` is set. */
 const PROGRAM = `
@@ -21,7 +21,7 @@ for (const { kind, name, args } of resources) {
 export class EngineStack implements ModelStack {
   readonly #project: EngineProject;
   /** The state since the last command that may have changed it; undefined if it has to be read again. */
-  #held: readonly Held[] | undefined;
+  #held: readonly StackItem[] | undefined;
 
   private constructor(project: EngineProject) {
     this.#project = project;
@@ -38,13 +38,13 @@ export class EngineStack implements ModelStack {
   async up(resources: readonly Declaration[], { refresh, preview, parallel }: StackRunOptions): Promise<StackRun> {
     const file = join(this.#project.directory, "resources.json");
     await writeFile(file, JSON.stringify({ resources, parallel }));
-    let refreshed: readonly Held[] | undefined;
+    let refreshed: readonly StackItem[] | undefined;
     if (refresh) {
       // A separate refresh, so that its resulting state can be inspected.
       this.#held = undefined;
       const { code, output } = await this.#project.run("refresh", "--yes", "--skip-preview");
       if (code !== 0) return { result: "failed", messages: [output], steps: [], refreshed };
-      refreshed = await this.held();
+      refreshed = await this.listResources();
     }
     this.#held = undefined;
     const { code, output } = await this.#project.run("up", "--yes", ...(preview ? [] : ["--skip-preview"]));
@@ -56,8 +56,8 @@ export class EngineStack implements ModelStack {
     return { result: isRefused ? "refused" : "failed", messages: [output], steps, refreshed };
   }
 
-  async held(): Promise<readonly Held[]> {
-    this.#held ??= (await this.#project.state()).resources.map(heldOf);
+  async listResources(): Promise<readonly StackItem[]> {
+    this.#held ??= (await this.#project.exportState()).resources.map(parseHeld);
     return this.#held;
   }
 
@@ -66,7 +66,7 @@ export class EngineStack implements ModelStack {
   }
 }
 
-function heldOf(resource: StackResource & { readonly delete?: boolean }): Held {
+function parseHeld(resource: StackResource & { readonly delete?: boolean }): StackItem {
   const { urn, type, id = "", outputs = {} } = resource;
   const kind = type.slice(type.lastIndexOf(":") + 1);
   return {

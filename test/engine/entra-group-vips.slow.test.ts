@@ -2,16 +2,16 @@ import { execFile } from "node:child_process";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { installPython, missingToolchain, pulumiPython } from "../support/language-hosts";
+import { findMissingToolchain, installPulumiPython, installPython } from "../support/language-hosts";
 import { createTestDirectory } from "../support/test-directory";
 
 const run = promisify(execFile);
 
-it.skipIf(missingToolchain("python") !== undefined)(
+it.skipIf(findMissingToolchain("python") !== undefined)(
   "declares the enabled members with a mailbox in the organization, in Python",
   async () => {
     using directory = createTestDirectory();
-    const python = await pulumiPython();
+    const python = await installPulumiPython();
     const packages = join(directory.path, "packages");
     await installPython(python, resolve("sdk/python"), packages);
     const program = resolve("examples/entra-group-vips-python/__main__.py");

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
+import { Fleet, formatTenantSettings, getStates, summarizeRun } from "../support/fleet";
 import { click } from "../support/tenant-console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 
 /* Allow entries that somebody added in the console are removed, deny entries stay. Runs through the real engine. */
 
@@ -34,37 +34,37 @@ describe.each([
     await sandbox?.close();
   });
 
-  const add = async (list: string, value: string): Promise<void> => {
+  const createConsoleEntry = async (list: string, value: string): Promise<void> => {
     await click(sandbox, "POST", "/allow_deny_entries", { list, entry_type: "domain", value });
   };
-  const held = (): string[] =>
+  const listHeldEntries = (): string[] =>
     sandbox
       .allowDenyEntries("acme")
       .map(({ list, value }) => `${list} ${value}`)
       .sort();
-  const entriesInState = async (): Promise<unknown> => {
-    const { resources } = await project.state();
+  const readStateEntries = async (): Promise<unknown> => {
+    const { resources } = await project.exportState();
     return resources.find(({ type }) => type.endsWith(":AllowDenyList"))?.outputs?.["entries"];
   };
 
   it("removes a console allow and keeps a console deny with `up --refresh`", async () => {
-    await add("allow", "clicked.example");
-    await add("deny", "colleague.example");
+    await createConsoleEntry("allow", "clicked.example");
+    await createConsoleEntry("deny", "colleague.example");
     sandbox.clearRequests();
     const preview = await project.runOrThrow("preview", "--refresh", "--diff", "--suppress-outputs");
     expect(preview).toContain('- clicked.example: "(unmanaged) allow"');
     expect(preview).not.toContain("colleague.example");
-    expect(writesOf(sandbox)).toEqual([]);
+    expect(listWrites(sandbox)).toEqual([]);
 
     await project.up("--refresh");
-    expect(writesOf(sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
-    expect(held()).toEqual(["allow partner.example", "deny colleague.example", "deny evil.example"]);
-    expect(await entriesInState()).toEqual(ENTRIES);
+    expect(listWrites(sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
+    expect(listHeldEntries()).toEqual(["allow partner.example", "deny colleague.example", "deny evil.example"]);
+    expect(await readStateEntries()).toEqual(ENTRIES);
 
     sandbox.clearRequests();
     await project.up("--refresh", "--expect-no-changes");
-    expect(writesOf(sandbox)).toEqual([]);
-    expect(held()).toContain("deny colleague.example");
+    expect(listWrites(sandbox)).toEqual([]);
+    expect(listHeldEntries()).toContain("deny colleague.example");
   });
 });
 
@@ -73,43 +73,43 @@ describe("several tenants", () => {
 
   beforeAll(async () => {
     fleet = await Fleet.start({ tenants: 3 });
-    await fleet.write("settings/t1.yaml", settingsOf("t1", `onDrift: revert\n${MODE}`));
-    await fleet.write("settings/t2.yaml", settingsOf("t2", MODE));
-    expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+    await fleet.write("settings/t1.yaml", formatTenantSettings("t1", `onDrift: revert\n${MODE}`));
+    await fleet.write("settings/t2.yaml", formatTenantSettings("t2", MODE));
+    expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
   });
   afterAll(async () => {
     await fleet?.[Symbol.asyncDispose]();
   });
 
-  const add = async (name: string, list: string, value: string): Promise<void> => {
-    await fleet.console(name, "POST", "/allow_deny_entries", { list, entry_type: "domain", value });
+  const createFleetConsoleEntry = async (name: string, list: string, value: string): Promise<void> => {
+    await fleet.sendFromConsole(name, "POST", "/allow_deny_entries", { list, entry_type: "domain", value });
   };
 
   it("reverts console allows with `--revert-drift` and counts the remaining ones", async () => {
     for (const name of ["t0", "t1", "t2"]) {
-      await add(name, "allow", "clicked.example");
-      await add(name, "deny", "colleague.example");
+      await createFleetConsoleEntry(name, "allow", "clicked.example");
+      await createFleetConsoleEntry(name, "deny", "colleague.example");
     }
     const status = await fleet.start({}, "fleet", "status").result;
     expect(status.stdout).toContain("added allow clicked.example");
 
     fleet.sandbox.clearRequests();
-    const revertRun = await fleet.rollout("--revert-drift", "--yes");
+    const revertRun = await fleet.runRollout("--revert-drift", "--yes");
     expect(summarizeRun(revertRun), revertRun.output).toEqual([0, ["t1"]]);
-    expect(writesOf(fleet.sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
-    expect(fleet.holds("t1")).toEqual([...fleet.declared("t1"), "deny colleague.example"].sort());
+    expect(listWrites(fleet.sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
+    expect(fleet.listContents("t1")).toEqual([...fleet.listDeclaredContents("t1"), "deny colleague.example"].sort());
 
     fleet.sandbox.clearRequests();
-    const done = await fleet.rollout("--yes");
+    const done = await fleet.runRollout("--yes");
     expect(done, done.output).toMatchObject({ code: 0 });
-    expect(writesOf(fleet.sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
-    expect(statesIn(done.report())).toEqual({ t0: "unchanged", t1: "unchanged", t2: "done" });
+    expect(listWrites(fleet.sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
+    expect(getStates(done.report())).toEqual({ t0: "unchanged", t1: "unchanged", t2: "done" });
     expect(done.report().tenants.map(({ unmanagedAllows }) => unmanagedAllows?.count)).toEqual([
       1,
       undefined,
       undefined,
     ]);
-    expect(fleet.holds("t2")).toEqual([...fleet.declared("t2"), "deny colleague.example"].sort());
-    expect(fleet.holds("t0")).toContain("allow clicked.example");
+    expect(fleet.listContents("t2")).toEqual([...fleet.listDeclaredContents("t2"), "deny colleague.example"].sort());
+    expect(fleet.listContents("t0")).toContain("allow clicked.example");
   });
 });

@@ -2,12 +2,12 @@ import { execFileSync } from "node:child_process";
 import { expect } from "vitest";
 import { COMMAND } from "../support/command-process";
 import { click } from "../support/tenant-console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 import { OWN, type SettingsProject } from "./tenant-settings";
 
 const TODAY = new Date().toISOString().slice(0, 10);
 
-const settings = (expires: string): string => `version: 1
+const formatSettings = (expires: string): string => `version: 1
 ${OWN}deny:
   - value: evil.example
     comment: INC-7
@@ -17,23 +17,23 @@ ${OWN}deny:
 `;
 
 /** Tests a file with an expired entry, in addition to pending changes in the files and console edits. */
-export async function endsByItself(its: SettingsProject): Promise<void> {
-  const onlyExpired = async (...more: string[]) => await its.apply("--only-expired", ...more);
-  const comments = () =>
+export async function testOnlyExpired(its: SettingsProject): Promise<void> {
+  const applyOnlyExpired = async (...more: string[]) => await its.apply("--only-expired", ...more);
+  const listComments = () =>
     Object.fromEntries(its.sandbox.allowDenyEntries("acme").map((one) => [one.value, one.comment]));
 
   // A stack that has never run has no declarations.
-  await its.declare(settings(TODAY));
-  const early = await onlyExpired();
+  await its.declare(formatSettings(TODAY));
+  const early = await applyOnlyExpired();
   expect(early.output).toContain('The stack "dev" has no TenantSettings');
   expect(early.code).toBe(1);
   expect((await its.apply()).code).toBe(0);
-  const none = await onlyExpired();
+  const none = await applyOnlyExpired();
   expect(none.output).toContain("The tenant has no expired entries.");
   expect(none.code).toBe(0);
 
   // One entry expires, the files have pending changes, and the console has changed another entry and the expired one.
-  const pending = settings("2026-01-02")
+  const pending = formatSettings("2026-01-02")
     .replace("Contract 2026-114", "Contract 2027-001")
     .concat("  - value: pending.example\n");
   await its.declare(pending);
@@ -46,23 +46,23 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   const shown = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--only-expired", "--no-evidence");
   expect(shown.code, shown.output).toBe(2);
   expect(shown.output).toContain("1 to remove");
-  expect(writesOf(its.sandbox)).toEqual([]);
-  const done = await onlyExpired();
+  expect(listWrites(its.sandbox)).toEqual([]);
+  const done = await applyOnlyExpired();
   expect(done.code, done.output).toBe(0);
   expect(done.output).toContain("deny flood.example (until 2026-01-02, settings/acme.yaml:");
   expect(done.output).toContain("3 other changes that are pending");
-  expect(writesOf(its.sandbox)).toEqual([`DELETE /allow_deny_entries/${rows.get("flood.example")?.id}`]);
-  expect(comments()).toEqual({ "evil.example": "mine", "partner.example": "Contract 2026-114" });
+  expect(listWrites(its.sandbox)).toEqual([`DELETE /allow_deny_entries/${rows.get("flood.example")?.id}`]);
+  expect(listComments()).toEqual({ "evil.example": "mine", "partner.example": "Contract 2026-114" });
 
   // The pending changes are still pending, and the expired entry is no longer mentioned. A second run does nothing.
   const plan = await its.plan();
   expect(plan.output).toContain("Plan: 1 to add, 2 to change, 0 to remove");
   expect(plan.output).not.toContain("remove deny flood.example");
   its.sandbox.clearRequests();
-  expect((await onlyExpired()).output).toContain("The tenant has no expired entries.");
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect((await applyOnlyExpired()).output).toContain("The tenant has no expired entries.");
+  expect(listWrites(its.sandbox)).toEqual([]);
   expect((await its.apply()).code).toBe(0);
-  expect(comments()).toEqual({
+  expect(listComments()).toEqual({
     "evil.example": "INC-7",
     "partner.example": "Contract 2027-001",
     "pending.example": "",
@@ -79,7 +79,7 @@ export async function isGuarded(its: SettingsProject): Promise<void> {
   const refused = await its.apply("--only-expired");
   expect(refused.code, refused.output).toBe(3);
   expect(refused.output).toContain("A list is never emptied without explicit confirmation.");
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
 }
 
 /**
@@ -87,9 +87,9 @@ export async function isGuarded(its: SettingsProject): Promise<void> {
  * first removal, and the next run after the last one, so that the state records neither. The third run makes the state
  * match the tenant.
  */
-export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
+export async function testKilledRemoval(its: SettingsProject): Promise<void> {
   const lapsing = ["one.example", "two.example", "three.example"];
-  const exclusive = (expires: string, comment: string): string =>
+  const formatExclusiveSettings = (expires: string, comment: string): string =>
     [
       "version: 1",
       "lists: { entries: { mode: exclusive } }",
@@ -98,23 +98,23 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
     ]
       .concat(lapsing.map((value) => `  - { value: ${value}, expires: ${expires} }`))
       .join("\n");
-  const held = () => its.sandbox.allowDenyEntries("acme").map(({ value }) => value);
+  const listHeldValues = () => its.sandbox.allowDenyEntries("acme").map(({ value }) => value);
   await click(its.sandbox, "POST", "/allow_deny_entries", {
     list: "deny",
     value: "console.example",
     entry_type: "domain",
   });
-  await its.declare(exclusive(TODAY, "INC-7"));
+  await its.declare(formatExclusiveSettings(TODAY, "INC-7"));
   expect((await its.apply()).code).toBe(0);
-  expect(held().sort()).toEqual(["console.example", "evil.example", ...lapsing].sort());
-  await its.declare(exclusive("2026-01-02", "INC-8"));
+  expect(listHeldValues().sort()).toEqual(["console.example", "evil.example", ...lapsing].sort());
+  await its.declare(formatExclusiveSettings("2026-01-02", "INC-8"));
 
   for (const removals of [1, 2]) {
-    const before = held().length;
+    const before = listHeldValues().length;
     killAfter(its, removals);
     expect((await its.apply("--only-expired")).code).toBe(-1);
     its.proxy.hooks = {};
-    expect(before - held().length).toBe(removals);
+    expect(before - listHeldValues().length).toBe(removals);
     if (removals === 1) {
       const locked = await its.apply("--only-expired");
       expect(locked.output).toContain("pulumi cancel");
@@ -122,13 +122,13 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
     }
     await its.project.runOrThrow("cancel", "--yes");
   }
-  expect(held().sort()).toEqual(["console.example", "evil.example"]);
+  expect(listHeldValues().sort()).toEqual(["console.example", "evil.example"]);
 
   its.sandbox.clearRequests();
   const done = await its.apply("--only-expired");
   expect(done.code, done.output).toBe(0);
   expect(done.output).toContain("The tenant no longer had any of these entries; the stack's state is now up to date.");
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
   expect((await its.apply("--only-expired")).output).toContain("The tenant has no expired entries.");
   // The files' changes, and the removals that an exclusive list would make in addition, stay pending.
   const plan = await its.plan();

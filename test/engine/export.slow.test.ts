@@ -1,6 +1,6 @@
 import { it } from "vitest";
-import { comesIn } from "./export";
+import { testExport } from "./export";
 
 it("exports 5,000 console entries so that the first up writes nothing", async () => {
-  await comesIn(5_000);
+  await testExport(5_000);
 });

@@ -9,10 +9,10 @@ import { EngineProject } from "../support/engine-project";
  * Exports a tenant with `count` entries created in the console, and adopts them with one `up`. Nothing is written, and
  * no drift remains.
  */
-export async function comesIn(count: number): Promise<void> {
+export async function testExport(count: number): Promise<void> {
   const at = "2025-03-01T09:00:00.000Z";
   const console_ = "Dana Reyes (console)";
-  const entry = (
+  const buildScenarioEntry = (
     list: "allow" | "deny",
     entryType: "domain" | "ip" | "email_address",
     value: string,
@@ -56,17 +56,17 @@ export async function comesIn(count: number): Promise<void> {
           exclusions: [],
           entries: [
             ...Array.from({ length: count - 9 }, (_, index) =>
-              entry("deny", "domain", `bad-${index}.example`, index % 2 ? "" : `INC-${index}`),
+              buildScenarioEntry("deny", "domain", `bad-${index}.example`, index % 2 ? "" : `INC-${index}`),
             ),
-            entry("allow", "domain", "gmail.com", "the fair"),
-            entry("allow", "domain", "bücher.example", "no"),
-            entry("allow", "domain", "news.example", "010", "graymail"),
-            entry("deny", "ip", "2001:DB8:0::25", "- {a: b} # x"),
-            entry("deny", "email_address", "Big.Boss@Mail.Example", "'quoted' \"twice\""),
-            entry("deny", "domain", "odd-range.example", "a range that no file can say"),
-            entry("deny", "domain", "odd-pattern.example", "a pattern"),
-            entry("deny", "domain", "odd-scope.example", ""),
-            entry("deny", "domain", "long.example", "x".repeat(5_000)),
+            buildScenarioEntry("allow", "domain", "gmail.com", "the fair"),
+            buildScenarioEntry("allow", "domain", "bücher.example", "no"),
+            buildScenarioEntry("allow", "domain", "news.example", "010", "graymail"),
+            buildScenarioEntry("deny", "ip", "2001:DB8:0::25", "- {a: b} # x"),
+            buildScenarioEntry("deny", "email_address", "Big.Boss@Mail.Example", "'quoted' \"twice\""),
+            buildScenarioEntry("deny", "domain", "odd-range.example", "a range that no file can say"),
+            buildScenarioEntry("deny", "domain", "odd-pattern.example", "a pattern"),
+            buildScenarioEntry("deny", "domain", "odd-scope.example", ""),
+            buildScenarioEntry("deny", "domain", "long.example", "x".repeat(5_000)),
           ],
         },
       ],

@@ -4,14 +4,14 @@ import {
   buildErrorPattern,
   FAULTS,
   type FaultCase,
+  getPromise,
   type ProxiedEndpoint,
-  promiseOf,
 } from "../integration/faults/faults";
-import { AFTER, BEFORE, COMPANY, declaredContent } from "../integration/faults/program";
-import { contentOf } from "../integration/faults/tenant-content";
+import { AFTER, BEFORE, COMPANY, listDeclaredContent } from "../integration/faults/program";
+import { readTenantContent } from "../integration/faults/tenant-content";
 import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
-import { matrix } from "../support/matrix-sampling";
+import { selectCases } from "../support/matrix-sampling";
 
 /** Declares the content of `program.json`. */
 const PROGRAM = `
@@ -31,20 +31,20 @@ const POST_VIPS: ProxiedEndpoint = { method: "POST", path: /\/vip_employees$/ };
 
 /** A sample of the matrix of test/integration/faults, which covers every fault on every endpoint without the engine. */
 const CASES: readonly FaultCase<ProxiedEndpoint>[] = [
-  { fault: row("connection reset"), moment: "after", endpoint: POST_ENTRY, attempts: "first" },
-  { fault: row("half an answer"), moment: "after", endpoint: POST_VIPS, attempts: "every" },
+  { fault: findFault("connection reset"), moment: "after", endpoint: POST_ENTRY, attempts: "first" },
+  { fault: findFault("half an answer"), moment: "after", endpoint: POST_VIPS, attempts: "every" },
 ];
 
 const MORE_CASES: readonly FaultCase<ProxiedEndpoint>[] = [
-  { fault: row("502 with an HTML page"), moment: "after", endpoint: PATCH_ENTRY, attempts: "every" },
-  { fault: row("500"), moment: "before", endpoint: DELETE_ENTRY, attempts: "every" },
+  { fault: findFault("502 with an HTML page"), moment: "after", endpoint: PATCH_ENTRY, attempts: "every" },
+  { fault: findFault("500"), moment: "before", endpoint: DELETE_ENTRY, attempts: "every" },
   {
-    fault: row("429 with `Retry-After` in seconds"),
+    fault: findFault("429 with `Retry-After` in seconds"),
     moment: "before",
     endpoint: POST_ENTRY,
     attempts: "second",
   },
-  { fault: row("200 with JSON of another shape"), moment: "after", endpoint: GET_VIPS, attempts: "second" },
+  { fault: findFault("200 with JSON of another shape"), moment: "after", endpoint: GET_VIPS, attempts: "second" },
 ];
 
 test("recovers or fails as documented for a fault, then converges", async () => {
@@ -57,11 +57,11 @@ test("recovers or fails as documented for a fault, then converges", async () => 
   });
   await project.up();
   let program = BEFORE;
-  for (const one of matrix("engine-faults", [...CASES, ...MORE_CASES], CASES)) {
+  for (const one of selectCases("engine-faults", [...CASES, ...MORE_CASES], CASES)) {
     const { fault, moment, endpoint, attempts } = one;
     program = program === BEFORE ? AFTER : BEFORE;
     await project.writeFile("program.json", JSON.stringify(program));
-    await proxy.heal();
+    await proxy.removeFaults();
     const injected = proxy.inject({
       ...endpoint,
       ...(attempts === "every" ? {} : { nth: [attempts === "first" ? 1 : 2] }),
@@ -69,17 +69,17 @@ test("recovers or fails as documented for a fault, then converges", async () => 
     });
     const { code, output } = await project.run("up", "--yes", "--skip-preview");
     expect(injected.hits).toBeGreaterThan(0);
-    if (promiseOf(one) === "recovers") expect(code, output).toBe(0);
+    if (getPromise(one) === "recovers") expect(code, output).toBe(0);
     else {
       expect(code, output).not.toBe(0);
       expect(output).toMatch(buildErrorPattern(fault));
     }
 
-    await proxy.heal();
+    await proxy.removeFaults();
     await project.up();
-    expect(contentOf(sandbox)).toMatchObject(declaredContent(program));
+    expect(readTenantContent(sandbox)).toMatchObject(listDeclaredContent(program));
 
-    await proxy.heal();
+    await proxy.removeFaults();
     await project.up();
     expect(proxy.requests).toEqual([]);
   }
@@ -87,7 +87,7 @@ test("recovers or fails as documented for a fault, then converges", async () => 
   await project.refresh("--expect-no-changes");
 });
 
-function row(name: string) {
+function findFault(name: string) {
   const found = FAULTS.find((fault) => fault.name === name);
   if (found === undefined) throw new Error(`no fault is called ${name}`);
   return found;

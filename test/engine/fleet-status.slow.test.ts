@@ -6,7 +6,7 @@ import { Fleet } from "../support/fleet";
 
 /* `fleet status` after real rollouts, and after changes between them. */
 
-async function statusOf(fleet: Fleet): Promise<{ readonly code: number; readonly status: FleetStatus }> {
+async function readStatus(fleet: Fleet): Promise<{ readonly code: number; readonly status: FleetStatus }> {
   const { code, stdout, output } = await fleet.start({}, "fleet", "status", "--format", "json").result;
   if (!stdout.startsWith("{")) throw new Error(output);
   return { code, status: statusSchema.parse(JSON.parse(stdout)) };
@@ -22,41 +22,41 @@ const summarizeTenants = ({ tenants }: Pick<FleetStatus, "tenants">) =>
 
 it("distinguishes console drift from pending and rolled-back changes", async () => {
   await using fleet = await Fleet.start({ tenants: 1, entries: 1 });
-  const [own = "", shared = ""] = ["only-t0.example", fleet.declared("t0")[0]?.replace("deny ", "")];
-  const first = await fleet.rollout("--yes");
+  const [own = "", shared = ""] = ["only-t0.example", fleet.listDeclaredContents("t0")[0]?.replace("deny ", "")];
+  const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
   const { id } = first.report();
-  const after = await statusOf(fleet);
+  const after = await readStatus(fleet);
   expect(summarizeTenants(after.status)).toEqual([["t0", "in-sync", [], []]]);
   expect(after.status.tenants[0]?.lastRollout).toMatchObject({ id, state: "done" });
   expect(after.code).toBe(0);
 
   // The files change, and so does the tenant, through the console.
-  await fleet.baseline(["more.example"]);
+  await fleet.writeBaseline(["more.example"]);
   const entry = fleet.sandbox.allowDenyEntries("t0").find(({ value }) => value === own);
-  await fleet.console("t0", "DELETE", `/allow_deny_entries/${entry?.id}`);
-  const between = await statusOf(fleet);
+  await fleet.sendFromConsole("t0", "DELETE", `/allow_deny_entries/${entry?.id}`);
+  const between = await readStatus(fleet);
   expect(summarizeTenants(between.status)).toEqual([
     ["t0", "drifted", [`missing ${own}`], ["missing more.example", `pending-removal ${shared}`]],
   ]);
   expect(between.code).toBe(2);
 
   // The rollback restores the earlier entries, but the files still declare the change.
-  const back = await fleet.rollout("rollback", id, "--yes");
+  const back = await fleet.runRollout("rollback", id, "--yes");
   expect(back.code, back.output).toBe(0);
-  const { tenants } = (await statusOf(fleet)).status;
+  const { tenants } = (await readStatus(fleet)).status;
   expect(summarizeTenants({ tenants })).toEqual([["t0", "behind", [], ["missing more.example", `missing ${own}`]]]);
   expect(tenants[0]?.lastRollout?.id).toBe(back.report().id);
 });
 
 it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 1 });
-  const [shared = ""] = fleet.declared("t1").map((one) => one.replace("deny ", ""));
-  const first = await fleet.rollout("--only", "t0", "--yes");
+  const [shared = ""] = fleet.listDeclaredContents("t1").map((one) => one.replace("deny ", ""));
+  const first = await fleet.runRollout("--only", "t0", "--yes");
   expect(first.code, first.output).toBe(0);
   const byHand = { list: "allow", value: "legacy.example", entry_type: "domain", verdict_scope: "global" };
-  await fleet.console("t1", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
-  const { status } = await statusOf(fleet);
+  await fleet.sendFromConsole("t1", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
+  const { status } = await readStatus(fleet);
   expect(summarizeTenants(status)).toEqual([
     ["t0", "in-sync", [], []],
     ["t1", "never-rolled-out", [], []],
@@ -72,9 +72,9 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
 
   // Without the journal, a clone reads the last rollout's declarations from the stack.
   await rename(join(fleet.directory, ".email-security"), join(fleet.directory, ".elsewhere"));
-  await fleet.baseline(["more.example"]);
-  await fleet.console("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
-  const clone = (await statusOf(fleet)).status;
+  await fleet.writeBaseline(["more.example"]);
+  await fleet.sendFromConsole("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
+  const clone = (await readStatus(fleet)).status;
   expect(summarizeTenants(clone)).toEqual([
     ["t0", "drifted", ["added legacy.example"], ["missing more.example", `pending-removal ${shared}`]],
     ["t1", "never-rolled-out", [], []],

@@ -12,7 +12,7 @@ describe.each([
   ["dynamic", "pulumi-email-security", ""],
   ["native", "pulumi-email-security/native", PLUGIN_LINES],
 ])("%s provider", (_name, module, lines) => {
-  const program = (resources: string): string => `
+  const buildProgram = (resources: string): string => `
     import { AllowDenyEntry } from "${module}";
     ${resources}
   `;
@@ -21,7 +21,7 @@ describe.each([
   async function createStack(resources: string) {
     const service = await LiteralService.start({ allowsDuplicates: true });
     const project = await EngineProject.create({
-      program: program(resources),
+      program: buildProgram(resources),
       environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
       files: { "Pulumi.yaml": `name: settings\nruntime: nodejs\n${lines}` },
     });
@@ -29,7 +29,7 @@ describe.each([
     return {
       service,
       project,
-      declare: (declared: string) => project.write(program(declared)),
+      declare: (declared: string) => project.write(buildProgram(declared)),
       async [Symbol.asyncDispose]() {
         await project[Symbol.asyncDispose]();
         await service[Symbol.asyncDispose]();
@@ -52,7 +52,7 @@ describe.each([
     await declare(allowed);
     // The state records the conflicting deny, so that a run without a refresh reports it too.
     expect(await project.up()).toContain("id console-deny");
-    expect(service.held()).toEqual(["allow evil.example", "allow partner.example", "deny partner.example"]);
+    expect(service.listContents()).toEqual(["allow evil.example", "allow partner.example", "deny partner.example"]);
   });
 
   it("fails each `up --refresh` until the allow of an interrupted move is gone", async () => {
@@ -72,7 +72,7 @@ describe.each([
       1,
     );
     expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
-    expect(service.held()).toEqual(["deny evil.example"]);
+    expect(service.listContents()).toEqual(["deny evil.example"]);
   });
 
   it("removes a retained allow of another scope for a declared deny", async () => {
@@ -82,7 +82,7 @@ describe.each([
     const { service, project, declare } = stack;
     await declare(DENY.replace('"entry"', '"denied"'));
     expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
-    expect(service.held()).toEqual(["deny evil.example"]);
+    expect(service.listContents()).toEqual(["deny evil.example"]);
     expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
   });
 
@@ -113,6 +113,6 @@ describe.each([
     await declare(ALLOW.replace('"entry"', '"renamed"'));
     const renamed = await project.run(...REFRESH);
     expect(renamed).toMatchObject({ code: 0, output: expect.stringContaining("id console") });
-    expect(service.held()).toEqual(["allow evil.example", "deny evil.example"]);
+    expect(service.listContents()).toEqual(["allow evil.example", "deny evil.example"]);
   });
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { Fleet, listStartedTenants, statesIn, summarizeRun } from "../support/fleet";
+import { collapseSpaces } from "../support/collapse-spaces";
+import { Fleet, getStates, listStartedTenants, summarizeRun } from "../support/fleet";
 
 /*
  * One edit of the targets file removes a tenant and gives its name to another one, which keeps its stack. Runs through
@@ -9,15 +10,13 @@ import { Fleet, listStartedTenants, statesIn, summarizeRun } from "../support/fl
 let fleet: Fleet;
 let id: string;
 
-const unfolded = (text: string): string => text.replaceAll(/\s+/g, " ");
-
 /** A rollout changes `t0`, `t1` and `t2`. Then `t1` is removed, and `t2` is called `t1`. */
 beforeEach(async () => {
   fleet = await Fleet.start({ tenants: 3, entries: 2 });
-  const run = await fleet.rollout("--yes");
+  const run = await fleet.runRollout("--yes");
   expect(run.code, run.output).toBe(0);
   ({ id } = run.report());
-  await rename();
+  await renameTenant();
   fleet.take();
 });
 
@@ -25,47 +24,47 @@ afterEach(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-async function rename(): Promise<void> {
+async function renameTenant(): Promise<void> {
   const targets = await fleet.read("tenants.yaml");
   const renamed = "  t1: { stack: t2, key: { environment: T2_KEY }, settings: settings/t2.yaml }\n";
   await fleet.write("tenants.yaml", targets.replace("  t1: {}\n  t2: {}\n", renamed));
 }
 
 it("doesn't hide that a rollback leaves the removed tenant out", async () => {
-  const before = fleet.holds("t1");
-  const plan = await fleet.rollout("rollback");
-  expect(unfolded(plan.output)).toMatch(/t1, since .*: its stack is now "t2"/);
-  const run = await fleet.rollout("rollback", "--yes");
+  const before = fleet.listContents("t1");
+  const plan = await fleet.runRollout("rollback");
+  expect(collapseSpaces(plan.output)).toMatch(/t1, since .*: its stack is now "t2"/);
+  const run = await fleet.runRollout("rollback", "--yes");
   expect([run.code, listStartedTenants(run)], run.output).toEqual([2, ["t0", "t1"]]);
-  expect([fleet.holds("t0"), fleet.holds("t1"), fleet.holds("t2")]).toEqual([[], before, []]);
-  expect(statesIn(run.report())).toEqual({ t0: "done", t1: "done" });
+  expect([fleet.listContents("t0"), fleet.listContents("t1"), fleet.listContents("t2")]).toEqual([[], before, []]);
+  expect(getStates(run.report())).toEqual({ t0: "done", t1: "done" });
   expect(run.report().skipped).toMatchObject([{ name: "t1", stack: "t1" }]);
   const status = await fleet.start({}, "rollout", "status").result;
-  expect(unfolded(status.stdout)).toContain("2 tenants match their state before");
+  expect(collapseSpaces(status.stdout)).toContain("2 tenants match their state before");
   expect(status.stdout).not.toContain("All ");
   expect(status.code).toBe(2);
 });
 
 it("rolls back the tenant that has a selected name now", async () => {
-  const run = await fleet.rollout("rollback", "--yes", "--only", "t1");
+  const run = await fleet.runRollout("rollback", "--yes", "--only", "t1");
   expect(summarizeRun(run), run.output).toEqual([0, ["t1"]]);
-  expect([fleet.holds("t1"), fleet.holds("t2")]).toEqual([
-    fleet.declared("t1", ["evil0.example", "evil1.example"]),
+  expect([fleet.listContents("t1"), fleet.listContents("t2")]).toEqual([
+    fleet.listDeclaredContents("t1", ["evil0.example", "evil1.example"]),
     [],
   ]);
 });
 
 it("leaves out the tenant that has an excepted name now, and names the removed tenant", async () => {
-  const before = [fleet.holds("t1"), fleet.holds("t2")];
-  const run = await fleet.rollout("rollback", "--yes", "--except", "t1");
+  const before = [fleet.listContents("t1"), fleet.listContents("t2")];
+  const run = await fleet.runRollout("rollback", "--yes", "--except", "t1");
   expect(summarizeRun(run), run.output).toEqual([2, ["t0"]]);
-  expect([fleet.holds("t1"), fleet.holds("t2")]).toEqual(before);
+  expect([fleet.listContents("t1"), fleet.listContents("t2")]).toEqual(before);
   expect(run.report().skipped).toMatchObject([{ name: "t1", stack: "t1" }]);
 });
 
 it("refuses a former name in a selection and gives the present one", async () => {
   for (const option of ["--only", "--except"]) {
-    const run = await fleet.rollout("rollback", "--yes", option, "t2");
+    const run = await fleet.runRollout("rollback", "--yes", option, "t2");
     expect(summarizeRun(run)).toEqual([1, []]);
     expect(run.output).toContain('No tenant is called "t2"');
     expect(run.output).toContain('"t2" is now called "t1".');
@@ -73,23 +72,23 @@ it("refuses a former name in a selection and gives the present one", async () =>
 });
 
 it("refuses a rollback with the present and the former name of a changed tenant", async () => {
-  await fleet.baseline(["evil9.example"]);
-  expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
-  const run = await fleet.rollout("rollback", "--yes", id);
+  await fleet.writeBaseline(["evil9.example"]);
+  expect(await fleet.runRollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
+  const run = await fleet.runRollout("rollback", "--yes", id);
   expect(summarizeRun(run)).toEqual([1, []]);
   expect(run.output).toMatch(/The rollout \S+ has changed "t1" \(then "t2"\) since/);
 });
 
 it("names the removed tenant as the rest of a complete rollback", async () => {
-  expect(await fleet.rollout("rollback", "--yes")).toMatchObject({ code: 2 });
-  const again = await fleet.rollout("rollback", "--yes", id);
+  expect(await fleet.runRollout("rollback", "--yes")).toMatchObject({ code: 2 });
+  const again = await fleet.runRollout("rollback", "--yes", id);
   expect(summarizeRun(again), again.output).toEqual([1, []]);
-  expect(unfolded(again.output)).toContain('but not in "t1" (its stack is now "t2"');
+  expect(collapseSpaces(again.output)).toContain('but not in "t1" (its stack is now "t2"');
 });
 
 it("advises unskipping a renamed tenant by its name now", async () => {
-  expect(await fleet.rollout("skip", "t1", "--reason", "later")).toMatchObject({ code: 0 });
-  expect(await fleet.rollout("rollback", "--yes")).toMatchObject({ code: 2 });
+  expect(await fleet.runRollout("skip", "t1", "--reason", "later")).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout("rollback", "--yes")).toMatchObject({ code: 2 });
   const commands = (await fleet.report(id)).advice.map(({ command }) => command);
   expect(commands).toContain("email-security rollout unskip t1");
 });

@@ -3,12 +3,12 @@ import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import { click } from "../support/tenant-console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 
 const KEY = "sandbox-acme-ci";
 
 /** Returns the service's own response to a GET, by plain HTTP. */
-async function ask(
+async function fetchResponse(
   sandbox: Sandbox,
   path: string,
   key = KEY,
@@ -20,8 +20,8 @@ async function ask(
 
 it("returns the results of all functions as promises and outputs", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
-  const [threat] = (await ask(sandbox, "/threats?minutes_ago=260000")).results["items"] as { id: string }[];
-  const [report] = (await ask(sandbox, "/sonar/phishing-reports?minutes_ago=260000")).results["items"] as {
+  const [threat] = (await fetchResponse(sandbox, "/threats?minutes_ago=260000")).results["items"] as { id: string }[];
+  const [report] = (await fetchResponse(sandbox, "/sonar/phishing-reports?minutes_ago=260000")).results["items"] as {
     id: string;
     report_internet_message_id: string;
   }[];
@@ -58,12 +58,13 @@ it("returns the results of all functions as promises and outputs", async () => {
   });
   // The preview is included, because it reads too.
   await project.runOrThrow("up", "--yes");
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
 
   const outputs = JSON.parse(await project.runOrThrow("stack", "output", "--json"));
   const days30 = "days=30";
-  const items = async (path: string) => (await ask(sandbox, path)).results["items"] as Record<string, unknown>[];
-  const total = async (path: string) => (await ask(sandbox, path)).pagination?.total;
+  const fetchItems = async (path: string) =>
+    (await fetchResponse(sandbox, path)).results["items"] as Record<string, unknown>[];
+  const fetchTotal = async (path: string) => (await fetchResponse(sandbox, path)).pagination?.total;
   expect(outputs.vips).toBe(sandbox.vips("acme").length);
   expect(outputs.vipsOutput).toBe(sandbox.vips("acme").length);
   expect(outputs.vipsOfGlobex).toBe(sandbox.vips("globex").length);
@@ -80,32 +81,34 @@ it("returns the results of all functions as promises and outputs", async () => {
     createdAt: row?.created_at,
     createdBy: row?.created_by,
   });
-  expect(outputs.threats).toBe(await total("/threats?minutes_ago=43200"));
+  expect(outputs.threats).toBe(await fetchTotal("/threats?minutes_ago=43200"));
   expect(outputs.newest).toBe(threat?.id);
-  expect(outputs.overTime).toBe(await total(`/metrics/threats_over_time?${days30}`));
+  expect(outputs.overTime).toBe(await fetchTotal(`/metrics/threats_over_time?${days30}`));
   expect(outputs.targeted.entities).toEqual(
-    (await items(`/metrics/top_targeted_entities?${days30}`)).map((entity) => ({
+    (await fetchItems(`/metrics/top_targeted_entities?${days30}`)).map((entity) => ({
       fullName: entity["full_name"],
       jobTitle: entity["job_title"],
       countThreats: entity["count_threats"],
     })),
   );
-  expect(outputs.types.types).toHaveLength((await items(`/metrics/top_threat_types?${days30}`)).length);
-  expect(outputs.highlighted).toBe((await items(`/metrics/highlighted_threats?${days30}`)).length);
-  expect(outputs.hours.hoursSaved).toBe((await ask(sandbox, `/metrics/hours_saved?${days30}`)).results["hours_saved"]);
-  expect(outputs.inboxes.protectedInboxes).toBe(
-    (await ask(sandbox, `/metrics/protected_inboxes?${days30}`)).results["protected_inboxes"],
+  expect(outputs.types.types).toHaveLength((await fetchItems(`/metrics/top_threat_types?${days30}`)).length);
+  expect(outputs.highlighted).toBe((await fetchItems(`/metrics/highlighted_threats?${days30}`)).length);
+  expect(outputs.hours.hoursSaved).toBe(
+    (await fetchResponse(sandbox, `/metrics/hours_saved?${days30}`)).results["hours_saved"],
   );
-  expect(outputs.reports).toBe(await total("/sonar/phishing-reports?minutes_ago=43200"));
+  expect(outputs.inboxes.protectedInboxes).toBe(
+    (await fetchResponse(sandbox, `/metrics/protected_inboxes?${days30}`)).results["protected_inboxes"],
+  );
+  expect(outputs.reports).toBe(await fetchTotal("/sonar/phishing-reports?minutes_ago=43200"));
   expect(outputs.report).toMatchObject({ id: report?.id, to: expect.any(Array) });
   expect(outputs.byMessage.reports).toMatchObject([{ id: report?.id }]);
   expect(outputs.noThreats).toEqual({ threats: [] });
   expect(outputs.meanTime.seconds).toBe(
-    (await ask(sandbox, "/sonar/phishing-reports/aggs/mttr")).results["analysis_time"],
+    (await fetchResponse(sandbox, "/sonar/phishing-reports/aggs/mttr")).results["analysis_time"],
   );
   // Results read with a secret key aren't secret themselves: the output hides none of them.
   expect(JSON.stringify(outputs)).not.toContain("[secret]");
-  expect((await project.state()).text).not.toContain("sandbox-globex-ci");
+  expect((await project.exportState()).text).not.toContain("sandbox-globex-ci");
 });
 
 it("reports an invalid function argument before any request", async () => {
@@ -134,7 +137,7 @@ it.each(["top-targeted-vips", "deny-confirmed-phishing"])("runs the example %s i
   const allowedBefore = sandbox.allowDenyEntries("acme").filter((row) => row.list === "allow");
 
   expect(await project.up()).toMatch(/\+ \d+ created/);
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   expect(resources.length).toBeGreaterThan(0);
   if (example === "top-targeted-vips") {
     const vips = new Map(sandbox.vips("acme").map((row) => [row.email, row]));
@@ -150,12 +153,12 @@ it.each(["top-targeted-vips", "deny-confirmed-phishing"])("runs the example %s i
 
   sandbox.clearRequests();
   await project.up("--expect-no-changes");
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
 
   // Destroying the stack removes nothing from the tenant: VIPs stay VIPs, and denied senders stay denied.
   const settings = JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")]);
   await project.destroy();
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
   expect(JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")])).toBe(settings);
 });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { click } from "../support/tenant-console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 import { ProjectOnGitLab } from "./project-on-gitlab";
 
 /*
@@ -25,13 +25,13 @@ afterAll(async () => {
   await sandbox?.close();
 });
 
-const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
+const findEntry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
 
 const printer = "198.51.100.24";
 
 describe("merge request", () => {
   it("is linted, planned as it will be merged and described in one note", async () => {
-    await project.git.branch("printers", async () => {
+    await project.git.pushBranch("printers", async () => {
       await project.git.edit("settings/acme.yaml", "Office printer's scan-to-mail relay", "Printers, all floors");
     });
     // The target branch has changed elsewhere in the settings since the branch was created.
@@ -48,7 +48,7 @@ describe("merge request", () => {
     expect(project.notes[0]?.body).toContain("Printers, all floors");
     expect(project.notes[0]?.body).toContain("Parcel scam");
     expect(project.packages.size).toBe(1);
-    expect(writesOf(sandbox)).toEqual([]);
+    expect(listWrites(sandbox)).toEqual([]);
   });
 
   it("is applied as reviewed after the merge", async () => {
@@ -57,7 +57,7 @@ describe("merge request", () => {
     expect([...project.packages.keys()]).toEqual([`email-security-plan/${tree}`]);
     const apply = await project.run("apply");
     expect(apply.code, apply.log).toBe(0);
-    expect(entry(printer)?.comment).toBe("Printers, all floors");
+    expect(findEntry(printer)?.comment).toBe("Printers, all floors");
     // Nothing is left for the manual approval job.
     const approve = await project.run("approve", "main", apply);
     expect(approve).toMatchObject({ code: 0, log: expect.stringContaining("there is nothing to approve") });
@@ -66,11 +66,11 @@ describe("merge request", () => {
 
 describe("entry that changed since the review", () => {
   it("is left alone and planned again for approval", async () => {
-    await project.git.branch("printers-again", async () => {
+    await project.git.pushBranch("printers-again", async () => {
       await project.git.edit("settings/acme.yaml", "Printers, all floors", "Printers of the ground floor");
     });
     expect((await project.run("plan", "printers-again")).code).toBe(0);
-    await click(sandbox, "PATCH", `/allow_deny_entries/${entry(printer)?.id}`, {
+    await click(sandbox, "PATCH", `/allow_deny_entries/${findEntry(printer)?.id}`, {
       comment: "keep, it is broken",
     });
     await project.git.squash("printers-again");
@@ -79,12 +79,12 @@ describe("entry that changed since the review", () => {
     expect(apply.code, apply.log).toBe(3);
     expect(apply.log).toContain("ERR_PLAN_STALE");
     expect(apply.log).toMatch(/198\.51\.100\.24.*keep, it is broken/);
-    expect(writesOf(sandbox)).toEqual([]);
-    expect(await project.file(apply, "new-plan/comment.md")).toContain("keep, it is broken");
+    expect(listWrites(sandbox)).toEqual([]);
+    expect(await project.readArtifact(apply, "new-plan/comment.md")).toContain("keep, it is broken");
 
     const approve = await project.run("approve", "main", apply);
     expect(approve.code, approve.log).toBe(0);
-    expect(entry(printer)?.comment).toBe("Printers of the ground floor");
+    expect(findEntry(printer)?.comment).toBe("Printers of the ground floor");
   });
 });
 
@@ -108,7 +108,7 @@ describe("nightly drift check", () => {
   });
 
   it("closes the issue when the drift is gone", async () => {
-    await click(sandbox, "DELETE", `/allow_deny_entries/${entry("clicked.example")?.id}`);
+    await click(sandbox, "DELETE", `/allow_deny_entries/${findEntry("clicked.example")?.id}`);
     const drift = await project.run("drift");
     expect(drift.code, drift.log).toBe(0);
     expect((await project.run("report", "main", drift)).code).toBe(0);
@@ -128,7 +128,7 @@ describe("approval", () => {
     );
     await project.git.commit("Who may approve");
     await project.git.git("push", "--quiet", "origin", "main");
-    await project.git.branch("new-partner", async () => {
+    await project.git.pushBranch("new-partner", async () => {
       await project.git.edit("settings/acme.yaml", "allow:\n", allow);
     });
     expect((await project.run("lint", "new-partner")).code).toBe(0);
@@ -153,23 +153,23 @@ describe("approval", () => {
 });
 
 describe("monthly review", () => {
-  const reviews = () => project.issues.filter(({ labels }) => labels === "email-security-review");
+  const listReviewIssues = () => project.issues.filter(({ labels }) => labels === "email-security-review");
 
   it("opens one issue on schedule and closes it when nothing is left", async () => {
     const look = await project.run("review");
     expect(look.code, look.log).toBe(0);
     const push = await project.run("report-review", "main", look);
     expect(push.code, push.log).toBe(0);
-    expect(reviews()).toEqual([]);
+    expect(listReviewIssues()).toEqual([]);
     for (const month of [1, 2]) {
       const variables = { CI_PIPELINE_SOURCE: "schedule" };
       const report = await project.run("report-review", "main", look, variables);
       expect(report.code, `month ${month}: ${report.log}`).toBe(0);
     }
-    expect(reviews()).toMatchObject([{ title: "Review entries at acme", state: "opened" }]);
-    expect(reviews()[0]?.description).toMatch(/^- \[ \] /m);
+    expect(listReviewIssues()).toMatchObject([{ title: "Review entries at acme", state: "opened" }]);
+    expect(listReviewIssues()[0]?.description).toMatch(/^- \[ \] /m);
     await writeFile(join(look.workspace, "review/code"), "0\n");
     expect((await project.run("report-review", "main", look)).code).toBe(0);
-    expect(reviews()).toMatchObject([{ state: "closed" }]);
+    expect(listReviewIssues()).toMatchObject([{ state: "closed" }]);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { RepositoryOnGitHub } from "../support/github/repository-on-github";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 
 /*
  * The example's workflows from the pull request to the tenant: their own commands, in a Git repository, with the real
@@ -25,10 +25,10 @@ afterAll(async () => {
   await sandbox?.close();
 });
 
-const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
+const findEntry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
 
 /** Returns a sender on no list whose mail the analysis has recently found malicious. */
-function attacker(): string {
+function findAttacker(): string {
   const aMonthAgo = NOW.getTime() - 20 * 86_400_000;
   const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
   const found = sandbox.threats("acme").find(
@@ -56,8 +56,8 @@ describe("pull request that allows an attacker", () => {
   const pull = { number: 7, branch: "allow-supplier" };
 
   it("shows the attacker first in its only comment and fails", async () => {
-    const value = attacker();
-    await repository.git.branch(pull.branch, async () => {
+    const value = findAttacker();
+    await repository.git.pushBranch(pull.branch, async () => {
       await repository.git.edit("settings/acme.yaml", "allow:\n", allowOf(value));
       await repository.git.edit("settings/baseline.yaml", "deny:\n", "deny:\n  - harmless.test\n");
       await repository.git.edit(
@@ -66,14 +66,14 @@ describe("pull request that allows an attacker", () => {
         "requireComment: [allow]",
       );
     });
-    repository.nextRun();
+    repository.startNextRun();
     const lint = await repository.pullRequest("lint", pull);
     expect(lint).toMatchObject({ result: "success" });
     const plan = await repository.pullRequest("plan", pull);
     expect(plan).toMatchObject({ result: "failure", code: 3 });
     expect(plan.ran.at(-1)).toBe("Fail on risky changes");
 
-    const { comments } = await repository.state();
+    const { comments } = await repository.readState();
     expect(comments.map(({ issue }) => issue)).toEqual([7]);
     const [{ body = "" } = {}] = comments;
     expect(body.indexOf(value)).toBeGreaterThan(0);
@@ -83,7 +83,7 @@ describe("pull request that allows an attacker", () => {
   });
 
   it("replaces its comment and passes after the fix", async () => {
-    const [before] = (await repository.state()).comments;
+    const [before] = (await repository.readState()).comments;
     await repository.change(({ comments }) => {
       comments.push({
         id: 200,
@@ -92,52 +92,52 @@ describe("pull request that allows an attacker", () => {
         body: "<!-- email-security-plan --> all is fine",
       });
     });
-    await repository.git.branch(pull.branch, async () => {
+    await repository.git.pushBranch(pull.branch, async () => {
       await repository.git.edit(
         "settings/acme.yaml",
         "deny:\n",
         "deny:\n  - value: supplier-desk.test\n    comment: Asks for other bank details\n    ticket: INC-1101\n",
       );
     });
-    repository.nextRun();
+    repository.startNextRun();
     const plan = await repository.pullRequest("plan", pull);
     expect(plan).toMatchObject({ result: "success" });
-    const [after, stranger, ...more] = (await repository.state()).comments;
+    const [after, stranger, ...more] = (await repository.readState()).comments;
     expect(more).toEqual([]);
     expect(stranger?.body).toContain("all is fine");
     expect(after?.id).toBe(before?.id);
     expect(after?.body).toContain("supplier-desk.test");
     expect(after?.body).not.toContain("Supplier, waits");
     const tree = await repository.git.git("rev-parse", `${pull.branch}:settings`);
-    expect(await repository.artifact(`email-security-plan-${tree}`, "plan.html")).toContain("supplier-desk.test");
+    expect(await repository.readArtifact(`email-security-plan-${tree}`, "plan.html")).toContain("supplier-desk.test");
   });
 
   it("is applied as reviewed after a squash merge", async () => {
     await repository.git.squash(pull.branch);
-    repository.nextRun();
+    repository.startNextRun();
     sandbox.clearRequests();
-    const merge = await repository.onMain("merge", "apply");
+    const merge = await repository.runJobOnMain("merge", "apply");
     expect(merge).toMatchObject({ result: "success", outputs: { code: "0", changes: "" } });
     // The tenant's existing entries that match the declarations were adopted without a write. The plan also listed the
     // VIPs that main declares.
-    expect(writesOf(sandbox).sort()).toEqual([
+    expect(listWrites(sandbox).sort()).toEqual([
       "PATCH /vip_employees",
       "PATCH /vip_employees",
       "POST /allow_deny_entries",
       "POST /vip_employees",
     ]);
-    expect(entry("supplier-desk.test")).toMatchObject({
+    expect(findEntry("supplier-desk.test")).toMatchObject({
       list: "deny",
       comment: "Asks for other bank details",
     });
-    const approved = await repository.onMain("merge", "approved", { needs: { apply: merge } });
+    const approved = await repository.runJobOnMain("merge", "approved", { needs: { apply: merge } });
     expect(approved.result).toBe("skipped");
   });
 });
 
 it("exposes the key in no log, summary, comment or artifact", async () => {
-  const artifacts = await repository.artifacts();
+  const artifacts = await repository.readArtifacts();
   expect(artifacts.join("\n")).toContain("supplier-desk.test");
-  const texts = [...repository.outputs, ...artifacts, JSON.stringify(await repository.state())];
+  const texts = [...repository.outputs, ...artifacts, JSON.stringify(await repository.readState())];
   expect(texts.filter((text) => text.includes("sandbox-acme-ci"))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type Sandbox, type ServiceResponse, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-import { commandsIn, HOSTILE, HOSTILE_ID } from "../support/hostile-text";
+import { findTerminalCommands, HOSTILE, HOSTILE_ID } from "../support/hostile-text";
 
 const HOSTILE_LINES = Object.values(HOSTILE)
   .filter((text) => text.length < 200)
@@ -11,7 +11,7 @@ const HOSTILE_LINES = Object.values(HOSTILE)
 const ESC = "\u001b";
 const COLOURS = new RegExp(`${ESC}\\[[\\d;]*m`, "g");
 
-async function declared(sandbox: Sandbox) {
+async function createProject(sandbox: Sandbox) {
   return await EngineProject.create({
     program: `
       import { AllowDenyEntry, AllowDenyList, VipList } from "pulumi-email-security";
@@ -35,15 +35,15 @@ it("sanitizes hostile text from the service in every command", async () => {
     intercept: ({ method }) =>
       method === "PATCH" && answer !== undefined ? { status: 400, body: { error: HOSTILE_LINES } } : undefined,
   });
-  await using project = await declared(sandbox);
-  const shows = async (...args: string[]): Promise<string> => {
+  await using project = await createProject(sandbox);
+  const showOutput = async (...args: string[]): Promise<string> => {
     const { output } = await project.run(...args);
     // An internal failure of the engine.
     expect(output).not.toContain("panic:");
-    expect(commandsIn(output.replace(COLOURS, ""))).toEqual([]);
+    expect(findTerminalCommands(output.replace(COLOURS, ""))).toEqual([]);
     return output;
   };
-  expect(await shows("up", "--yes", "--skip-preview", "--diff")).toContain("+ 4 created");
+  expect(await showOutput("up", "--yes", "--skip-preview", "--diff")).toContain("+ 4 created");
 
   answer = ({ status, body }, path) => {
     const text = JSON.stringify(body, (key, value) =>
@@ -57,17 +57,17 @@ it("sanitizes hostile text from the service in every command", async () => {
     page.results.total += 1;
     return { status, body: page };
   };
-  const drift = await shows("refresh", "--yes", "--skip-preview", "--diff", "--color", "always");
+  const drift = await showOutput("refresh", "--yes", "--skip-preview", "--diff", "--color", "always");
   expect(drift).toContain("INC-7");
   expect(drift).toContain("\\u{3c}{%nonsense%}>");
-  await shows("preview", "--diff", "--color", "always");
-  const failed = await shows("up", "--yes", "--skip-preview", "--color", "always");
+  await showOutput("preview", "--diff", "--color", "always");
+  const failed = await showOutput("up", "--yes", "--skip-preview", "--color", "always");
   expect(failed).toContain("returned 400");
 });
 
 it("rejects and sanitizes hostile arguments in a preview", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  await using project = await declared(sandbox);
+  await using project = await createProject(sandbox);
   const text = JSON.stringify(HOSTILE_LINES.toWellFormed());
   await project.write(`
     import { AllowDenyEntry, AllowDenyList, VipEmployee } from "pulumi-email-security";
@@ -81,7 +81,7 @@ it("rejects and sanitizes hostile arguments in a preview", async () => {
   const { code, output } = await project.run("preview", "--diff", "--color", "always");
   expect(code).not.toBe(0);
   expect(output).not.toContain("panic:");
-  expect(commandsIn(output.replace(COLOURS, ""))).toEqual([]);
+  expect(findTerminalCommands(output.replace(COLOURS, ""))).toEqual([]);
   // The engine stops at the first resource that it hears is rejected.
   expect(output).toMatch(/invalid arguments:\n\s*\S.*\\u\{1b\}/);
 });

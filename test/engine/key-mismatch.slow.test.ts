@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_JOURNAL, openJournalDatabase } from "../../provider/rollout/database/open-database";
-import { Fleet, type FleetCliResult, keyVariable } from "../support/fleet";
+import { Fleet, type FleetCliResult, getKeyVariable } from "../support/fleet";
 
 /*
  * Keys that are wrong between planning and the write. The tenants share a baseline and have no VIPs, so only the
@@ -15,41 +15,44 @@ let fleet: Fleet;
 
 /** Starts three tenants that a rollout has brought to their baseline. `t2` uses the native plugin. */
 beforeAll(async () => {
-  fleet = await Fleet.start({ tenants: 3, entries: 2, waves: WAVES, about: aboutOf });
+  fleet = await Fleet.start({ tenants: 3, entries: 2, waves: WAVES, about: formatTenantOptions });
   for (const name of fleet.names) await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
-  await rolledOut();
+  await runFirstRollout();
 });
 afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-function aboutOf(name: string): string {
+function formatTenantOptions(name: string): string {
   return name === "t2" ? "{ provider: native }" : "{}";
 }
 
-async function rolledOut(): Promise<void> {
-  const first = await fleet.rollout("--yes");
+async function runFirstRollout(): Promise<void> {
+  const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(2);
-  const done = await fleet.rollout("resume");
+  const done = await fleet.runRollout("resume");
   expect(done.code, done.output).toBe(0);
 }
 
-function keyOf(name: string, label: "ci" | "console"): string {
+function getServiceKey(name: string, label: "ci" | "console"): string {
   return fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys[label] ?? "";
 }
 
-const writes = () => fleet.take().filter(({ method }) => method !== "GET");
+const takeWriteRequests = () => fleet.take().filter(({ method }) => method !== "GET");
 
 const WRONG_KEYS = [
-  { about: "with swapped keys", keys: () => ({ T1_KEY: keyOf("t2", "ci"), T2_KEY: keyOf("t1", "ci") }) },
-  { about: "with a second key of another tenant", keys: () => ({ T1_KEY: keyOf("t2", "console") }) },
+  {
+    about: "with swapped keys",
+    keys: () => ({ T1_KEY: getServiceKey("t2", "ci"), T2_KEY: getServiceKey("t1", "ci") }),
+  },
+  { about: "with a second key of another tenant", keys: () => ({ T1_KEY: getServiceKey("t2", "console") }) },
   {
     about: "with a second key of another tenant, over the native plugin",
-    keys: () => ({ T2_KEY: keyOf("t1", "console") }),
+    keys: () => ({ T2_KEY: getServiceKey("t1", "console") }),
   },
 ];
 
-async function run(keys: Record<string, string>, ...args: string[]): Promise<FleetCliResult> {
+async function runWithKeys(keys: Record<string, string>, ...args: string[]): Promise<FleetCliResult> {
   fleet.take();
   return await fleet.start(keys, ...args).result;
 }
@@ -62,20 +65,20 @@ let added = 0;
 const values = ["evil0.example", "evil1.example"];
 
 /** Rolls out one more deny to all tenants, up to the gate after the first. Returns its value. */
-async function planned(): Promise<string> {
+async function rollOutToGate(): Promise<string> {
   const value = `more${++added}.example`;
-  await fleet.baseline([...values, value]);
-  const first = await fleet.rollout("--yes");
+  await fleet.writeBaseline([...values, value]);
+  const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(2);
   return value;
 }
 
 describe.each(WRONG_KEYS)("$about", ({ keys }) => {
   it("writes nothing on resume and names the wrong key", async () => {
-    const value = await planned();
-    const wrong = await run(keys(), "rollout", "resume");
+    const value = await rollOutToGate();
+    const wrong = await runWithKeys(keys(), "rollout", "resume");
     expect(wrong.code, wrong.output).toBe(1);
-    const isWrong = (name: string): boolean => keyVariable(name) in keys();
+    const isWrong = (name: string): boolean => getKeyVariable(name) in keys();
     for (const { name, error, state } of wrong.report().tenants) {
       if (!isWrong(name)) {
         expect([name, state]).toEqual([name, "done"]);
@@ -85,75 +88,75 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
       expect(error?.code, wrong.output).toBe("ERR_OTHER_TENANT");
       expect(error?.message).toMatch(
         new RegExp(
-          `"${name}" \\(tenants\\.yaml:\\d+; key from the environment variable ${keyVariable(name)}\\) belongs to the tenant of "${other}"`,
+          `"${name}" \\(tenants\\.yaml:\\d+; key from the environment variable ${getKeyVariable(name)}\\) belongs to the tenant of "${other}"`,
         ),
       );
       expect(error?.message).not.toContain("EMAIL_SECURITY_API_KEY");
       expect(error?.advice).toContain("rollout resume");
     }
     // Exactly the tenants with the correct key have the new deny.
-    const declared = fleet.names.filter((name) => fleet.holds(name).includes(`deny ${value}`));
+    const declared = fleet.names.filter((name) => fleet.listContents(name).includes(`deny ${value}`));
     expect(declared).toEqual(fleet.names.filter((name) => !isWrong(name)));
-    expect(writes().map(({ tenant }) => tenant)).not.toContainEqual(expect.toSatisfy(isWrong));
-    const own = await fleet.rollout("resume");
+    expect(takeWriteRequests().map(({ tenant }) => tenant)).not.toContainEqual(expect.toSatisfy(isWrong));
+    const own = await fleet.runRollout("resume");
     expect(own.code, own.output).toBe(0);
-    for (const name of fleet.names) expect(fleet.holds(name)).toContain(`deny ${value}`);
+    for (const name of fleet.names) expect(fleet.listContents(name)).toContain(`deny ${value}`);
     values.push(value);
   });
 
   it("skips only tenants with wrong keys in a rollback", async () => {
-    await planned();
-    const done = await fleet.rollout("resume");
+    await rollOutToGate();
+    const done = await fleet.runRollout("resume");
     expect(done.code, done.output).toBe(0);
-    const wrong = await run(keys(), "rollout", "rollback", "--yes");
+    const wrong = await runWithKeys(keys(), "rollout", "rollback", "--yes");
     expect(wrong.code, wrong.output).toBe(2);
-    const wrongNames = fleet.names.filter((name) => keyVariable(name) in keys());
+    const wrongNames = fleet.names.filter((name) => getKeyVariable(name) in keys());
     expect(wrong.report().skipped?.map(({ name }) => name)).toEqual(wrongNames);
     expect(wrong.output).toContain(`EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=${wrongNames.join(",")}`);
-    const written = new Set(writes().map(({ tenant }) => tenant));
+    const written = new Set(takeWriteRequests().map(({ tenant }) => tenant));
     expect([...written].sort()).toEqual(fleet.names.filter((name) => !wrongNames.includes(name)));
-    const rest = await fleet.rollout("rollback", done.report().id, "--yes");
+    const rest = await fleet.runRollout("rollback", done.report().id, "--yes");
     expect(rest.code, rest.output).toBe(0);
   });
 
   it("writes and shows nothing of the other tenant on destroy", async () => {
-    const [name = ""] = fleet.names.filter((one) => keyVariable(one) in keys());
+    const [name = ""] = fleet.names.filter((one) => getKeyVariable(one) in keys());
     const files = await fleet.read("tenants.yaml");
-    const wrong = await run(keys(), "tenant", "remove", name, "--destroy", "--yes", name);
+    const wrong = await runWithKeys(keys(), "tenant", "remove", name, "--destroy", "--yes", name);
     expect(wrong.code, wrong.output).toBe(3);
     expect(wrong.output.replaceAll(/\s+/g, " ")).toMatch(
-      new RegExp(`the environment variable ${keyVariable(name)}\\) belongs to the tenant of`),
+      new RegExp(`the environment variable ${getKeyVariable(name)}\\) belongs to the tenant of`),
     );
     expect(wrong.output).not.toContain("evil0.example");
-    expect(writes()).toEqual([]);
+    expect(takeWriteRequests()).toEqual([]);
     expect(await fleet.read("tenants.yaml")).toBe(files);
   });
 });
 
 it("refuses swapped keys when resuming an interrupted rollout", async () => {
-  await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n" });
+  await fleet.writeTargets({ waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n" });
   const value = `more${++added}.example`;
-  await fleet.baseline([...values, value]);
+  await fleet.writeBaseline([...values, value]);
   const begun = fleet.start({}, "rollout", "--yes", "--max-concurrent", "1");
   await begun.seen(({ kind }) => kind === "tenant-finished");
   process.kill(-(begun.process.pid ?? 0), "SIGKILL");
   await begun.result;
-  await fleet.quiet();
-  const open = fleet.names.filter((name) => !fleet.holds(name).includes(`deny ${value}`));
+  await fleet.waitForQuiet();
+  const open = fleet.names.filter((name) => !fleet.listContents(name).includes(`deny ${value}`));
   const [one = "", other = ""] = open;
   expect(open.length).toBeGreaterThan(0);
-  const keys = { [keyVariable(one)]: keyOf(other || "t0", "console") };
-  const wrong = await run(keys, "rollout", "resume", "--max-concurrent", "1");
+  const keys = { [getKeyVariable(one)]: getServiceKey(other || "t0", "console") };
+  const wrong = await runWithKeys(keys, "rollout", "resume", "--max-concurrent", "1");
   expect(wrong.code, wrong.output).toBe(1);
   expect(wrong.output).toContain("ERR_OTHER_TENANT");
-  expect(fleet.holds(one)).not.toContain(`deny ${value}`);
-  const own = await fleet.rollout("resume");
+  expect(fleet.listContents(one)).not.toContain(`deny ${value}`);
+  const own = await fleet.runRollout("resume");
   expect(own.code, own.output).toBe(0);
-  await fleet.targets({ about: aboutOf });
+  await fleet.writeTargets({ about: formatTenantOptions });
 });
 
 it("compares the tenant of an earlier release's plan with earlier rollouts", async () => {
-  const value = await planned();
+  const value = await rollOutToGate();
   const database = await openJournalDatabase(join(fleet.directory, DEFAULT_JOURNAL));
   for (const { name, rollout, summary } of await database.query(
     "SELECT name, rollout, summary FROM rollout_tenants WHERE state = 'pending'",
@@ -170,26 +173,26 @@ it("compares the tenant of an earlier release's plan with earlier rollouts", asy
     ]);
   }
   await database.close();
-  const wrong = await run({ T1_KEY: keyOf("t2", "console") }, "rollout", "resume");
+  const wrong = await runWithKeys({ T1_KEY: getServiceKey("t2", "console") }, "rollout", "resume");
   expect(wrong.code, wrong.output).toBe(1);
   const { error } = wrong.report().tenants.find(({ name }) => name === "t1") ?? {};
   expect(error?.code, wrong.output).toBe("ERR_OTHER_TENANT");
   expect(error?.message).toContain('belongs to the tenant of "t2"');
-  const own = await fleet.rollout("resume");
+  const own = await fleet.runRollout("resume");
   expect(own.code, own.output).toBe(0);
-  expect(fleet.holds("t1")).toContain(`deny ${value}`);
+  expect(fleet.listContents("t1")).toContain(`deny ${value}`);
   values.push(value);
 });
 
 it("resumes a tenant with many entries added since planning", async () => {
-  const value = await planned();
+  const value = await rollOutToGate();
   const addedValues = Array.from({ length: 150 }, (_, at) => `by-hand${at}.example`);
   for (const one of addedValues) {
     const body = { list: "deny", entry_type: "domain", value: one, verdict_scope: "global", comment: "" };
-    await fleet.console("t1", "POST", "/allow_deny_entries", body);
+    await fleet.sendFromConsole("t1", "POST", "/allow_deny_entries", body);
   }
-  const done = await fleet.rollout("resume");
+  const done = await fleet.runRollout("resume");
   expect(done.code, done.output).toBe(0);
-  expect(fleet.holds("t1")).toContain(`deny ${value}`);
-  expect(fleet.holds("t1")).toContain("deny by-hand149.example");
+  expect(fleet.listContents("t1")).toContain(`deny ${value}`);
+  expect(fleet.listContents("t1")).toContain("deny by-hand149.example");
 });

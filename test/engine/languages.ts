@@ -6,13 +6,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import {
+  buildLanguageHost,
+  findMissingToolchain,
   GO_BUILD,
   installJava,
+  installPulumiPython,
   installPython,
-  languageHost,
-  missingToolchain,
-  pathWith,
-  pulumiPython,
+  prependToPath,
 } from "../support/language-hosts";
 import { writeExamples } from "../support/schema-examples";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
@@ -53,26 +53,26 @@ export const LANGUAGES = {
   },
   python: {
     name: "python",
-    missing: missingToolchain("python"),
+    missing: findMissingToolchain("python"),
     async prepare(directory) {
-      const [host, python] = [await languageHost("python"), await pulumiPython()];
+      const [host, python] = [await buildLanguageHost("python"), await installPulumiPython()];
       const packages = join(directory, "packages");
       await installPython(python, resolve("sdk/python"), packages);
       // This host doesn't read the project's `virtualenv`; it uses the Python on PATH.
-      return { ...pathWith(host, python), PYTHONPATH: packages };
+      return { ...prependToPath(host, python), PYTHONPATH: packages };
     },
   },
   go: {
     name: "go",
-    missing: missingToolchain("go"),
+    missing: findMissingToolchain("go"),
     async prepare(directory) {
       await run("go", ["mod", "edit", "-replace", `${GO_SDK}=${resolve("sdk/go")}`], { cwd: directory });
-      return { ...pathWith(await languageHost("go")), ...GO_BUILD };
+      return { ...prependToPath(await buildLanguageHost("go")), ...GO_BUILD };
     },
   },
   java: {
     name: "java",
-    missing: missingToolchain("java"),
+    missing: findMissingToolchain("java"),
     async prepare(directory) {
       // The registry snippets would be compiled along with the program. All declare the same class, so each gets its
       // own package.
@@ -82,13 +82,13 @@ export const LANGUAGES = {
         (name) => `src/main/java/${name}/App.java`,
         (text, name) => text.replace("package generated_program;", `package ${name};`),
       );
-      return { ...pathWith(await languageHost("java")), ...(await installJava()) };
+      return { ...prependToPath(await buildLanguageHost("java")), ...(await installJava()) };
     },
   },
   yaml: {
     name: "yaml",
-    missing: missingToolchain("yaml"),
-    prepare: async () => pathWith(await languageHost("yaml")),
+    missing: findMissingToolchain("yaml"),
+    prepare: async () => prependToPath(await buildLanguageHost("yaml")),
   },
 } satisfies Record<string, Language>;
 
@@ -113,17 +113,19 @@ export function describeExamples(languages: readonly Language[]): void {
     it.skipIf(missing)(
       `writes what the example declares, then nothing, and takes it away${missing ? ` (skipped: ${missing})` : ""}`,
       async () => {
-        await using project = await open();
+        await using project = await openProject();
 
         await project.up();
-        expect(writes()).toEqual(WRITTEN);
-        expect(await project.runOrThrow("stack", "output", "mostTargeted", "--json")).toContain(await mostTargeted());
+        expect(takeWrites()).toEqual(WRITTEN);
+        expect(await project.runOrThrow("stack", "output", "mostTargeted", "--json")).toContain(
+          await fetchMostTargeted(),
+        );
 
         await project.up("--expect-no-changes");
-        expect(writes()).toEqual([]);
+        expect(takeWrites()).toEqual([]);
 
         await project.destroy();
-        const taken = writes().map((line) => line.replace(/(?<=entries\/)\S+/, "…"));
+        const taken = takeWrites().map((line) => line.replace(/(?<=entries\/)\S+/, "…"));
         expect(taken).toEqual(TAKEN_AWAY);
       },
     );
@@ -132,7 +134,7 @@ export function describeExamples(languages: readonly Language[]): void {
     it.skipIf(missing)(
       `names a misspelt property, before anything is written${missing ? ` (skipped: ${missing})` : ""}`,
       async () => {
-        await using project = await open();
+        await using project = await openProject();
         const file = join(directory.path, "Pulumi.yaml");
         await writeFile(file, (await readFile(file, "utf8")).replace("comment:", "coment:"));
 
@@ -140,11 +142,11 @@ export function describeExamples(languages: readonly Language[]): void {
 
         expect(code).not.toBe(0);
         expect(output).toContain("Property coment does not exist on 'email-security:index:VipEmployee'");
-        expect(writes()).toEqual([]);
+        expect(takeWrites()).toEqual([]);
       },
     );
 
-    async function open(): Promise<EngineProject> {
+    async function openProject(): Promise<EngineProject> {
       const project = await EngineProject.open(directory.path, {
         ...(await prepare(directory.path)),
         EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -155,7 +157,7 @@ export function describeExamples(languages: readonly Language[]): void {
     }
 
     /** Returns the write requests since the last call. */
-    function writes(): string[] {
+    function takeWrites(): string[] {
       const lines = sandbox.requests
         .filter((request) => request.method !== "GET")
         .map(
@@ -167,7 +169,7 @@ export function describeExamples(languages: readonly Language[]): void {
     }
 
     /** Returns the name that the service itself lists first. */
-    async function mostTargeted(): Promise<string> {
+    async function fetchMostTargeted(): Promise<string> {
       const response = await fetch(`${sandbox.url}/api/v1/metrics/top_targeted_entities?days=30`, {
         headers: { "x-api-key": KEY },
       });

@@ -10,17 +10,17 @@ import {
   LATER_RELEASE_SERVES,
   PACKAGE,
   packLaterRelease,
-  sharedPackage,
+  sharePackage,
   writeProgram,
 } from "../support/packed-package";
 import { createTestDirectory } from "../support/test-directory";
 
-interface Declared {
+interface ProgramFields {
   readonly comment: string;
   readonly vip: boolean;
 }
 
-function program({ comment, vip }: Declared): string {
+function buildProgram({ comment, vip }: ProgramFields): string {
   return `
     import { AllowDenyEntry, VipEmployee } from "${PACKAGE}";
     new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", comment: "${comment}" });
@@ -28,33 +28,33 @@ function program({ comment, vip }: Declared): string {
   `;
 }
 
-const packed = sharedPackage();
+const packed = sharePackage();
 
 it("lets a later release with moved files manage earlier resources", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   using directory = createTestDirectory();
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   const installed = join(directory.path, "node_modules", PACKAGE);
-  const declare = async (declared: Declared): Promise<void> =>
-    await writeProgram(directory.path, { main: "index.js", type: "module", text: program(declared) });
-  const requests = (): string[] => {
+  const writeDeclaration = async (declared: ProgramFields): Promise<void> =>
+    await writeProgram(directory.path, { main: "index.js", type: "module", text: buildProgram(declared) });
+  const takeRequests = (): string[] => {
     const lines = sandbox.requests.map(({ method, path }) => `${method} ${path}`);
     sandbox.clearRequests();
     return lines;
   };
-  const entries = () => sandbox.allowDenyEntries("acme");
-  const vips = () => sandbox.vips("acme").map((row) => row.email);
+  const listEntries = () => sandbox.allowDenyEntries("acme");
+  const listVips = () => sandbox.vips("acme").map((row) => row.email);
 
   // The earlier release creates the resources.
   await install(directory.path, "npm", packed());
-  await declare({ comment: "INC-7", vip: true });
+  await writeDeclaration({ comment: "INC-7", vip: true });
   await using project = await EngineProject.open(directory.path, environment);
   await project.runOrThrow("stack", "init", "dev");
   const created = await project.up();
   expect(created).toContain("+ 3 created");
   expect(created).not.toContain(LATER_RELEASE_SERVES);
-  const id = entries()[0]?.id;
-  const before = await project.state();
+  const id = listEntries()[0]?.id;
+  const before = await project.exportState();
 
   // The later release replaces it. All of its files have moved.
   using tarball = createTestDirectory();
@@ -64,26 +64,26 @@ it("lets a later release with moved files manage earlier resources", async () =>
   });
   expect(existsSync(join(installed, "dist"))).toBe(false);
   expect(existsSync(join(installed, "lib", "resources"))).toBe(false);
-  requests();
+  takeRequests();
 
   // It changes nothing and makes no requests.
   const unchanged = await project.runOrThrow("up", "--yes");
   expect(unchanged).toContain(LATER_RELEASE_SERVES);
   expect(unchanged).toMatch(/Previewing[\s\S]*3 unchanged[\s\S]*Updating[\s\S]*3 unchanged/);
-  expect(requests()).toEqual([]);
+  expect(takeRequests()).toEqual([]);
 
   // It reads.
   const refreshed = await project.refresh();
   expect(refreshed).toContain(LATER_RELEASE_SERVES);
   expect(refreshed).toContain("3 unchanged");
-  expect(requests().filter((line) => !line.startsWith("GET "))).toEqual([]);
+  expect(takeRequests().filter((line) => !line.startsWith("GET "))).toEqual([]);
 
-  await declare({ comment: "INC-7, closed", vip: true });
+  await writeDeclaration({ comment: "INC-7, closed", vip: true });
   expect(await project.up()).toContain("~ 1 updated");
-  expect(entries()).toMatchObject([{ id, comment: "INC-7, closed" }]);
+  expect(listEntries()).toMatchObject([{ id, comment: "INC-7, closed" }]);
 
   // Its state is the same as that of the earlier release.
-  const after = await project.state();
+  const after = await project.exportState();
   for (const { resources } of [before, after]) {
     const shells = resources.flatMap(({ inputs, outputs }) => [inputs?.["__provider"], outputs?.["__provider"]]);
     expect(new Set(shells)).toEqual(
@@ -92,14 +92,14 @@ it("lets a later release with moved files manage earlier resources", async () =>
   }
 
   // It deletes a resource that the program no longer declares.
-  await declare({ comment: "INC-7, closed", vip: false });
+  await writeDeclaration({ comment: "INC-7, closed", vip: false });
   const removed = await project.up();
   expect(removed).toContain("- 1 deleted");
-  expect(vips()).not.toContain("yuki.sato@acme.example");
+  expect(listVips()).not.toContain("yuki.sato@acme.example");
 
   // `destroy` runs no program: the serialized provider in the state alone leads to the code.
   const destroyed = await project.destroy();
   expect(destroyed).toContain(LATER_RELEASE_SERVES);
-  expect(entries()).toEqual([]);
-  expect((await project.state()).resources).toEqual([]);
+  expect(listEntries()).toEqual([]);
+  expect((await project.exportState()).resources).toEqual([]);
 });

@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
+import { formatBadDomain } from "../support/numbered-domains";
 import { click } from "../support/tenant-console";
-import { writesOf } from "../support/write-requests";
-
-const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
+import { listWrites } from "../support/write-requests";
 
 /** A program with one list whose content is in `list.json`. */
 const PROGRAM = `
@@ -25,7 +24,7 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
         : undefined,
   });
   const text = `deny: INC-1 ${"x".repeat(200)}`;
-  const entries = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [bad(at), text]));
+  const entries = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [formatBadDomain(at), text]));
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
@@ -34,16 +33,16 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   const { code, output } = await project.run("up", "--yes", "--skip-preview");
   expect(code).not.toBe(0);
   expect(output).toContain("deny bad-0100.example: ");
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   const list = resources.find(({ type }) => type.endsWith("AllowDenyList"));
   expect(Object.keys(list?.outputs?.["entries"] as object)).toHaveLength(4_997);
   isBroken = false;
   sandbox.clearRequests();
   await project.up();
-  expect(writesOf(sandbox)).toHaveLength(3);
+  expect(listWrites(sandbox)).toHaveLength(3);
 
-  const { [bad(7)]: _removed, ...rest } = entries;
-  const changed = { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
+  const { [formatBadDomain(7)]: _removed, ...rest } = entries;
+  const changed = { ...rest, [formatBadDomain(8)]: "deny: INC-2", "partner.example": "allow" };
   await project.writeFile("list.json", JSON.stringify({ entries: changed }));
   const preview = await project.runOrThrow("preview", "--diff");
   expect(preview).toContain('+ partner.example : "allow"');
@@ -53,14 +52,14 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   expect(preview.trim().split("\n").length).toBeLessThan(20);
 
   // A refresh shows only the changed entries too.
-  const idOf = (wanted: string) => sandbox.allowDenyEntries("acme").find(({ value }) => value === wanted)?.id;
-  await click(sandbox, "DELETE", `/allow_deny_entries/${idOf(bad(60))}`);
+  const getEntryId = (wanted: string) => sandbox.allowDenyEntries("acme").find(({ value }) => value === wanted)?.id;
+  await click(sandbox, "DELETE", `/allow_deny_entries/${getEntryId(formatBadDomain(60))}`);
   const drift = await project.runOrThrow("refresh", "--preview-only", "--diff");
-  expect(drift).toContain(bad(60));
+  expect(drift).toContain(formatBadDomain(60));
   expect(drift.trim().split("\n").length).toBeLessThan(20);
 
   // So does a preview that refreshes, with the command from the guides.
-  await click(sandbox, "PATCH", `/allow_deny_entries/${idOf(bad(70))}`, { comment: "let it in" });
+  await click(sandbox, "PATCH", `/allow_deny_entries/${getEntryId(formatBadDomain(70))}`, { comment: "let it in" });
   await project.writeFile("Pulumi.yaml", "name: settings\nruntime: nodejs\noptions:\n  refresh: always\n");
   const looked = await project.runOrThrow("preview", "--diff", "--suppress-outputs");
   expect(looked).toMatch(/\+ bad-0060\.example: "deny: INC-1 x+/);
@@ -70,7 +69,7 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
 
 it("removes confirmed entries and rejects a duplicate declaration in preview", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const entries = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [bad(at), "deny: INC-1"]));
+  const entries = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [formatBadDomain(at), "deny: INC-1"]));
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },

@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
+import { formatBadDomain } from "../support/numbered-domains";
 
 const COUNT = 200;
-
-const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 
 /** A program with one list whose content is in `list.json`. */
 const PROGRAM = `
@@ -22,15 +21,15 @@ it("keeps the progress of a partly failed list and guards removals", async () =>
         ? { status: 400, body: { error: "no such registry" } }
         : undefined,
   });
-  const entries = Object.fromEntries(Array.from({ length: COUNT }, (_, at) => [bad(at), "deny: INC-1"]));
+  const entries = Object.fromEntries(Array.from({ length: COUNT }, (_, at) => [formatBadDomain(at), "deny: INC-1"]));
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     files: { "list.json": JSON.stringify({ entries }) },
   });
-  const declare = (declared: object) => project.writeFile("list.json", JSON.stringify(declared));
+  const writeList = (declared: object) => project.writeFile("list.json", JSON.stringify(declared));
   /** Returns the write requests since the last call. */
-  const writes = (): string[] => {
+  const takeWrites = (): string[] => {
     const lines = sandbox.requests
       .filter(({ method }) => method !== "GET")
       .map(({ method, body }) => `${method} ${(body as { value?: string })?.value ?? ""}`.trim());
@@ -41,20 +40,20 @@ it("keeps the progress of a partly failed list and guards removals", async () =>
   // The applied entries are in the state, and the failed ones are named.
   const { code, output } = await project.run("up", "--yes", "--skip-preview");
   expect(code).not.toBe(0);
-  for (const at of [100, 110, 120]) expect(output).toContain(`deny ${bad(at)}: `);
-  const { resources } = await project.state();
+  for (const at of [100, 110, 120]) expect(output).toContain(`deny ${formatBadDomain(at)}: `);
+  const { resources } = await project.exportState();
   const list = resources.find(({ type }) => type.endsWith("AllowDenyList"));
   expect(Object.keys(list?.outputs?.["entries"] as object)).toHaveLength(COUNT - 3);
   // Each entry was sent once, and the next run sends only the failed ones.
-  expect(writes()).toEqual(Object.keys(entries).map((value) => `POST ${value}`));
+  expect(takeWrites()).toEqual(Object.keys(entries).map((value) => `POST ${value}`));
   isBroken = false;
   await project.up();
-  expect(writes()).toEqual([100, 110, 120].map((at) => `POST ${bad(at)}`));
+  expect(takeWrites()).toEqual([100, 110, 120].map((at) => `POST ${formatBadDomain(at)}`));
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(COUNT);
 
   // A preview shows the entries that change, without any request.
-  const { [bad(7)]: _removed, ...rest } = entries;
-  await declare({ entries: { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" } });
+  const { [formatBadDomain(7)]: _removed, ...rest } = entries;
+  await writeList({ entries: { ...rest, [formatBadDomain(8)]: "deny: INC-2", "partner.example": "allow" } });
   const preview = await project.runOrThrow("preview", "--diff");
   expect(preview).toContain('+ partner.example : "allow"');
   expect(preview).toContain('~ bad-0008.example: "deny: INC-1" => "deny: INC-2"');
@@ -63,7 +62,7 @@ it("keeps the progress of a partly failed list and guards removals", async () =>
 
   // The removal guard's message is short and doesn't contain the whole list.
   const few = Object.fromEntries(Object.entries(entries).slice(0, 20));
-  await declare({ entries: few });
+  await writeList({ entries: few });
   const refused = await project.run("preview");
   expect(refused.code).not.toBe(0);
   expect(refused.output).toContain("would lose 180 of 200 entries (90 %). One run may remove at most 30 %.");

@@ -2,41 +2,41 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import { click } from "../support/tenant-console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 
 it("edits in place and recreates an entry that was deleted by hand", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-  const program = (comment: string, list: "deny" | "allow", job: string) => `
+  const buildProgram = (comment: string, list: "deny" | "allow", job: string) => `
     import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
     const entry = new AllowDenyEntry("look-alike", { list: "${list}", value: "acme-portal.example", comment: "${comment}" });
     new VipEmployee("payroll", { email: "Yuki.Sato@acme.example", comment: "${job}" });
     export const entryId = entry.entryId;
   `;
   await using project = await EngineProject.create({
-    program: program("INC-7", "deny", "Signs payments"),
+    program: buildProgram("INC-7", "deny", "Signs payments"),
     environment,
   });
-  const entries = () => sandbox.allowDenyEntries("acme");
-  const vip = () => sandbox.vips("acme").find((row) => row.email === "yuki.sato@acme.example");
+  const listEntries = () => sandbox.allowDenyEntries("acme");
+  const findVip = () => sandbox.vips("acme").find((row) => row.email === "yuki.sato@acme.example");
 
   await project.up();
-  const id = entries()[0]?.id ?? "";
+  const id = listEntries()[0]?.id ?? "";
 
   // Comments and moves between the lists are in-place edits.
-  await project.write(program("INC-7, closed", "allow", "Signs payments over 10k"));
+  await project.write(buildProgram("INC-7, closed", "allow", "Signs payments over 10k"));
   expect(await project.up()).toContain("~ 2 updated");
-  expect(entries()).toMatchObject([{ id, list: "allow", comment: "INC-7, closed" }]);
-  expect(vip()).toMatchObject({ comment: "Signs payments over 10k" });
+  expect(listEntries()).toMatchObject([{ id, list: "allow", comment: "INC-7, closed" }]);
+  expect(findVip()).toMatchObject({ comment: "Signs payments over 10k" });
 
   // A refresh removes manually deleted entries from the state, and the next `up` recreates them.
   await click(sandbox, "DELETE", `/allow_deny_entries/${id}`);
   expect(await project.refresh()).toContain("- 1 deleted");
   expect(await project.up()).toContain("+ 1 created");
-  expect(entries()).toMatchObject([{ value: "acme-portal.example" }]);
+  expect(listEntries()).toMatchObject([{ value: "acme-portal.example" }]);
 
   // An entry that was deleted and recreated manually counts as the same one, under its new ID.
-  await click(sandbox, "DELETE", `/allow_deny_entries/${entries()[0]?.id}`);
+  await click(sandbox, "DELETE", `/allow_deny_entries/${listEntries()[0]?.id}`);
   const again = {
     list: "allow",
     entry_type: "domain",
@@ -46,8 +46,8 @@ it("edits in place and recreates an entry that was deleted by hand", async () =>
   await click(sandbox, "POST", "/allow_deny_entries", again);
   sandbox.clearRequests();
   expect(await project.up("--refresh")).toContain("3 unchanged");
-  expect(writesOf(sandbox)).toEqual([]);
-  expect(JSON.parse(await project.runOrThrow("stack", "output", "--json")).entryId).toBe(entries()[0]?.id);
+  expect(listWrites(sandbox)).toEqual([]);
+  expect(JSON.parse(await project.runOrThrow("stack", "output", "--json")).entryId).toBe(listEntries()[0]?.id);
 });
 
 /** Invalid declarations, and the expected messages. */
@@ -93,23 +93,23 @@ it("accepts outputs as arguments and reports all mistakes in preview", async () 
 it("renames and swaps resources without any write", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-  const two = (one: string, other: string) => `
+  const buildTwoEntryProgram = (one: string, other: string) => `
     import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
     new AllowDenyEntry("${one}", { list: "deny", value: "one.example" });
     new AllowDenyEntry("${other}", { list: "deny", value: "two.example" });
     new VipEmployee("vip-${one}", { email: "yuki.sato@acme.example" });
   `;
-  await using project = await EngineProject.create({ program: two("a", "b"), environment });
+  await using project = await EngineProject.create({ program: buildTwoEntryProgram("a", "b"), environment });
   await project.up();
   const before = sandbox.allowDenyEntries("acme");
   for (const names of [
     ["b", "a"],
     ["c", "d"],
   ] as const) {
-    await project.write(two(names[0], names[1]));
+    await project.write(buildTwoEntryProgram(names[0], names[1]));
     sandbox.clearRequests();
     await project.up();
-    expect(writesOf(sandbox)).toEqual([]);
+    expect(listWrites(sandbox)).toEqual([]);
     expect(sandbox.allowDenyEntries("acme")).toEqual(before);
     expect(sandbox.exclusions("acme")).toEqual([]);
   }

@@ -10,7 +10,7 @@ import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 
 const LOOKS = `name: settings\nruntime: nodejs\noptions:\n  refresh: always\n${PLUGIN_LINES}`;
 
-interface Declared {
+interface ProgramOptions {
   readonly providerKind: "dynamic" | "native";
   /** The API key of an explicit Provider. Default: the environment's key, without a Provider. */
   readonly key?: string;
@@ -19,7 +19,7 @@ interface Declared {
 
 const MEMBERS = ["yuki.sato@acme.example", "marcus.bell@acme.example"];
 
-function program(url: string, { providerKind, key, members = MEMBERS }: Declared): string {
+function buildProgram(url: string, { providerKind, key, members = MEMBERS }: ProgramOptions): string {
   const was =
     providerKind === "native" ? "pulumi-nodejs:dynamic/email-security:VipList" : "email-security:index:VipList";
   const provider =
@@ -39,19 +39,19 @@ it.each(["dynamic", "native"] as const)(
   async (providerKind) => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using project = await EngineProject.create({
-      program: program(sandbox.url, { providerKind }),
+      program: buildProgram(sandbox.url, { providerKind }),
       environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
       files: { "Pulumi.yaml": LOOKS },
     });
     await project.up();
-    const held = () => [
+    const listHeldSubjects = () => [
       ...sandbox.allowDenyEntries("acme").map(({ value }) => value),
       ...sandbox.vips("acme").map(({ email }) => email),
     ];
-    const before = held().sort();
-    await project.write(program(sandbox.url, { providerKind, key: "sandbox-acme-console" }));
+    const before = listHeldSubjects().sort();
+    await project.write(buildProgram(sandbox.url, { providerKind, key: "sandbox-acme-console" }));
     expect(await project.up()).toContain("another Provider of the program manages it");
-    expect(held().sort()).toEqual(before);
+    expect(listHeldSubjects().sort()).toEqual(before);
     expect(sandbox.exclusions("acme")).toEqual([]);
   },
 );
@@ -59,13 +59,13 @@ it.each(["dynamic", "native"] as const)(
 it("removes a member dropped while its list moves to another provider", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
-    program: program(sandbox.url, { providerKind: "dynamic" }),
+    program: buildProgram(sandbox.url, { providerKind: "dynamic" }),
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     files: { "Pulumi.yaml": LOOKS },
   });
   await project.up();
   const [stays] = MEMBERS;
-  await project.write(program(sandbox.url, { providerKind: "native", members: MEMBERS.slice(0, 1) }));
+  await project.write(buildProgram(sandbox.url, { providerKind: "native", members: MEMBERS.slice(0, 1) }));
   await project.up();
   const vips = sandbox.vips("acme").map(({ email }) => email);
   expect(vips).toContain(stays);

@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { EngineProject } from "../support/engine-project";
-import { clicked, entry, environmentOf, traceOf } from "./native-import";
+import { buildSandboxEnvironment } from "../support/sandbox-environment";
+import { buildConsoleDomain, startClickedSandbox, traceOf } from "./native-import";
 
 /** Returns a program that imports an entry and a VIP by these IDs. */
-const program = (entryId: string, vipId: string): string => `
+const buildProgram = (entryId: string, vipId: string): string => `
   import { AllowDenyEntry, VipEmployee } from "pulumi-email-security/native";
   new AllowDenyEntry("evil", { list: "deny", value: "evil.example", comment: "INC-7" }, { import: ${JSON.stringify(entryId)} });
   new VipEmployee("ceo", { email: "ceo@acme.example" }, { import: ${JSON.stringify(vipId)} });
@@ -13,16 +14,19 @@ it.each([
   ["with a preview, leaves nothing in state", []],
   ["without a preview, leaves nothing of them in state", ["--skip-preview"]],
 ])("refuses an import by the ids of another entry and VIP, %s", async (_name, args) => {
-  await using sandbox = await clicked([entry("deny", "evil.example", "INC-7"), entry("allow", "other.example")]);
+  await using sandbox = await startClickedSandbox([
+    buildConsoleDomain("deny", "evil.example", "INC-7"),
+    buildConsoleDomain("allow", "other.example"),
+  ]);
   const other = sandbox.allowDenyEntries("acme").find(({ value }) => value === "other.example")?.id ?? "";
   const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
   await using project = await EngineProject.create({
-    program: program(other, "pay@acme.example"),
+    program: buildProgram(other, "pay@acme.example"),
     plugin: true,
-    environment: environmentOf(sandbox),
+    environment: buildSandboxEnvironment(sandbox),
   });
-  const outputsInState = async () => {
-    const { resources } = await project.state();
+  const readStateOutputs = async () => {
+    const { resources } = await project.exportState();
     return resources.filter(({ type }) => !type.startsWith("pulumi:")).map(({ outputs }) => outputs);
   };
 
@@ -32,19 +36,19 @@ it.each([
     /The import is for (?:allow other\.example, but the program declares deny evil\.example|pay@acme\.example, but the program declares ceo@acme\.example)\. Nothing was imported\./,
   );
   // Without a preview, the engine has stored the failed import, but its outputs don't identify anything.
-  for (const outputs of await outputsInState()) expect(Object.keys(outputs ?? {})).toEqual(["failedImport"]);
-  if (args.length === 0) expect(await outputsInState()).toEqual([]);
+  for (const outputs of await readStateOutputs()) expect(Object.keys(outputs ?? {})).toEqual(["failedImport"]);
+  if (args.length === 0) expect(await readStateOutputs()).toEqual([]);
 
   // Removing it from the program deletes nothing at the service.
   await project.write("");
   await project.runOrThrow("up", "--yes", "--skip-preview");
-  expect(await outputsInState()).toEqual([]);
+  expect(await readStateOutputs()).toEqual([]);
   expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
 
   // With the correct IDs, both are imported.
-  await project.write(program("deny:evil.example", "ceo@acme.example"));
+  await project.write(buildProgram("deny:evil.example", "ceo@acme.example"));
   await project.runOrThrow("up", "--yes", ...args);
-  expect((await outputsInState()).map((outputs) => outputs?.["value"] ?? outputs?.["email"]).sort()).toEqual([
+  expect((await readStateOutputs()).map((outputs) => outputs?.["value"] ?? outputs?.["email"]).sort()).toEqual([
     "ceo@acme.example",
     "evil.example",
   ]);

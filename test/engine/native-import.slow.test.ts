@@ -4,36 +4,36 @@ import { expect, it } from "vitest";
 import { installGenerator } from "#scripts/generate-sdks";
 import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
-import { sized } from "../support/matrix-sampling";
+import { selectSize } from "../support/matrix-sampling";
+import { buildSandboxEnvironment } from "../support/sandbox-environment";
 import { createTestDirectory } from "../support/test-directory";
 import {
-  clicked,
+  buildConsoleDomain,
   EACH,
-  entry,
-  environmentOf,
-  imports,
   missing,
   RISK,
   skipped,
+  startClickedSandbox,
+  testImports,
   traceOf,
   WHOLE_LISTS,
 } from "./native-import";
 
-const COUNT = sized("native-import", 5_000, 1_000);
+const COUNT = selectSize("native-import", 5_000, 1_000);
 /** Prints no program, and leaves the resource unprotected. */
 const QUIETLY = ["--yes", "--skip-preview", "--generate-code=false", "--protect=false"];
 
 it("imports by id, natural key and mailbox without later changes", async () => {
-  await using sandbox = await clicked([
-    entry("deny", "evil.example", "INC-7"),
-    entry("deny", "worse.example"),
-    entry("allow", "gmail.com", "the fair"),
-    entry("allow", "news.example", "", "graymail"),
+  await using sandbox = await startClickedSandbox([
+    buildConsoleDomain("deny", "evil.example", "INC-7"),
+    buildConsoleDomain("deny", "worse.example"),
+    buildConsoleDomain("allow", "gmail.com", "the fair"),
+    buildConsoleDomain("allow", "news.example", "", "graymail"),
   ]);
   await using project = await EngineProject.create({
     program: "",
     plugin: true,
-    environment: environmentOf(sandbox),
+    environment: buildSandboxEnvironment(sandbox),
   });
   const gmail = sandbox.allowDenyEntries("acme").find(({ value }) => value === "gmail.com")?.id ?? "";
   const importOne = async (kind: string, name: string, id: string, ...args: string[]) => {
@@ -65,7 +65,7 @@ it("imports by id, natural key and mailbox without later changes", async () => {
     /"deny:not a domain!" doesn't identify an entry: .*Nothing was imported\. \[ERR_IMPORT\]/,
   );
 
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   const imported = resources.filter(({ type }) => !type.startsWith("pulumi:"));
   expect(imported.map(({ id, inputs }) => [id, inputs])).toEqual([
     [expect.stringMatching(/^ade_/), { list: "deny", value: "evil.example", comment: "INC-7" }],
@@ -74,7 +74,7 @@ it("imports by id, natural key and mailbox without later changes", async () => {
   ]);
 
   const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
-  const program = (imports: Record<string, object>) => `
+  const buildProgram = (imports: Record<string, object>) => `
     import { AllowDenyEntry, VipEmployee } from "pulumi-email-security/native";
     new AllowDenyEntry("evil", ${JSON.stringify(imported[0]?.inputs)}, { protect: true });
     new AllowDenyEntry("gmail", ${JSON.stringify(imported[1]?.inputs)});
@@ -83,11 +83,11 @@ it("imports by id, natural key and mailbox without later changes", async () => {
     new AllowDenyEntry("news", { list: "allow", value: "news.example", verdictScope: "graymail" }, ${JSON.stringify(imports["news"] ?? {})});
   `;
   await project.write(
-    program({ worse: { import: "deny:worse.example" }, news: { import: "allow:news.example (graymail)" } }),
+    buildProgram({ worse: { import: "deny:worse.example" }, news: { import: "allow:news.example (graymail)" } }),
   );
   expect(await project.up()).toMatch(/= 2 imported\s+4 unchanged/);
   expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
-  await project.write(program({}));
+  await project.write(buildProgram({}));
   await project.up("--expect-no-changes");
   await project.runOrThrow("refresh", "--yes", "--skip-preview", "--expect-no-changes");
   expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
@@ -95,10 +95,10 @@ it("imports by id, natural key and mailbox without later changes", async () => {
 });
 
 it.skipIf(missing)(`prints a TypeScript program without changes${skipped}`, async () => {
-  await using sandbox = await clicked([
-    entry("deny", "evil.example", 'INC-7: "\u0024{it}" `x`'),
-    entry("allow", "gmail.com", "the fair"),
-    entry("allow", "news.example", "", "graymail"),
+  await using sandbox = await startClickedSandbox([
+    buildConsoleDomain("deny", "evil.example", 'INC-7: "\u0024{it}" `x`'),
+    buildConsoleDomain("allow", "gmail.com", "the fair"),
+    buildConsoleDomain("allow", "news.example", "", "graymail"),
   ]);
   const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
   using generator = createTestDirectory();
@@ -108,7 +108,7 @@ it.skipIf(missing)(`prints a TypeScript program without changes${skipped}`, asyn
       program: "",
       plugin: true,
       typeCheck: true,
-      environment: environmentOf(sandbox),
+      environment: buildSandboxEnvironment(sandbox),
     });
     const command = createCli(project.directory, project.environment);
     expect(await command("export", "--pulumi-import", "tenant.json", ...wholeLists)).toMatchObject({
@@ -132,13 +132,13 @@ it.skipIf(missing)(`prints a TypeScript program without changes${skipped}`, asyn
 it.skipIf(missing)(
   `imports ${COUNT} entries in ⌈N/200⌉ requests, each or as whole lists, and prints a program without changes${skipped}`,
   async () => {
-    await imports(COUNT, [EACH, WHOLE_LISTS]);
+    await testImports(COUNT, [EACH, WHOLE_LISTS]);
   },
 );
 
 it.skipIf(missing)(
   `imports 250 entries in ⌈N/200⌉ requests and prints a program without changes${skipped}`,
   async () => {
-    await imports(250, [EACH]);
+    await testImports(250, [EACH]);
   },
 );

@@ -4,14 +4,15 @@ import { expect } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { createCli } from "../support/cli";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
+import { buildLanguageHost, findMissingToolchain, prependToPath } from "../support/language-hosts";
+import { buildSandboxEnvironment } from "../support/sandbox-environment";
 
 const AT = "2025-03-01T09:00:00.000Z";
 const CONSOLE = "Dana Reyes (console)";
 export const RISK = "It existed at the service before the import, and has to be reviewed.";
 
 /** The reason why programs printed by the CLI can't run on this machine, or undefined if they can. */
-export const missing = missingToolchain("yaml");
+export const missing = findMissingToolchain("yaml");
 /** The same reason, as a suffix for test names. */
 export const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 
@@ -19,7 +20,7 @@ export const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 export const EACH: readonly string[] = [];
 export const WHOLE_LISTS: readonly string[] = ["--whole-lists"];
 
-export function entry(
+export function buildConsoleDomain(
   list: "allow" | "deny",
   value: string,
   comment = "",
@@ -37,7 +38,7 @@ export function entry(
 }
 
 /** Starts a sandbox whose tenant has these entries from the console, and one of whose two employees is a manual VIP. */
-export async function clicked(entries: ReturnType<typeof entry>[]): Promise<Sandbox> {
+export async function startClickedSandbox(entries: ReturnType<typeof buildConsoleDomain>[]): Promise<Sandbox> {
   const employee = { department: "Finance", jobTitle: "Clerk" };
   return await startSandbox({
     scenario: {
@@ -72,10 +73,6 @@ export async function clicked(entries: ReturnType<typeof entry>[]): Promise<Sand
   });
 }
 
-export function environmentOf({ url }: Sandbox): Record<string, string> {
-  return { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-}
-
 /** Returns the requests since the last call, by what they read or write. */
 export function traceOf(sandbox: Sandbox): string[] {
   const lines = sandbox.requests.map(({ method, path, query }) => {
@@ -90,11 +87,13 @@ export function traceOf(sandbox: Sandbox): string[] {
  * Imports a tenant with `count` deny entries, once with each set of export options. The printed program must change
  * nothing.
  */
-export async function imports(count: number, ways: readonly (readonly string[])[]): Promise<void> {
-  await using sandbox = await clicked([
-    ...Array.from({ length: count }, (_, at) => entry("deny", `bad-${at}.example`, at % 2 ? "" : `INC-${at}`)),
-    entry("allow", "gmail.com", "the \u0024{fair} - {a: b} # x"),
-    entry("allow", "news.example", "010", "graymail"),
+export async function testImports(count: number, ways: readonly (readonly string[])[]): Promise<void> {
+  await using sandbox = await startClickedSandbox([
+    ...Array.from({ length: count }, (_, at) =>
+      buildConsoleDomain("deny", `bad-${at}.example`, at % 2 ? "" : `INC-${at}`),
+    ),
+    buildConsoleDomain("allow", "gmail.com", "the \u0024{fair} - {a: b} # x"),
+    buildConsoleDomain("allow", "news.example", "010", "graymail"),
   ]);
   const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
   const header = `name: settings\nruntime: yaml\n${PLUGIN_LINES}`;
@@ -103,8 +102,8 @@ export async function imports(count: number, ways: readonly (readonly string[])[
     await using project = await EngineProject.create({
       program: "",
       environment: {
-        ...environmentOf(sandbox),
-        ...pathWith(await languageHost("yaml")),
+        ...buildSandboxEnvironment(sandbox),
+        ...prependToPath(await buildLanguageHost("yaml")),
         // Otherwise the engine would write its whole state after each step, which isn't under test here.
         PULUMI_SKIP_CHECKPOINTS: "true",
       },

@@ -4,17 +4,16 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import { Canary } from "../support/leak-canary";
-import { sandboxWithKey } from "../support/sandbox-with-key";
+import { buildDenies, formatBadDomain } from "../support/numbered-domains";
+import { startSandboxWithKey } from "../support/sandbox-with-key";
 import { createTestDirectory } from "../support/test-directory";
 import {
-  bad,
-  byItsEntries,
-  entriesIn,
-  entriesOf,
   expectRepaired,
   expectThree,
+  extractEntryLines,
   listProject,
-  writesOf,
+  takeListWrites,
+  testListSteps,
 } from "./native-list";
 
 it("keeps progress when the service refuses one of 5,000 entries", async () => {
@@ -22,24 +21,24 @@ it("keeps progress when the service refuses one of 5,000 entries", async () => {
   await using sandbox = await startSandbox({
     scenario: "empty",
     intercept: ({ method, body }) =>
-      isBroken && method === "POST" && (body as { value: string }).value === bad(100)
+      isBroken && method === "POST" && (body as { value: string }).value === formatBadDomain(100)
         ? { status: 400, body: { error: "no such registry" } }
         : undefined,
   });
   // The engine receives a partial failure in the trailers of a gRPC response, with the whole state, which is a megabyte
   // here.
-  const entries = entriesOf(5_000, `deny: INC-1 ${"x".repeat(200)}`);
+  const entries = buildDenies(5_000, `deny: INC-1 ${"x".repeat(200)}`);
   await using project = await listProject(sandbox, entries);
   // The other entries are stored, and the next run sends only the failed one.
   const broken = await project.run("up", "--yes", "--skip-preview");
   expect(broken.code).not.toBe(0);
   expect(broken.output).toMatch(/deny bad-0100\.example: .*no such registry/);
-  const [partial] = (await project.state()).resources.filter(({ type }) => type.endsWith(":AllowDenyList"));
+  const [partial] = (await project.exportState()).resources.filter(({ type }) => type.endsWith(":AllowDenyList"));
   expect(Object.keys(partial?.outputs?.["entries"] as object)).toHaveLength(4_999);
   isBroken = false;
   sandbox.clearRequests();
-  expect(entriesIn(await project.up("--diff"))).toEqual([`+ ${bad(100)}: "deny: INC-1"`]);
-  expect(writesOf(sandbox)).toEqual([`POST ${bad(100)}`]);
+  expect(extractEntryLines(await project.up("--diff"))).toEqual([`+ ${formatBadDomain(100)}: "deny: INC-1"`]);
+  expect(takeListWrites(sandbox)).toEqual([`POST ${formatBadDomain(100)}`]);
   await project.refresh("--expect-no-changes");
   await expectThree(project, entries);
   await expectRepaired(project, sandbox);
@@ -48,10 +47,10 @@ it("keeps progress when the service refuses one of 5,000 entries", async () => {
 it("exposes a plaintext key only in a Provider's state with secrets shown", async () => {
   const [ours, theirs] = [new Canary(), new Canary('sparrow-4Wd8&Hb1"Ys6gF2<vU9/nX5+Ea3=Kt7zC')];
   using directory = createTestDirectory();
-  const at = (name: string) => join(directory.path, name);
-  for (const name of ["cache", "temporary", "ours", "theirs"]) await mkdir(at(name));
-  await using one = await sandboxWithKey(at("ours"), ours.key);
-  await using other = await sandboxWithKey(at("theirs"), theirs.key);
+  const getPath = (name: string) => join(directory.path, name);
+  for (const name of ["cache", "temporary", "ours", "theirs"]) await mkdir(getPath(name));
+  await using one = await startSandboxWithKey(getPath("ours"), ours.key);
+  await using other = await startSandboxWithKey(getPath("theirs"), theirs.key);
   const byEnvironment = `
     import { AllowDenyEntry, AllowDenyList, Provider } from "pulumi-email-security/native";
     new AllowDenyEntry("by the environment", { list: "deny", value: "environment.example" });
@@ -74,19 +73,19 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
       OTHER_KEY: theirs.key,
       EMAIL_SECURITY_BASE_URL: other.url,
       EMAIL_SECURITY_API_KEY: theirs.key,
-      EMAIL_SECURITY_CACHE_DIR: at("cache"),
-      TMPDIR: at("temporary"),
+      EMAIL_SECURITY_CACHE_DIR: getPath("cache"),
+      TMPDIR: getPath("temporary"),
     },
   });
-  const found = (place: string, text: string) => [ours, theirs].flatMap((key) => key.find(place, text));
+  const findInBoth = (place: string, text: string) => [ours, theirs].flatMap((key) => key.find(place, text));
   // Pulumi's most verbose output. It isn't checked for explicit providers, because Pulumi logs too much of their
   // arguments.
   const spoken = await project.up("--diff", "--logtostderr", "--logflow", "-v=9");
-  expect(found("a verbose run", spoken)).toEqual([]);
-  expect(found("state", await project.runOrThrow("stack", "export", "--show-secrets"))).toEqual([]);
+  expect(findInBoth("a verbose run", spoken)).toEqual([]);
+  expect(findInBoth("state", await project.runOrThrow("stack", "export", "--show-secrets"))).toEqual([]);
 
   await project.write(byProviders);
-  const shown = { up: await project.up("--diff"), state: (await project.state()).text };
+  const shown = { up: await project.up("--diff"), state: (await project.exportState()).text };
   expect(one.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["one.example"]);
   expect(
     other
@@ -94,7 +93,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
       .map(({ value }) => value)
       .sort(),
   ).toEqual(["environment.example", "other.example"]);
-  expect(Object.entries(shown).flatMap(([place, text]) => found(place, text))).toEqual([]);
+  expect(Object.entries(shown).flatMap(([place, text]) => findInBoth(place, text))).toEqual([]);
   for (const key of [ours, theirs]) {
     expect(await key.findInDirectory(project.directory)).toEqual([]);
     expect(await key.findInDirectory(directory.path)).toEqual([]);
@@ -102,7 +101,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   const state = JSON.parse(await project.runOrThrow("stack", "export", "--show-secrets")) as {
     deployment: { resources: { urn: string }[] };
   };
-  const holders = state.deployment.resources.filter((resource) => found("", JSON.stringify(resource)).length > 0);
+  const holders = state.deployment.resources.filter((resource) => findInBoth("", JSON.stringify(resource)).length > 0);
   expect(holders.map(({ urn }) => urn.split("::").slice(2).join(" ")).sort()).toEqual([
     "pulumi:providers:email-security one",
     "pulumi:providers:email-security other",
@@ -111,5 +110,5 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
 });
 
 it("previews, applies and repairs a list of 300 by entry", async () => {
-  await byItsEntries(300);
+  await testListSteps(300);
 });

@@ -1,9 +1,8 @@
 import { expect } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
+import { buildDenies, formatBadDomain } from "../support/numbered-domains";
 import { click } from "../support/tenant-console";
-
-export const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 
 /** A program with one list whose content is in `list.json`. */
 const PROGRAM = `
@@ -12,14 +11,14 @@ import { AllowDenyList } from "pulumi-email-security/native";
 new AllowDenyList("blocklist", JSON.parse(readFileSync("list.json", "utf8")));
 `;
 
-export function writesOf(sandbox: Sandbox): string[] {
+export function takeListWrites(sandbox: Sandbox): string[] {
   const requests = sandbox.requests.filter(({ method }) => method !== "GET");
   sandbox.clearRequests();
   return requests.map(({ method, body }) => `${method} ${(body as { value?: string })?.value ?? ""}`.trim()).sort();
 }
 
 /** Returns the lines of a detailed preview that describe entries. */
-export function entriesIn(preview: string): string[] {
+export function extractEntryLines(preview: string): string[] {
   return (
     preview
       .split("\n")
@@ -34,14 +33,9 @@ export function entriesIn(preview: string): string[] {
 /** The changes that {@link expectThree} makes. */
 const THREE = [
   `+ partner.example: "allow"`,
-  `- ${bad(7)}: "deny: INC-1"`,
-  `~ ${bad(8)}: "deny: INC-1" => "deny: INC-2"`,
+  `- ${formatBadDomain(7)}: "deny: INC-1"`,
+  `~ ${formatBadDomain(8)}: "deny: INC-1" => "deny: INC-2"`,
 ].sort();
-
-/** Returns a list of `count` entries, as a program declares it. */
-export function entriesOf(count: number, text = "deny: INC-1"): Record<string, string> {
-  return Object.fromEntries(Array.from({ length: count }, (_, at) => [bad(at), text]));
-}
 
 export async function listProject(sandbox: Sandbox, entries: Record<string, string>): Promise<EngineProject> {
   return await EngineProject.create({
@@ -54,23 +48,23 @@ export async function listProject(sandbox: Sandbox, entries: Record<string, stri
 
 /** Declares three changes of a list, and asserts that the preview shows only these, in fewer than 20 lines. */
 export async function expectThree(project: EngineProject, entries: Record<string, string>): Promise<void> {
-  const { [bad(7)]: _removed, ...rest } = entries;
-  const changed = { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
+  const { [formatBadDomain(7)]: _removed, ...rest } = entries;
+  const changed = { ...rest, [formatBadDomain(8)]: "deny: INC-2", "partner.example": "allow" };
   await project.writeFile("list.json", JSON.stringify({ entries: changed }));
   const preview = await project.runOrThrow("preview", "--diff");
-  expect(entriesIn(preview).sort()).toEqual(THREE);
+  expect(extractEntryLines(preview).sort()).toEqual(THREE);
   expect(preview.trim().split("\n").length).toBeLessThan(20);
 }
 
 /** Changes, refreshes and repairs a list of `count` entries, and asserts that each step reports individual entries. */
-export async function byItsEntries(count: number): Promise<void> {
+export async function testListSteps(count: number): Promise<void> {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const entries = entriesOf(count);
+  const entries = buildDenies(count);
   await using project = await listProject(sandbox, entries);
   await project.up();
   await expectThree(project, entries);
   await expectRepaired(project, sandbox);
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   // Arguments and outputs contain each entry once, in about 30 bytes each.
   expect((JSON.stringify(resources).length - 2_000) / count).toBeLessThan(70);
 }
@@ -82,20 +76,30 @@ export async function byItsEntries(count: number): Promise<void> {
 export async function expectRepaired(project: EngineProject, sandbox: Sandbox): Promise<void> {
   // A colleague removes one entry and changes another.
   const there = new Map(sandbox.allowDenyEntries("acme").map(({ value, id }) => [value, id]));
-  await click(sandbox, "DELETE", `/allow_deny_entries/${there.get(bad(50))}`);
-  await click(sandbox, "PATCH", `/allow_deny_entries/${there.get(bad(60))}`, { comment: "by hand" });
+  await click(sandbox, "DELETE", `/allow_deny_entries/${there.get(formatBadDomain(50))}`);
+  await click(sandbox, "PATCH", `/allow_deny_entries/${there.get(formatBadDomain(60))}`, { comment: "by hand" });
   sandbox.clearRequests();
   const drift = await project.refresh("--diff");
-  expect(entriesIn(drift).sort()).toEqual([
-    `- ${bad(50)}: "deny: INC-1"`,
-    `~ ${bad(60)}: "deny: INC-1" => "deny: by hand"`,
+  expect(extractEntryLines(drift).sort()).toEqual([
+    `- ${formatBadDomain(50)}: "deny: INC-1"`,
+    `~ ${formatBadDomain(60)}: "deny: INC-1" => "deny: by hand"`,
   ]);
   expect(drift.trim().split("\n").length).toBeLessThan(20);
-  expect(writesOf(sandbox)).toEqual([]);
-  const repair = entriesIn(await project.up("--diff"));
-  const five = [...THREE, `+ ${bad(50)}: "deny: INC-1"`, `~ ${bad(60)}: "deny: by hand" => "deny: INC-1"`];
+  expect(takeListWrites(sandbox)).toEqual([]);
+  const repair = extractEntryLines(await project.up("--diff"));
+  const five = [
+    ...THREE,
+    `+ ${formatBadDomain(50)}: "deny: INC-1"`,
+    `~ ${formatBadDomain(60)}: "deny: by hand" => "deny: INC-1"`,
+  ];
   expect(repair.sort()).toEqual(five.sort());
-  expect(writesOf(sandbox)).toEqual(["DELETE", "PATCH", "PATCH", `POST ${bad(50)}`, "POST partner.example"]);
+  expect(takeListWrites(sandbox)).toEqual([
+    "DELETE",
+    "PATCH",
+    "PATCH",
+    `POST ${formatBadDomain(50)}`,
+    "POST partner.example",
+  ]);
   await project.up("--expect-no-changes");
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(takeListWrites(sandbox)).toEqual([]);
 }

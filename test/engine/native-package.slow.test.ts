@@ -5,11 +5,11 @@ import { startSandbox } from "../../provider/sandbox";
 import { installGenerator } from "../../scripts/generate-sdks.mjs";
 import manifest from "../../sdk/nodejs/package.json";
 import { EngineProject } from "../support/engine-project";
-import { missingToolchain } from "../support/language-hosts";
-import { npm, packPackage } from "../support/packed-package";
+import { findMissingToolchain } from "../support/language-hosts";
+import { packPackage, runNpm } from "../support/packed-package";
 import { createTestDirectory } from "../support/test-directory";
 
-const missing = missingToolchain("go");
+const missing = findMissingToolchain("go");
 const PULUMI = "@pulumi/pulumi";
 const PLUGIN = resolve("provider/dist/plugin");
 
@@ -52,16 +52,16 @@ it.skipIf(missing)(
     );
     expect(added.output).toContain("Successfully generated an SDK for the email-security package");
     // Normally the CLI has the language host do this, but the published host can't.
-    await npm(directory.path, "install", "--prefer-offline", "./sdks/email-security");
-    const first = await up(path);
+    await runNpm(directory.path, "install", "--prefer-offline", "./sdks/email-security");
+    const first = await runUp(path);
     expect(first).toContain(`version: "${oldest}"`);
     expect(first).toContain("VipEmployee treasury created");
 
     const packed = await packPackage(generators.path, resolve("sdk/nodejs"));
     expect(packed.files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "bin/native/index.d.ts"]));
     expect(packed.files.filter((file) => !/^(bin\/|LICENSE$|README\.md$|package\.json$)/.test(file))).toEqual([]);
-    await npm(directory.path, "install", "--prefer-offline", packed.tarball);
-    const second = await up(path, "--expect-no-changes");
+    await runNpm(directory.path, "install", "--prefer-offline", packed.tarball);
+    const second = await runUp(path, "--expect-no-changes");
     expect(second).toContain(`version: "${oldest}"`);
 
     await appendFile(join(directory.path, "index.js"), 'new VipEmployee("other", { emial: "x@acme.example" });');
@@ -70,7 +70,7 @@ it.skipIf(missing)(
     expect(output).toContain("did you mean email?");
     expect(sandbox.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
 
-    async function up(environment: Record<string, string>, ...args: string[]): Promise<string> {
+    async function runUp(environment: Record<string, string>, ...args: string[]): Promise<string> {
       const run = await project.runWith(environment, "up", "--yes", "--skip-preview", ...args);
       expect(run).toMatchObject({ code: 0 });
       return run.output;

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject, type PulumiResult, type RunningPulumi } from "../support/engine-project";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
-import { isRunning, providerOf } from "../support/killable-stack";
+import { findProviderProcess, isRunning } from "../support/killable-stack";
 
 /** The number of entries in the list. */
 const COUNT = 400;
@@ -24,7 +24,7 @@ const SLOWED_MS = 100;
 
 it("keeps progress on Ctrl-C and completes the list in the next up", async () => {
   await using list = await BrokenOffList.create();
-  const { code, output } = await list.upUntil(
+  const { code, output } = await list.interruptUp(
     ({ pid: id }) => process.kill(id, "SIGINT"),
     async (run) => {
       while (!/cancel/i.test(run.readOutput())) await sleep(20);
@@ -35,10 +35,10 @@ it("keeps progress on Ctrl-C and completes the list in the next up", async () =>
   expect(output).toMatch(
     /\d+ of 400 entries could not be applied[\s\S]*The run was cancelled, so POST \S+ at \S+ was not sent\. [\s\S]*\[ERR_CANCELLED\]/,
   );
-  const done = list.written();
+  const done = list.listWrittenValues();
   expect(done.length).toBeGreaterThanOrEqual(AT);
   expect(done.length).toBeLessThan(COUNT);
-  const { resources } = await list.project.state();
+  const { resources } = await list.project.exportState();
   const kept = resources.find(({ type }) => type.endsWith(":AllowDenyList"));
   expect(Object.keys(kept?.outputs?.["entries"] as object).sort()).toEqual(done.toSorted());
 
@@ -49,11 +49,11 @@ it("keeps progress on Ctrl-C and completes the list in the next up", async () =>
 it("repairs a list in the next up after the engine was killed", async () => {
   await using list = await BrokenOffList.create();
   // The proxy forwards the requests that the plugin has already sent only after the plugin has exited.
-  await list.upUntil(
+  await list.interruptUp(
     (run) => run.kill(),
-    (_run, plugin) => gone(plugin),
+    (_run, plugin) => waitForExit(plugin),
   );
-  expect(list.written().length).toBeGreaterThanOrEqual(AT - 1);
+  expect(list.listWrittenValues().length).toBeGreaterThanOrEqual(AT - 1);
 
   await list.project.runOrThrow("cancel", "--yes");
   await list.project.up();
@@ -85,7 +85,7 @@ class BrokenOffList implements AsyncDisposable {
   }
 
   /** Returns the written values, in order. */
-  written(): string[] {
+  listWrittenValues(): string[] {
     return this.proxy.served.filter(({ method }) => method === "POST").map(({ body }) => JSON.parse(body).value);
   }
 
@@ -95,7 +95,7 @@ class BrokenOffList implements AsyncDisposable {
    *
    * @param onHeld called for each delayed request, which continues when it resolves.
    */
-  async upUntil(
+  async interruptUp(
     breakOff: (run: RunningPulumi) => void,
     onHeld: (run: RunningPulumi, plugin: number) => Promise<void>,
   ): Promise<PulumiResult> {
@@ -106,7 +106,7 @@ class BrokenOffList implements AsyncDisposable {
         if (method !== "POST") return;
         posts += 1;
         if (posts === AT) {
-          plugin = providerOf(run.pid, "native") ?? 0;
+          plugin = findProviderProcess(run.pid, "native") ?? 0;
           breakOff(run);
         }
         if (posts >= AT) await onHeld(run, plugin);
@@ -115,7 +115,7 @@ class BrokenOffList implements AsyncDisposable {
     const run = this.project.start({}, "up", "--yes", "--skip-preview");
     const ended = await run.result;
     expect(plugin).toBeGreaterThan(0);
-    await gone(plugin);
+    await waitForExit(plugin);
     this.proxy.hooks = {};
     // The requests in flight still complete, although their client is gone.
     while (this.proxy.requests.some(({ served }) => served === undefined)) await sleep(20);
@@ -124,8 +124,8 @@ class BrokenOffList implements AsyncDisposable {
 
   /** Asserts that all entries exist, each was created once, and the next `up` changes nothing. */
   async expectConsistent(): Promise<void> {
-    expect(this.written()).toHaveLength(COUNT);
-    expect(new Set(this.written()).size).toBe(COUNT);
+    expect(this.listWrittenValues()).toHaveLength(COUNT);
+    expect(new Set(this.listWrittenValues()).size).toBe(COUNT);
     expect(this.sandbox.allowDenyEntries("acme")).toHaveLength(COUNT);
     const { length } = this.proxy.requests;
     const output = await this.project.up("--expect-no-changes");
@@ -141,6 +141,6 @@ class BrokenOffList implements AsyncDisposable {
 }
 
 /** Resolves when a process has exited. No process that knows the key may stay behind. */
-async function gone(id: number): Promise<void> {
+async function waitForExit(id: number): Promise<void> {
   while (isRunning(id)) await sleep(20);
 }

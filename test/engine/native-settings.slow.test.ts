@@ -4,15 +4,15 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { type Cli, createCli } from "../support/cli";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
-import { writesOf } from "../support/write-requests";
+import { buildLanguageHost, findMissingToolchain, prependToPath } from "../support/language-hosts";
+import { listWrites } from "../support/write-requests";
 import { BASELINE, PROGRAM, SETTINGS } from "./tenant-settings";
 
 /*
  * Settings files with the native plugin: in a program in any language, and when a stack moves from dynamic resources.
  */
 
-const missing = missingToolchain("yaml");
+const missing = findMissingToolchain("yaml");
 
 const YAML = `name: settings
 runtime: yaml
@@ -37,7 +37,7 @@ afterEach(async () => {
   await sandbox.close();
 });
 
-async function settingsProject(more: Record<string, string> = {}): Promise<[EngineProject, Cli]> {
+async function createSettingsProject(more: Record<string, string> = {}): Promise<[EngineProject, Cli]> {
   const environment = {
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -53,12 +53,12 @@ async function settingsProject(more: Record<string, string> = {}): Promise<[Engi
 it.skipIf(missing)(
   `enforces the reviewed plan for a YAML program${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    const [project, cli] = await settingsProject(pathWith(await languageHost("yaml")));
+    const [project, cli] = await createSettingsProject(prependToPath(await buildLanguageHost("yaml")));
     await using _project = project;
     await project.writeFile("Pulumi.yaml", YAML);
     const args = ["settings/acme.yaml", "--stack", "dev"];
-    const apply = async () => await cli("apply", ...args, "--plan", "plan.json", "--yes");
-    const upHeld = async () =>
+    const applyPlan = async () => await cli("apply", ...args, "--plan", "plan.json", "--yes");
+    const runEnforcedUp = async () =>
       await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview");
 
     // A preview without a key reports the mistakes in the files, with line numbers.
@@ -86,9 +86,9 @@ it.skipIf(missing)(
 
     // `apply` makes the reviewed changes.
     await cli("plan", ...args, "--no-evidence", "--output", "plan.json");
-    const applied = await apply();
+    const applied = await applyPlan();
     expect(applied.code, applied.output).toBe(0);
-    expect(writesOf(sandbox)).toHaveLength(3);
+    expect(listWrites(sandbox)).toHaveLength(3);
     // The stack records the declarations, so that a plan can show removals.
     expect((await cli("plan", ...args, "--no-evidence")).code).toBe(0);
     expect((await cli("drift", "settings/acme.yaml", "--stack", "dev")).code).toBe(0);
@@ -100,7 +100,7 @@ it.skipIf(missing)(
     // A file that changed since the review is rejected before any request, by comparing the file itself.
     sandbox.clearRequests();
     await project.writeFile("settings/acme.yaml", less.replace("Releases payments", "Somebody else"));
-    const moved = await upHeld();
+    const moved = await runEnforcedUp();
     expect(moved.output).toContain(`"settings/acme.yaml" doesn't match the reviewed plan on`);
     expect(moved.output).toContain("[ERR_PLAN_STALE]");
 
@@ -113,42 +113,42 @@ it.skipIf(missing)(
     properties: { entries: { other.example: deny } }
 `,
     );
-    const other = await upHeld();
+    const other = await runEnforcedUp();
     expect(other.output).toContain("the review didn't show that it would be deny without a comment");
-    const written = writesOf(sandbox);
+    const written = listWrites(sandbox);
     expect(written.filter((line) => !line.startsWith("DELETE"))).toEqual([]);
 
     // The reviewed declarations are applied.
     await project.writeFile("Pulumi.yaml", YAML);
-    const done = await upHeld();
+    const done = await runEnforcedUp();
     expect(done.code, done.output).toBe(0);
     expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["evil.example"]);
   },
 );
 
 it("moves settings from dynamic resources to the plugin and back without requests", async () => {
-  const [project] = await settingsProject();
+  const [project] = await createSettingsProject();
   await using _project = project;
   await project.up();
-  const before = await lists(project);
+  const before = await readLists(project);
   sandbox.clearRequests();
 
   await project.write(PROGRAM.replace('security"', 'security/native"'));
   const there = await project.up();
   expect(there.match(/updated .*\[diff: ~provider\]/g)).toHaveLength(2);
-  expect(await lists(project)).toEqual(before);
+  expect(await readLists(project)).toEqual(before);
   await project.up("--expect-no-changes");
 
   await project.write(PROGRAM);
   const back = await project.up();
   expect(back.match(/updated .*\[diff: ~provider\]/g)).toHaveLength(2);
-  expect(await lists(project)).toEqual(before);
+  expect(await readLists(project)).toEqual(before);
   expect(sandbox.requests).toEqual([]);
 });
 
 /** Returns the two lists in the state, without the parts that depend on the provider. */
-async function lists(project: EngineProject): Promise<unknown> {
-  const { resources } = await project.state();
+async function readLists(project: EngineProject): Promise<unknown> {
+  const { resources } = await project.exportState();
   return resources
     .filter(({ id }) => id !== undefined)
     .map(({ urn, id, inputs, outputs }) => {

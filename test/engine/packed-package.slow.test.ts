@@ -12,12 +12,12 @@ import type { SyncReport } from "../../provider/sources/sync-report";
 import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
 import {
-  broughtAlong,
   type InstalledProgram,
   install,
+  listInstalledPackages,
   PACKAGE,
   type PackageManager,
-  sharedPackage,
+  sharePackage,
   writeProgram,
 } from "../support/packed-package";
 import { runEnvironment } from "../support/run-environment";
@@ -56,12 +56,12 @@ const PROGRAMS: Record<PackageManager, [string, InstalledProgram][]> = {
 const MAX_PACKAGES = 26;
 const MAX_BYTES = 17_000_000;
 
-const packed = sharedPackage();
+const packed = sharePackage();
 
 describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => {
   let directory: TestDirectory;
   let installed: string;
-  const command = () => join(directory.path, "node_modules", ".bin", "email-security");
+  const getCommandPath = () => join(directory.path, "node_modules", ".bin", "email-security");
 
   beforeAll(async () => {
     directory = createTestDirectory();
@@ -132,7 +132,7 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
   });
 
   it.runIf(manager === "npm")("installs few packages in addition to Pulumi", async () => {
-    const { packages, bytes } = await broughtAlong(directory.path);
+    const { packages, bytes } = await listInstalledPackages(directory.path);
     // Indispensable packages, to prove that dependencies are counted at all.
     expect(packages).toEqual(expect.arrayContaining(["zod", "tldts-core", "undici"]));
     expect(packages.length).toBeLessThanOrEqual(MAX_PACKAGES);
@@ -151,18 +151,18 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
       copies.push(await realpath(join(directory.path, file)));
     }
     expect(new Set(copies).size).toBe(1);
-    const seenFrom = async (path: string) =>
+    const resolveSdkFrom = async (path: string) =>
       createRequire(join(await realpath(path), "index.js")).resolve("@pulumi/pulumi");
-    expect(await seenFrom(installed)).toBe(await seenFrom(directory.path));
+    expect(await resolveSdkFrom(installed)).toBe(await resolveSdkFrom(directory.path));
   });
 
   it("prints its version", async () => {
-    const { stdout } = await promisify(execFile)(command(), ["--version"], { cwd: directory.path });
+    const { stdout } = await promisify(execFile)(getCommandPath(), ["--version"], { cwd: directory.path });
     expect(stdout).toBe(`${manifest.version}\n`);
   });
 
   it("runs the sandbox", async () => {
-    const child = spawn(command(), ["sandbox"], { cwd: directory.path, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(getCommandPath(), ["sandbox"], { cwd: directory.path, stdio: ["ignore", "pipe", "pipe"] });
     const ended = new Promise((done) => child.once("close", done));
     try {
       let url: string | undefined;

@@ -2,14 +2,14 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import manifest from "../../provider/package.json";
-import { sharedPackage } from "../support/packed-package";
+import { sharePackage } from "../support/packed-package";
 
 /* The contents of the packed package. packed-package.slow.test.ts installs it. */
 
 /** Half of it is the plugin, which bundles all of its dependencies, including those for settings files. */
 const MAX_UNPACKED_BYTES = 9_400_000;
 
-const packed = sharedPackage();
+const packed = sharePackage();
 
 it("contains only the license, the readme and the build output", () => {
   expect(packed().files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json", "dist/index.js"]));

@@ -12,14 +12,14 @@ import manifest from "../../provider/package.json";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
-import { isRunning, providerOf } from "../support/killable-stack";
-import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
+import { findProviderProcess, isRunning } from "../support/killable-stack";
+import { buildLanguageHost, findMissingToolchain, prependToPath } from "../support/language-hosts";
 import { click } from "../support/tenant-console";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 import { LANGUAGES } from "./languages";
 
 const missing =
-  missingToolchain("python") ??
+  findMissingToolchain("python") ??
   (spawnSync("python3", ["-m", "pip", "--version"]).status === 0 ? undefined : "there is no pip");
 const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 
@@ -51,7 +51,7 @@ outputs:
   mostTargeted: \${ranking.entities}
 `;
 
-interface Written {
+interface WriteBody {
   readonly value?: string;
   readonly emails?: readonly string[];
 }
@@ -90,7 +90,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   it("has reproducible archives and correct checksums", async () => {
     await makePluginArchives(".", join(directory.path, "again"), ["node", getCurrentPlatform()]);
 
-    const [made, again] = [await digestsOf("made"), await digestsOf("again")];
+    const [made, again] = [await hashFiles("made"), await hashFiles("again")];
     expect(again).toEqual(made);
     const sums = await readFile(join(directory.path, "made", CHECKSUMS_FILE), "utf8");
     const lines = [...made].filter(([name]) => name !== CHECKSUMS_FILE).map(([name, digest]) => `${digest}  ${name}\n`);
@@ -107,8 +107,8 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   it("installs a working plugin with and without `node`", async () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
     await using proxy = await startFaultyProxy({ target: sandbox.url });
-    await using archives = await serve(join(directory.path, "made"));
-    const host = await languageHost("yaml");
+    await using archives = await serveDirectory(join(directory.path, "made"));
+    const host = await buildLanguageHost("yaml");
     expect(spawnSync("node", { env: { PATH: host } }).error).toMatchObject({ code: "ENOENT" });
     await using project = await EngineProject.create({
       program: "",
@@ -116,11 +116,11 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
       environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: KEY, PATH: host },
     });
     /** Returns the writes since the last call, one line per entry and per mailbox. */
-    const writes = (): string[] => {
+    const takeWrites = (): string[] => {
       const written = sandbox.requests.filter(({ method }) => method !== "GET");
       sandbox.clearRequests();
       return written.flatMap(({ method, path, body }) => {
-        const { value = "", emails = [value] } = (body ?? {}) as Written;
+        const { value = "", emails = [value] } = (body ?? {}) as WriteBody;
         const where = path.replace("/api/v1/settings", "").replace(/ade_\w+$/, "…");
         return emails.map((what) => `${method} ${where} ${what}`.trim());
       });
@@ -128,12 +128,12 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
 
     // A path to the plugin's directory fails with the error that the docs quote.
     const built = resolve("provider/dist/plugin");
-    const directoryRun = await project.runWith(pathWith(host), "package", "get-schema", built);
+    const directoryRun = await project.runWith(prependToPath(host), "package", "get-schema", built);
     const [, documentedMessage = ""] = /`(expected "" to have [^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
     expect(documentedMessage).not.toBe("");
     expect(directoryRun.output).toContain(documentedMessage);
     const byProgram = join(built, "pulumi-resource-email-security");
-    const schema = await project.runWith(pathWith(host), "package", "get-schema", byProgram);
+    const schema = await project.runWith(prependToPath(host), "package", "get-schema", byProgram);
     expect(schema.output).toContain('"email-security:index:VipList"');
 
     await project.runOrThrow("plugin", "install", ...PLUGIN, "--file", single);
@@ -141,7 +141,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     await project.runOrThrow("install");
     await project.runOrThrow("plugin", "install");
     await project.up();
-    expect(writes().sort()).toEqual(WRITTEN);
+    expect(takeWrites().sort()).toEqual(WRITTEN);
     expect(await project.runOrThrow("stack", "output", "mostTargeted")).toContain("fullName");
 
     // Kills the engine after it has sent a change. The proxy forwards the change only after the plugin has exited too.
@@ -150,7 +150,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     proxy.hooks = {
       async beforeForward({ method }) {
         if (method === "GET" || plugin !== 0) return;
-        plugin = providerOf(run.pid, "native") ?? 0;
+        plugin = findProviderProcess(run.pid, "native") ?? 0;
         run.kill();
         while (isRunning(plugin)) await sleep(20);
       },
@@ -162,7 +162,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     proxy.hooks = {};
     await project.runOrThrow("cancel", "--yes");
     await project.up();
-    expect(commentOf("listed.example")).toBe("INC-3");
+    expect(getComment("listed.example")).toBe("INC-3");
 
     // This time, the plugin is installed from a server.
     await click(sandbox, "POST", "/allow_deny_entries", {
@@ -187,7 +187,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
       "--protect=false",
     );
     await project.destroy();
-    expect(writes().sort()).toEqual(TAKEN_AWAY);
+    expect(takeWrites().sort()).toEqual(TAKEN_AWAY);
     const values = sandbox.allowDenyEntries("acme").map(({ value }) => value);
     for (const gone of ["single", "listed", "clicked"]) expect(values).not.toContain(`${gone}.example`);
 
@@ -196,18 +196,18 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     await project.runOrThrow("plugin", "install", ...PLUGIN, "--file", script);
     const without = await project.run("up", "--yes", "--skip-preview");
     expect(without.output).toMatch(/node.*No such file/);
-    expect(writes()).toEqual([]);
-    await project.runWith(pathWith(host), "up", "--yes", "--skip-preview");
-    expect(writes()).toEqual(expect.arrayContaining(WRITTEN.slice(0, 2)));
+    expect(takeWrites()).toEqual([]);
+    await project.runWith(prependToPath(host), "up", "--yes", "--skip-preview");
+    expect(takeWrites()).toEqual(expect.arrayContaining(WRITTEN.slice(0, 2)));
 
-    function commentOf(value: string): string | undefined {
+    function getComment(value: string): string | undefined {
       return sandbox.allowDenyEntries("acme").find((entry) => entry.value === value)?.comment;
     }
   });
 
   it("downloads the plugin in `pulumi up` of a Python program", async () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
-    await using archives = await serve(join(directory.path, "made"));
+    await using archives = await serveDirectory(join(directory.path, "made"));
     using program = createTestDirectory();
     await cp(resolve("examples/native-python"), program.path, { recursive: true });
     const file = join(program.path, "Pulumi.yaml");
@@ -218,12 +218,17 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
       EMAIL_SECURITY_API_KEY: KEY,
     });
     await project.runOrThrow("stack", "init", "dev");
-    const from = (url: string) => ({
+    const buildDownloadEnvironment = (url: string) => ({
       // The SDK's download URL is on GitHub.
       PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `^github://.*/pulumi-email-security=${url}/v\${VERSION}`,
     });
 
-    const nothing = await project.runWith(from(`${archives.url}/none`), "up", "--yes", "--skip-preview");
+    const nothing = await project.runWith(
+      buildDownloadEnvironment(`${archives.url}/none`),
+      "up",
+      "--yes",
+      "--skip-preview",
+    );
     expect(nothing.code).not.toBe(0);
     const [, documentedMessage = ""] =
       /`error: (Could not automatically[^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
@@ -233,13 +238,13 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     );
 
     archives.asked.splice(0);
-    const { code } = await project.runWith(from(archives.url), "up", "--yes", "--skip-preview");
+    const { code } = await project.runWith(buildDownloadEnvironment(archives.url), "up", "--yes", "--skip-preview");
     expect(code).toBe(0);
     expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toContain("trade-fair.example");
     expect(archives.asked).toEqual([`/v${manifest.version}/${basename(single)}`]);
   });
 
-  async function digestsOf(name: string): Promise<Map<string, string>> {
+  async function hashFiles(name: string): Promise<Map<string, string>> {
     const names = await readdir(join(directory.path, name));
     const digests = new Map<string, string>();
     // In the order of the checksums file, which is the order in which the archives are built.
@@ -252,7 +257,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
 });
 
 /** Serves a directory on the loopback interface, as the files of a release. */
-async function serve(directory: string) {
+async function serveDirectory(directory: string) {
   const requestUrls: string[] = [];
   const server = createServer(({ url = "" }, response) => {
     requestUrls.push(url);

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-import { ANALYZER, BAD, GOOD, SETTINGS, violations } from "./policy-pack";
+import { ANALYZER, BAD, GOOD, parseViolations, SETTINGS } from "./policy-pack";
 
 it("writes no violation of a rule without a preview", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
@@ -35,7 +35,7 @@ it("passes compliant resources and reports accepted risks as advisory", async ()
   await chmod(join(project.directory, "host.js"), 0o755);
   for (const pack of [ANALYZER, join(project.directory, "host.js")]) {
     const { code, output } = await project.run("preview", "--policy-pack", pack);
-    expect(violations(output), output).toEqual({
+    expect(parseViolations(output), output).toEqual({
       "[advisory] accepted-risk": ["acme-fair.example: allows a look-alike of your own domain (allow-look-alike)"],
     });
     expect(code).toBe(0);

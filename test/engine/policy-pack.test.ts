@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-import { ANALYZER, BAD, violations } from "./policy-pack";
+import { ANALYZER, BAD, parseViolations } from "./policy-pack";
 
 it("fails the preview on a violation without showing its comment", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
@@ -13,7 +13,7 @@ it("fails the preview on a violation without showing its comment", async () => {
   expect(code).toBe(1);
   expect(output).toContain("Previewing update");
   expect(output).not.toContain("Updating");
-  expect(violations(output)).toEqual({
+  expect(parseViolations(output)).toEqual({
     "[mandatory] policy-comment": ["lena.hartmann@acme.example: has no comment"],
     "[mandatory] policy-max-days": [
       "acme-login.example: has no expiry date, or one beyond the limit",

@@ -49,7 +49,7 @@ allow:
  * Parses the violations of each policy from the engine's output, sorted and keyed by level and name, such as
  * `[mandatory] policy-ticket`.
  */
-export function violations(output: string): Record<string, string[]> {
+export function parseViolations(output: string): Record<string, string[]> {
   const violationsByPolicy: Record<string, string[]> = {};
   let policy = "";
   for (const line of output.slice(output.indexOf("\nPolicies:")).split("\n")) {

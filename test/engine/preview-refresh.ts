@@ -1,8 +1,9 @@
 import { expect } from "vitest";
 import type { Sandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import { buildDenies, formatBadDomain } from "../support/numbered-domains";
 import { click } from "../support/tenant-console";
-import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
+import { extractEntryLines, takeListWrites } from "./native-list";
 
 /** The command from the guides. */
 const DIFF = ["preview", "--diff", "--suppress-outputs"] as const;
@@ -18,7 +19,7 @@ const MODULES: Readonly<Record<ProviderKind, string>> = {
 };
 
 /** Creates a project with an exclusive list of `size` entries, whose runs refresh first. */
-export async function exclusiveProject(
+export async function createExclusiveProject(
   sandbox: Sandbox,
   providerKind: ProviderKind,
   size: number,
@@ -32,7 +33,7 @@ export async function exclusiveProject(
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     files: {
       "Pulumi.yaml": `name: settings\nruntime: nodejs\n${LOOKS}${providerKind === "native" ? PLUGIN_LINES : ""}`,
-      "list.json": JSON.stringify({ mode: "exclusive", entries: entriesOf(size, "deny: INC-1") }),
+      "list.json": JSON.stringify({ mode: "exclusive", entries: buildDenies(size, "deny: INC-1") }),
     },
   });
   await project.up();
@@ -40,37 +41,37 @@ export async function exclusiveProject(
   return project;
 }
 
-async function deny(sandbox: Sandbox, value: string): Promise<void> {
+async function denyFromConsole(sandbox: Sandbox, value: string): Promise<void> {
   await click(sandbox, "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value });
 }
 
 /** Asserts that a preview shows a colleague's console edits, and that the next `up` reverts them. */
-export async function showsAndRemoves(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
-  await deny(sandbox, "added.example");
-  const [edited] = sandbox.allowDenyEntries("acme").filter(({ value }) => value === bad(7));
+export async function assertShowsAndReverts(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
+  await denyFromConsole(sandbox, "added.example");
+  const [edited] = sandbox.allowDenyEntries("acme").filter(({ value }) => value === formatBadDomain(7));
   await click(sandbox, "PATCH", `/allow_deny_entries/${edited?.id}`, { comment: "Ask Tomas" });
   sandbox.clearRequests();
   const preview = await project.runOrThrow(...DIFF);
-  expect(entriesIn(preview).sort()).toEqual([
+  expect(extractEntryLines(preview).sort()).toEqual([
     '- added.example: "(unmanaged) deny"',
-    `~ ${bad(7)}: "deny: Ask Tomas" => "deny: INC-1"`,
+    `~ ${formatBadDomain(7)}: "deny: Ask Tomas" => "deny: INC-1"`,
   ]);
   expect(preview.trim().split("\n").length).toBeLessThan(40);
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(takeListWrites(sandbox)).toEqual([]);
   await project.up();
-  expect(writesOf(sandbox)).toEqual(["DELETE", "PATCH"]);
+  expect(takeListWrites(sandbox)).toEqual(["DELETE", "PATCH"]);
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(size);
 }
 
 /** Asserts that both a preview and `up` fail if they would remove too many entries. */
-export async function refusesTooMuch(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
+export async function assertRefusesMassRemoval(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
   const many = Math.ceil(size * 0.5);
-  for (let at = 0; at < many; at += 1) await deny(sandbox, `click-${at}.example`);
+  for (let at = 0; at < many; at += 1) await denyFromConsole(sandbox, `click-${at}.example`);
   sandbox.clearRequests();
   for (const command of [DIFF, ["up", "--yes", "--skip-preview"]]) {
     const { code, output } = await project.run(...command);
     expect(code).not.toBe(0);
     expect(output).toContain(`would lose ${many} of ${size + many} entries`);
   }
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(takeListWrites(sandbox)).toEqual([]);
 }

@@ -1,5 +1,5 @@
 import { type KillableProviderKind, MOMENTS, PROVIDERS, VICTIMS } from "../support/killable-stack";
-import { matrix } from "../support/matrix-sampling";
+import { selectCases } from "../support/matrix-sampling";
 import { describeKills, type KillCase, REQUESTS, RUNS } from "./process-kills";
 
 /**
@@ -8,7 +8,7 @@ import { describeKills, type KillCase, REQUESTS, RUNS } from "./process-kills";
  * because process-kills.test.ts kills the dynamic provider. The plugin is killed in the first run, so that the later runs
  * aren't needed.
  */
-function cases(providerKind: KillableProviderKind): readonly KillCase[] {
+function listCases(providerKind: KillableProviderKind): readonly KillCase[] {
   const all = RUNS.flatMap((run) =>
     Array.from({ length: REQUESTS[run] }, (_, at) => at).flatMap((at) =>
       VICTIMS.flatMap((victim) => MOMENTS.map((moment): KillCase => ({ run, at, victim, moment }))),
@@ -20,7 +20,7 @@ function cases(providerKind: KillableProviderKind): readonly KillCase[] {
     return { run, victim, moment, at: Math.floor((REQUESTS[run] * (number + 1)) / (VICTIMS.length + 1)) };
   });
   const isSampled = ({ victim }: KillCase) => (victim === "provider") === (providerKind === "native");
-  return matrix("kills", all, sample.filter(isSampled));
+  return selectCases("kills", all, sample.filter(isSampled));
 }
 
-for (const providerKind of PROVIDERS) describeKills(providerKind, cases(providerKind));
+for (const providerKind of PROVIDERS) describeKills(providerKind, listCases(providerKind));

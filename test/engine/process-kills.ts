@@ -35,7 +35,7 @@ const DECLARED: Record<RunName, unknown> = {
 };
 
 /** Chains the resources with `dependsOn`, so that the order of requests is always the same. */
-const program = (module: string): string => `
+const buildProgram = (module: string): string => `
   import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "${module}";
   const kinds: Record<string, any> = { AllowDenyEntry, AllowDenyList, VipEmployee, VipList };
   const dependsOn: unknown[] = [];
@@ -65,14 +65,14 @@ export function describeKills(providerKind: KillableProviderKind, cases: readonl
     const undisturbed = new Map<RunName, StackContent>();
 
     beforeAll(async () => {
-      stack = await KillableStack.create(program(MODULES[providerKind]), providerKind);
+      stack = await KillableStack.create(buildProgram(MODULES[providerKind]), providerKind);
       for (const run of RUNS.slice(0, last + 1)) {
         await stack.keep(run);
-        await stack.proxy.heal();
-        const since = await stack.lastChange();
+        await stack.proxy.removeFaults();
+        const since = await stack.readLastAuditId();
         expect(await stack.up(DECLARED[run])).toMatchObject({ code: 0 });
         expect(stack.proxy.requests, run).toHaveLength(REQUESTS[run]);
-        undisturbed.set(run, await stack.outcome(since));
+        undisturbed.set(run, await stack.readOutcome(since));
       }
     });
 
@@ -82,19 +82,19 @@ export function describeKills(providerKind: KillableProviderKind, cases: readonl
 
     it.each([...cases])("recovers $run when the $victim is killed $moment request $at", async ({ run, ...kill }) => {
       await stack.restore(run);
-      const since = await stack.lastChange();
+      const since = await stack.readLastAuditId();
       const isOdd = kill.at % 2 === 1;
-      const killed = await stack.upWith(kill, DECLARED[run], { isBackAtOnce: isOdd });
+      const killed = await stack.killDuringUp(kill, DECLARED[run], { isBackAtOnce: isOdd });
       const recovery = await stack.recover(DECLARED[run], { refreshesFirst: isOdd });
       const output = `${killed.output}\n${recovery}`;
-      expect({ said: output, ...(await stack.outcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
+      expect({ said: output, ...(await stack.readOutcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
 
       stack.proxy.requests.length = 0;
       const again = await stack.up(DECLARED[run], "--expect-no-changes");
       expect(again).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
       expect(stack.proxy.requests).toEqual([]);
       // No process that knows the key may stay behind.
-      await stack.providerIsGone();
+      await stack.waitForProviderExit();
     });
   });
 }

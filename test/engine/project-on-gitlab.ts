@@ -2,7 +2,7 @@ import { cp, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runStep } from "../support/github/workflow-run";
 import { GitopsRepository, type RepositoryOptions } from "../support/gitops-repository";
-import { gitLabJobs, gitLabPipeline } from "../support/pipeline-files";
+import { readGitLabJobs, readGitLabPipeline } from "../support/pipeline-files";
 import { SmallGitLab, TOKEN } from "../support/small-gitlab";
 
 /** The result of a job. */
@@ -53,7 +53,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
    * @param variables the pipeline's additional or overridden variables.
    */
   async run(name: string, branch = "main", before?: GitLabRun, variables: NodeJS.ProcessEnv = {}): Promise<GitLabRun> {
-    const job = gitLabJobs()[name];
+    const job = readGitLabJobs()[name];
     if (job === undefined) throw new Error(`there is no job ${name}`);
     const workspace = await this.git.checkout(branch);
     for (const directory of ["new-plan", "drift", "review"]) {
@@ -62,8 +62,8 @@ export class ProjectOnGitLab implements AsyncDisposable {
     }
     const builds = join(this.git.top, "builds");
     await mkdir(builds, { recursive: true });
-    const hidden = gitLabPipeline()[job.extends ?? ""] as Tenant | undefined;
-    const standard = gitLabPipeline()["default"] as { before_script: string[] };
+    const hidden = readGitLabPipeline()[job.extends ?? ""] as TenantJob | undefined;
+    const standard = readGitLabPipeline()["default"] as { before_script: string[] };
     const environment: NodeJS.ProcessEnv = {
       ...this.git.environment,
       ...this.git.variables,
@@ -97,7 +97,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
   }
 
   /** Reads a file that a job left behind. */
-  async file(run: GitLabRun, path: string): Promise<string> {
+  async readArtifact(run: GitLabRun, path: string): Promise<string> {
     return await readFile(join(run.workspace, path), "utf8");
   }
 
@@ -107,7 +107,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
   }
 }
 
-interface Tenant {
+interface TenantJob {
   readonly id_tokens: Readonly<Record<string, { readonly aud: string }>>;
   readonly secrets: Readonly<Record<string, unknown>>;
   readonly variables: Readonly<Record<string, string>>;

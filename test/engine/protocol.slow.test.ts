@@ -19,7 +19,7 @@ import { runEnvironment } from "../support/run-environment";
 const PROVIDERS = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" };
 
 /** Returns a program with an entry and VIPs of a provider, and resources that depend on the entry's outputs. */
-function program(module: string, { comment, vips }: { comment: string; vips: readonly string[] }): string {
+function buildProgram(module: string, { comment, vips }: { comment: string; vips: readonly string[] }): string {
   return `
     import * as pulumi from "@pulumi/pulumi";
     import { AllowDenyEntry, VipEmployee } from "${module}";
@@ -33,28 +33,28 @@ function program(module: string, { comment, vips }: { comment: string; vips: rea
   `;
 }
 
-interface Step {
+interface PreviewStep {
   readonly op: string;
   readonly diffReasons?: readonly string[];
   readonly newState?: { readonly inputs: Record<string, unknown> };
 }
 
 /** Returns the steps of a preview by resource name. */
-async function preview(project: EngineProject): Promise<Record<string, Step>> {
+async function previewSteps(project: EngineProject): Promise<Record<string, PreviewStep>> {
   const printed = await project.runOrThrow("preview", "--json");
   const { steps } = JSON.parse(printed.slice(printed.indexOf("{"))) as {
-    steps: (Step & { readonly urn: string })[];
+    steps: (PreviewStep & { readonly urn: string })[];
   };
   return Object.fromEntries(steps.map((step) => [step.urn.split("::").at(-1), step]));
 }
 
 /** Returns the changed resources and the reasons for their changes. Unchanged ones are left out. */
-function changed(steps: Record<string, Step>): Record<string, readonly string[] | undefined> {
+function listChanges(steps: Record<string, PreviewStep>): Record<string, readonly string[] | undefined> {
   const ours = Object.entries(steps).filter(([, { op }]) => op !== "same");
   return Object.fromEntries(ours.map(([name, { diffReasons }]) => [name, diffReasons]));
 }
 
-async function projectOn(sandbox: Sandbox, text: string): Promise<EngineProject> {
+async function createProject(sandbox: Sandbox, text: string): Promise<EngineProject> {
   return await EngineProject.create({
     program: text,
     plugin: true,
@@ -72,34 +72,37 @@ const LENA = "lena.hartmann@acme.example";
 
 it("predicts outputs and reasons in a plugin preview without a request", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  await using project = await projectOn(sandbox, program(PROVIDERS.native, { comment: "INC-7", vips: [LENA] }));
+  await using project = await createProject(
+    sandbox,
+    buildProgram(PROVIDERS.native, { comment: "INC-7", vips: [LENA] }),
+  );
   const { host } = new URL(sandbox.url);
 
-  const first = await preview(project);
+  const first = await previewSteps(project);
   expect(first["kin"]?.newState?.inputs["comment"]).toBe(`domain global ${host}`);
   expect(first["by-id"]?.newState?.inputs["comment"]).toBe(PULUMI_UNKNOWN);
   expect(sandbox.requests).toEqual([]);
 
   await project.up();
-  await project.write(program(PROVIDERS.native, { comment: "INC-8", vips: [LENA] }));
+  await project.write(buildProgram(PROVIDERS.native, { comment: "INC-8", vips: [LENA] }));
   sandbox.clearRequests();
-  expect(changed(await preview(project))).toEqual({ entry: ["comment"], [LENA]: ["comment"] });
+  expect(listChanges(await previewSteps(project))).toEqual({ entry: ["comment"], [LENA]: ["comment"] });
   expect(sandbox.requests).toEqual([]);
 });
 
 it("shows reasons and known ids in a preview of dynamic resources", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const text = program(PROVIDERS.dynamic, { comment: "INC-7", vips: [LENA] });
-  await using project = await projectOn(sandbox, text);
+  const text = buildProgram(PROVIDERS.dynamic, { comment: "INC-7", vips: [LENA] });
+  await using project = await createProject(sandbox, text);
   await project.up();
   await project.write(text.replace('email, comment: "INC-7"', 'email, comment: "INC-8"'));
-  expect(changed(await preview(project))).toEqual({ [LENA]: ["comment"] });
+  expect(listChanges(await previewSteps(project))).toEqual({ [LENA]: ["comment"] });
 });
 
 it("serves consecutive runs from one manually started plugin", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const text = program(PROVIDERS.native, { comment: "INC-7", vips: [LENA] });
-  await using project = await projectOn(sandbox, text);
+  const text = buildProgram(PROVIDERS.native, { comment: "INC-7", vips: [LENA] });
+  await using project = await createProject(sandbox, text);
   const plugin = spawn(process.execPath, [PLUGIN], {
     stdio: ["pipe", "pipe", "inherit"],
     env: {
@@ -116,7 +119,7 @@ it("serves consecutive runs from one manually started plugin", async () => {
     const attached = { PULUMI_DEBUG_PROVIDERS: `email-security:${port}` };
     const up = ["up", "--yes", "--skip-preview"];
     expect(await project.runWith(attached, ...up)).toMatchObject({ code: 0 });
-    await project.write(program(PROVIDERS.native, { comment: "INC-7", vips: [] }));
+    await project.write(buildProgram(PROVIDERS.native, { comment: "INC-7", vips: [] }));
     const { code, output } = await project.runWith(attached, ...up);
     expect(code).toBe(0);
     expect(findFirstDiagnostic(LENA, output)).toMatch(
@@ -144,13 +147,13 @@ it("serves consecutive runs from one manually started plugin", async () => {
 
 it("runs `pulumi do` with nothing but the environment", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  await using project = await projectOn(sandbox, "");
+  await using project = await createProject(sandbox, "");
   const { host } = new URL(sandbox.url);
   await project.runOrThrow(...["plugin", "install", "resource", "email-security", "0.1.0", "--file", dirname(PLUGIN)]);
-  const run = async (what: string, ...args: string[]) =>
+  const runFunction = async (what: string, ...args: string[]) =>
     await project.run("do", `email-security:index:${what}`, "--stateless", ...args);
-  const json = async (what: string, ...args: string[]): Promise<unknown> => {
-    const { code, output } = await run(what, ...args);
+  const runForJson = async (what: string, ...args: string[]): Promise<unknown> => {
+    const { code, output } = await runFunction(what, ...args);
     if (code !== 0) throw new Error(output);
     return JSON.parse(output.slice(output.search(/^[[{]/m)));
   };
@@ -165,29 +168,31 @@ it("runs `pulumi do` with nothing but the environment", async () => {
     verdictScope: "global",
     tenant: host,
   };
-  const planned = await json("AllowDenyEntry", "create", ...deny, "--value", "evil.example", "--dry-run");
+  const planned = await runForJson("AllowDenyEntry", "create", ...deny, "--value", "evil.example", "--dry-run");
   expect(planned).toMatchObject({ ...known, id: "[unknown]" });
   expect(sandbox.requests).toEqual([]);
-  expect(await run("AllowDenyEntry", "create", ...deny, "--value", "evil.example", "--yes")).toMatchObject({
+  expect(await runFunction("AllowDenyEntry", "create", ...deny, "--value", "evil.example", "--yes")).toMatchObject({
     code: 0,
   });
   const [made] = sandbox.allowDenyEntries("acme");
-  expect(await json("AllowDenyEntry", "list", "--list", "deny")).toEqual([{ id: made?.id, name: "deny:evil.example" }]);
+  expect(await runForJson("AllowDenyEntry", "list", "--list", "deny")).toEqual([
+    { id: made?.id, name: "deny:evil.example" },
+  ]);
   const patch = ["patch", "deny:evil.example", "--comment", "INC-8", "--yes"];
-  expect(await run("AllowDenyEntry", ...patch)).toMatchObject({ code: 0 });
-  expect(await json("AllowDenyEntry", "read", String(made?.id), "--output", "json")).toMatchObject({
+  expect(await runFunction("AllowDenyEntry", ...patch)).toMatchObject({ code: 0 });
+  expect(await runForJson("AllowDenyEntry", "read", String(made?.id), "--output", "json")).toMatchObject({
     ...known,
     comment: "INC-8",
   });
-  expect(await json("getAllowDenyEntries")).toMatchObject({ entries: [{ value: "evil.example" }] });
-  expect(await run("AllowDenyEntry", "delete", "deny:evil.example", "--yes")).toMatchObject({ code: 0 });
+  expect(await runForJson("getAllowDenyEntries")).toMatchObject({ entries: [{ value: "evil.example" }] });
+  expect(await runFunction("AllowDenyEntry", "delete", "deny:evil.example", "--yes")).toMatchObject({ code: 0 });
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);
 
   // The environment's API key is never sent to a base URL from an argument.
-  const elsewhere = await run("VipEmployee", "list", "--email-security:base-url", "https://other.example");
+  const elsewhere = await runFunction("VipEmployee", "list", "--email-security:base-url", "https://other.example");
   expect(elsewhere.output).toMatch(/Set apiKey on the Provider of `pulumi do`/);
   // The same arguments work with a stack.
   const lena = ["create", "treasury", "--email", LENA, "--yes"];
   expect(await project.run("do", "email-security:index:VipEmployee", ...lena)).toMatchObject({ code: 0 });
-  expect((await project.state()).resources).toMatchObject([{ id: LENA, outputs: { tenant: host } }]);
+  expect((await project.exportState()).resources).toMatchObject([{ id: LENA, outputs: { tenant: host } }]);
 });

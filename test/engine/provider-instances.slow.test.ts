@@ -5,7 +5,7 @@ import { EngineProject } from "../support/engine-project";
 const ACME_KEY = "sandbox-acme-ci";
 const GLOBEX_KEY = "sandbox-globex-ci";
 
-function program(url: string): string {
+function buildProgram(url: string): string {
   return `
     import * as pulumi from "@pulumi/pulumi";
     import { AllowDenyEntry, Provider, VipEmployee } from "pulumi-email-security";
@@ -19,7 +19,7 @@ function program(url: string): string {
 }
 
 /** Returns a program with one resource of each kind, with the given name suffix and Provider. */
-function one(url: string, suffix: string, tenant?: { name: string; key: string }): string {
+function buildInstanceResources(url: string, suffix: string, tenant?: { name: string; key: string }): string {
   const instance =
     tenant === undefined
       ? "const opts = {};"
@@ -37,13 +37,13 @@ function one(url: string, suffix: string, tenant?: { name: string; key: string }
 it("deletes nothing when resources move to an explicit Provider", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: ACME_KEY };
-  await using project = await EngineProject.create({ program: one(sandbox.url, ""), environment });
+  await using project = await EngineProject.create({ program: buildInstanceResources(sandbox.url, ""), environment });
   await project.up();
   const before = sandbox.allowDenyEntries("acme");
   const vips = sandbox.vips("acme").map(({ email }) => email);
   expect(before).toHaveLength(2);
   expect(vips).toEqual(expect.arrayContaining(["yuki.sato@acme.example", "diego.santos@acme.example"]));
-  await project.write(one(sandbox.url, "-renamed", { name: "acme", key: ACME_KEY }));
+  await project.write(buildInstanceResources(sandbox.url, "-renamed", { name: "acme", key: ACME_KEY }));
   sandbox.clearRequests();
   await project.up();
   expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
@@ -52,7 +52,7 @@ it("deletes nothing when resources move to an explicit Provider", async () => {
 
   // With another key and another name for its host, the tenant looks like a different one, but it is the same.
   const alias = `${sandbox.url.replace("127.0.0.1", "localhost")}/`;
-  await project.write(one(alias, "-renamed", { name: "acme-rotated", key: "sandbox-acme-console" }));
+  await project.write(buildInstanceResources(alias, "-renamed", { name: "acme-rotated", key: "sandbox-acme-console" }));
   const moved = await project.up();
   expect(moved).toContain("another Provider of the program manages it");
   expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
@@ -64,15 +64,15 @@ it("deletes nothing when resources move to an explicit Provider", async () => {
 
 it("rejects two Providers that declare lists of one tenant", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
-  const provider = (name: string, key: string): string =>
+  const formatProvider = (name: string, key: string): string =>
     `new Provider("${name}", { baseUrl: "${sandbox.url}", apiKey: "${key}" })`;
   await using project = await EngineProject.create({
     program: `
       import { AllowDenyList, Provider } from "pulumi-email-security";
       const list = (name: string, provider: Provider) =>
         new AllowDenyList(name, { entries: { [name + ".example"]: "deny" }, mode: "exclusive" }, { provider });
-      list("first", ${provider("first", ACME_KEY)});
-      list("second", ${provider("second", "sandbox-acme-console")});
+      list("first", ${formatProvider("first", ACME_KEY)});
+      list("second", ${formatProvider("second", "sandbox-acme-console")});
     `,
   });
   for (const run of ["first", "second"]) {
@@ -88,17 +88,17 @@ it("rejects two Providers that declare lists of one tenant", async () => {
 
 it("moves a resource to another tenant when its Provider changes", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const entries = (url: string, name: string) => `
+  const buildEntriesProgram = (url: string, name: string) => `
     import { AllowDenyEntry, Provider } from "pulumi-email-security";
     const acme = new Provider("acme", { baseUrl: "${url}", apiKey: "${ACME_KEY}" });
     const globex = new Provider("globex", { baseUrl: "${url}", apiKey: "${GLOBEX_KEY}" });
     new AllowDenyEntry("entry", { list: "deny", value: "acme-login.example" }, { provider: ${name} });
     export const used = [acme.urn, globex.urn];
   `;
-  await using project = await EngineProject.create({ program: entries(sandbox.url, "acme") });
+  await using project = await EngineProject.create({ program: buildEntriesProgram(sandbox.url, "acme") });
   await project.up();
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(1);
-  await project.write(entries(sandbox.url, "globex"));
+  await project.write(buildEntriesProgram(sandbox.url, "globex"));
   expect(await project.runOrThrow("up", "--yes")).toMatch(/\+-1 to replace[\s\S]*\+-1 replaced/);
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);
   expect(sandbox.allowDenyEntries("globex")).toHaveLength(1);
@@ -108,7 +108,7 @@ it("moves a resource to another tenant when its Provider changes", async () => {
 it("manages two tenants by their own keys regardless of the environment", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
-    program: program(sandbox.url),
+    program: buildProgram(sandbox.url),
     // The environment's values must not reach an explicit instance.
     environment: {
       EMAIL_SECURITY_BASE_URL: "https://nowhere.invalid",
@@ -122,7 +122,7 @@ it("manages two tenants by their own keys regardless of the environment", async 
   expect(sandbox.allowDenyEntries("acme")).toMatchObject([{ value: "acme-login.example" }]);
   expect(sandbox.allowDenyEntries("globex")).toMatchObject([{ value: "globex-login.example" }]);
 
-  const { text, resources } = await project.state();
+  const { text, resources } = await project.exportState();
   expect(text).not.toContain(ACME_KEY);
   expect(text).not.toContain(GLOBEX_KEY);
   expect(resources.map((resource) => /::(acme|globex)::/.exec(resource.provider ?? "")?.[1]).sort()).toEqual([

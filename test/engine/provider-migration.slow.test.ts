@@ -1,39 +1,47 @@
 import { delimiter, resolve } from "node:path";
 import { expect, it } from "vitest";
-import { changesIn, declaredIn, ENTRY, expectManagedBy, program, stackOf, VIP } from "./provider-migration";
+import {
+  buildMigrationProgram,
+  createStack,
+  ENTRY,
+  expectManagedBy,
+  extractChanges,
+  listDeclared,
+  VIP,
+} from "./provider-migration";
 
 it("moves a stack from native to dynamic and back without a request", async () => {
-  await using stack = await stackOf((url) => program("native", { provider: url }));
+  await using stack = await createStack((url) => buildMigrationProgram("native", { provider: url }));
   const { project, sandbox } = stack;
   await project.up();
   expect(stack.writes()).toHaveLength(6);
   const before = stack.holds();
   for (const providerKind of ["dynamic", "native"] as const) {
-    await project.write(program(providerKind, { provider: sandbox.url, aliases: true }));
-    expect(changesIn(await project.up()).join("\n")).not.toMatch(/created|deleted|replaced/);
+    await project.write(buildMigrationProgram(providerKind, { provider: sandbox.url, aliases: true }));
+    expect(extractChanges(await project.up()).join("\n")).not.toMatch(/created|deleted|replaced/);
     expect(stack.trace()).toEqual([]);
     await expectManagedBy(providerKind, stack);
     // After the move, the aliases are no longer needed.
-    await project.write(program(providerKind, { provider: sandbox.url }));
+    await project.write(buildMigrationProgram(providerKind, { provider: sandbox.url }));
     await project.up("--refresh", "--expect-no-changes");
     expect(stack.writes()).toEqual([]);
     expect(stack.holds()).toEqual(before);
   }
   await project.destroy();
-  expect(declaredIn(sandbox)).toEqual([]);
+  expect(listDeclared(sandbox)).toEqual([]);
 });
 
 it("deletes nothing when one run drops one provider for the other", async () => {
   // Uses Pulumi's own launcher, which stays as a process between the engine and the dynamic provider.
   const launchers = resolve("node_modules/@pulumi/pulumi");
-  await using stack = await stackOf(() => program("dynamic"));
+  await using stack = await createStack(() => buildMigrationProgram("dynamic"));
   const { project } = stack;
   await project.up();
   stack.trace();
   const before = stack.holds();
   const environment = { PATH: `${launchers}${delimiter}${project.environment["PATH"]}` };
   for (const providerKind of ["native", "dynamic"] as const) {
-    await project.write(program(providerKind));
+    await project.write(buildMigrationProgram(providerKind));
     const { code, output } = await project.runWith(environment, "up", "--yes", "--skip-preview");
     expect(code, output).toBe(0);
     expect(output).toContain(`using pulumi-resource-pulumi-nodejs from $PATH at ${launchers}`);
@@ -56,24 +64,24 @@ it("deletes nothing when one run drops one provider for the other", async () => 
 it("deletes nothing when native imports replace the dynamic resources", async () => {
   const singles = ["AllowDenyEntry", "VipEmployee"];
   const lists = ["AllowDenyList", "VipList"];
-  await using stack = await stackOf(() => program("dynamic", { kinds: singles }));
+  await using stack = await createStack(() => buildMigrationProgram("dynamic", { kinds: singles }));
   const { project } = stack;
   for (const [kinds, imports] of [
     [singles, { AllowDenyEntry: `deny:${ENTRY}`, VipEmployee: VIP }],
     [lists, { AllowDenyList: "allow-deny-list", VipList: "vip-list" }],
   ] as const) {
-    await project.write(program("dynamic", { kinds }));
+    await project.write(buildMigrationProgram("dynamic", { kinds }));
     await project.up();
     stack.trace();
     const before = stack.holds();
-    await project.write(program("native", { kinds, imports }));
+    await project.write(buildMigrationProgram("native", { kinds, imports }));
     const output = await project.up();
     expect(output).toMatch(/imported[\s\S]*kept: the program declares/);
     expect(stack.writes()).toEqual([]);
     expect(stack.holds()).toEqual(before);
-    await project.write(program("native", { kinds }));
+    await project.write(buildMigrationProgram("native", { kinds }));
     await project.up("--expect-no-changes");
   }
   await project.destroy();
-  expect(declaredIn(stack.sandbox)).toEqual([]);
+  expect(listDeclared(stack.sandbox)).toEqual([]);
 });

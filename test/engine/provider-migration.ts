@@ -14,7 +14,7 @@ export type MigratedProviderKind = keyof typeof PROVIDERS;
 
 export const KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"];
 
-interface Declaring {
+interface MigrationProgramOptions {
   /** Default: all kinds. */
   readonly kinds?: readonly string[];
   /** Whether to add aliases that identify the resources with those that the other provider declared before. */
@@ -26,12 +26,12 @@ interface Declaring {
 }
 
 /** Returns a program with a resource of each kind. */
-export function program(
+export function buildMigrationProgram(
   providerKind: MigratedProviderKind,
-  { kinds = KINDS, aliases = false, provider, imports = {} }: Declaring = {},
+  { kinds = KINDS, aliases = false, provider, imports = {} }: MigrationProgramOptions = {},
 ): string {
   const { module, before } = PROVIDERS[providerKind];
-  const options = (kind: string): string =>
+  const formatOptions = (kind: string): string =>
     JSON.stringify({
       ...(aliases ? { aliases: [{ type: `${before}${kind}` }] } : {}),
       ...(kind in imports ? { import: imports[kind] } : {}),
@@ -50,13 +50,13 @@ export function program(
     .filter(([kind]) => kinds.includes(kind))
     .map(
       ([kind, given]) =>
-        `const its${kind} = new ${kind}("${kind}", ${JSON.stringify(given)}, { ...all, ...${options(kind)} });`,
+        `const its${kind} = new ${kind}("${kind}", ${JSON.stringify(given)}, { ...all, ...${formatOptions(kind)} });`,
     );
   // An input that depends on an output must not change in a move either.
   const dependent = `new AllowDenyEntry(
     "AllowDenyDependent",
     { list: "deny", value: "dependent.example", comment: itsAllowDenyEntry.entryId.apply((id) => \`beside \${id}\`) },
-    { ...all, ...${options("AllowDenyEntry")} },
+    { ...all, ...${formatOptions("AllowDenyEntry")} },
   );`;
   return [
     `import { ${Object.keys(args).join(", ")}, Provider } from "${module}";`,
@@ -77,7 +77,7 @@ export interface MovedStack extends AsyncDisposable {
   holds(): unknown;
 }
 
-export async function stackOf(
+export async function createStack(
   text: (url: string) => string,
   environment: Record<string, string> = {},
 ): Promise<MovedStack> {
@@ -87,7 +87,7 @@ export async function stackOf(
     plugin: true,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: ACME_KEY, ...environment },
   });
-  const trace = (): string[] => {
+  const takeTrace = (): string[] => {
     const lines = sandbox.requests.map(({ method, path }) => `${method} ${path}`);
     sandbox.clearRequests();
     return lines;
@@ -95,8 +95,8 @@ export async function stackOf(
   return {
     sandbox,
     project,
-    trace,
-    writes: () => trace().filter((line) => !line.startsWith("GET ")),
+    trace: takeTrace,
+    writes: () => takeTrace().filter((line) => !line.startsWith("GET ")),
     holds: () => [sandbox.allowDenyEntries("acme"), sandbox.vips("acme"), sandbox.exclusions("acme")],
     async [Symbol.asyncDispose]() {
       await project[Symbol.asyncDispose]();
@@ -109,17 +109,17 @@ export async function stackOf(
  * Returns the resource changes that a run printed. Changes of providers are left out, because they don't affect the
  * service.
  */
-export function changesIn(output: string): string[] {
+export function extractChanges(output: string): string[] {
   return output.split("\n").filter((line) => / (AllowDeny|Vip)\w+ (cre|upd|del|repl|imp)\w+ed/.test(line));
 }
 
 /** Returns the tenant's entries and VIPs, except automatically detected VIPs. */
-export function declaredIn(sandbox: Sandbox): unknown[] {
+export function listDeclared(sandbox: Sandbox): unknown[] {
   return [...sandbox.allowDenyEntries("acme"), ...sandbox.vips("acme").filter(({ source }) => source !== "auto")];
 }
 
 export async function expectManagedBy(providerKind: MigratedProviderKind, { project }: MovedStack): Promise<void> {
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   const types = resources.map(({ type }) => type).filter((type) => !type.startsWith("pulumi:providers:"));
   const prefix = providerKind === "dynamic" ? PROVIDERS.native.before : PROVIDERS.dynamic.before;
   expect([...new Set(types)].sort()).toEqual(KINDS.map((kind) => `${prefix}${kind}`));

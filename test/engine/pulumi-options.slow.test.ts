@@ -17,21 +17,21 @@ const PEOPLE = {
   native: ["diego.santos", "ben.adeyemi", "chloe.dubois", "jonas.weber"],
 } as const;
 
-function mailbox(providerKind: ProviderKind, at: number): string {
+function getMailbox(providerKind: ProviderKind, at: number): string {
   return `${PEOPLE[providerKind][at]}@acme.example`;
 }
 
 /** A resource that each provider declares. Its name is prefixed with the provider. */
-interface Declared {
+interface ResourceSource {
   readonly kind: "AllowDenyEntry" | "AllowDenyList" | "VipEmployee" | "VipList";
   readonly args: (providerKind: ProviderKind) => object;
   /** Source code, in which `of` contains the provider's other resources. */
   readonly options?: string;
 }
 
-type Program = Readonly<Record<string, Declared>>;
+type ResourceSources = Readonly<Record<string, ResourceSource>>;
 
-function source(program: Program, more: (providerKind: ProviderKind) => string = () => ""): string {
+function buildSource(program: ResourceSources, more: (providerKind: ProviderKind) => string = () => ""): string {
   const resources = PROVIDERS.flatMap((providerKind) => [
     `{ const of: any = {}; const prefix = "${providerKind}";`,
     ...Object.entries(program).map(
@@ -45,7 +45,7 @@ function source(program: Program, more: (providerKind: ProviderKind) => string =
   return ['import * as pulumi from "@pulumi/pulumi";', ...imports, ...resources].join("\n");
 }
 
-function entry(value: string, comment = "first", options?: string): Declared {
+function declareEntry(value: string, comment = "first", options?: string): ResourceSource {
   return {
     kind: "AllowDenyEntry",
     args: (providerKind) => ({ list: "deny", value: `${value}-${providerKind}.example`, comment }),
@@ -54,7 +54,7 @@ function entry(value: string, comment = "first", options?: string): Declared {
 }
 
 /** Returns source for a component that passes its own Provider down to its entry. */
-function team(providerKind: ProviderKind): string {
+function buildTeamSource(providerKind: ProviderKind): string {
   return `
     class Team extends pulumi.ComponentResource {
       constructor() {
@@ -68,8 +68,8 @@ function team(providerKind: ProviderKind): string {
   `;
 }
 
-const kept: Program = {
-  kept: entry("kept", "first", "{ retainOnDelete: true }"),
+const kept: ResourceSources = {
+  kept: declareEntry("kept", "first", "{ retainOnDelete: true }"),
   keptList: {
     kind: "AllowDenyList",
     args: (providerKind) => ({ entries: { [`kept-one-${providerKind}.example`]: "deny: first" } }),
@@ -77,20 +77,20 @@ const kept: Program = {
   },
   keptVip: {
     kind: "VipEmployee",
-    args: (providerKind) => ({ email: mailbox(providerKind, 0) }),
+    args: (providerKind) => ({ email: getMailbox(providerKind, 0) }),
     options: "{ retainOnDelete: true }",
   },
   keptVips: {
     kind: "VipList",
-    args: (providerKind) => ({ members: { [mailbox(providerKind, 1)]: "first" } }),
+    args: (providerKind) => ({ members: { [getMailbox(providerKind, 1)]: "first" } }),
     options: "{ retainOnDelete: true }",
   },
 };
 
-const guarded = entry("guarded", "first", "{ protect: true }");
+const guarded = declareEntry("guarded", "first", "{ protect: true }");
 
 /** A list with two ignored keys. */
-function picky(entries: Readonly<Record<string, string>>): Declared {
+function declarePickyList(entries: Readonly<Record<string, string>>): ResourceSource {
   return {
     kind: "AllowDenyList",
     args: (providerKind) => ({
@@ -119,23 +119,23 @@ beforeAll(async () => {
       method === "POST" && JSON.stringify(body ?? "").includes("slow-") ? hold : undefined,
   });
   project = await EngineProject.create({
-    program: source(
+    program: buildSource(
       {
         ...kept,
         guarded,
-        told: entry("told", "canary", '{ additionalSecretOutputs: ["comment"] }'),
-        base: entry("base"),
-        follower: entry("follower", "first", "{ deletedWith: of.base }"),
-        before: entry("before-1", "first", "{ deleteBeforeReplace: true }"),
-        after: entry("after-1"),
+        told: declareEntry("told", "canary", '{ additionalSecretOutputs: ["comment"] }'),
+        base: declareEntry("base"),
+        follower: declareEntry("follower", "first", "{ deletedWith: of.base }"),
+        before: declareEntry("before-1", "first", "{ deleteBeforeReplace: true }"),
+        after: declareEntry("after-1"),
         person: {
           kind: "VipEmployee",
-          args: (providerKind) => ({ email: mailbox(providerKind, 2) }),
+          args: (providerKind) => ({ email: getMailbox(providerKind, 2) }),
           options: "{ deleteBeforeReplace: true }",
         },
-        picky: picky({ a: "deny: first", "b (graymail)": "allow" }),
+        picky: declarePickyList({ a: "deny: first", "b (graymail)": "allow" }),
       },
-      team,
+      buildTeamSource,
     ),
     plugin: true,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
@@ -150,11 +150,11 @@ afterAll(async () => {
 });
 
 /** Returns the service's entries, such as "deny kept-native.example first". */
-function entries(): string[] {
+function listEntries(): string[] {
   return sandbox.allowDenyEntries("acme").map(({ list, value, comment }) => `${list} ${value} ${comment}`);
 }
 
-function vips(): string[] {
+function listVips(): string[] {
   return sandbox
     .vips("acme")
     .filter(({ source }) => source !== "auto")
@@ -162,7 +162,7 @@ function vips(): string[] {
 }
 
 /** Returns the writes since the requests were last cleared. */
-function writes(): string[] {
+function listWrites(): string[] {
   return sandbox.requests
     .filter(({ method }) => method !== "GET")
     .map(({ method, path, body }) => `${method} ${path.split("/settings/")[1]} ${JSON.stringify(body ?? "")}`);
@@ -170,40 +170,40 @@ function writes(): string[] {
 
 /** Returns the index of the first write that contains the text. */
 function writeOf(text: string): number {
-  return writes().findIndex((write) => write.includes(text));
+  return listWrites().findIndex((write) => write.includes(text));
 }
 
-const ofBoth = (text: (providerKind: ProviderKind) => string): string[] => PROVIDERS.map(text);
+const renderForBoth = (text: (providerKind: ProviderKind) => string): string[] => PROVIDERS.map(text);
 
 it("refuses to delete a resource with `protect`", async () => {
-  await project.write(source({ ...kept }));
+  await project.write(buildSource({ ...kept }));
   const { code, output } = await project.run("preview");
   expect(code).not.toBe(0);
   expect(output).toMatch(/(dynamic|native)-guarded.* cannot be deleted/s);
 });
 
-const changed: Program = {
+const changed: ResourceSources = {
   guarded,
-  told: entry("told", "canary", '{ additionalSecretOutputs: ["comment"] }'),
-  before: entry("before-2", "first", "{ deleteBeforeReplace: true }"),
-  after: entry("after-2"),
-  moved: entry("moved"),
+  told: declareEntry("told", "canary", '{ additionalSecretOutputs: ["comment"] }'),
+  before: declareEntry("before-2", "first", "{ deleteBeforeReplace: true }"),
+  after: declareEntry("after-2"),
+  moved: declareEntry("moved"),
   person: {
     kind: "VipEmployee",
-    args: (providerKind) => ({ email: mailbox(providerKind, 3) }),
+    args: (providerKind) => ({ email: getMailbox(providerKind, 3) }),
     options: "{ deleteBeforeReplace: true }",
   },
-  picky: picky({ a: "deny: changed", c: "deny: first" }),
+  picky: declarePickyList({ a: "deny: changed", c: "deny: first" }),
 };
 
 /** Two of these resources under other names. */
-const renamed: Program = { renamed: entry("after-2"), place: entry("moved") };
+const renamed: ResourceSources = { renamed: declareEntry("after-2"), place: declareEntry("moved") };
 
 it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
   sandbox.clearRequests();
-  await project.write(source(changed, team));
+  await project.write(buildSource(changed, buildTeamSource));
   await project.up();
-  expect(entries()).toEqual(
+  expect(listEntries()).toEqual(
     expect.arrayContaining(
       PROVIDERS.flatMap((providerKind) => [
         `deny kept-${providerKind}.example first`,
@@ -211,10 +211,14 @@ it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
       ]),
     ),
   );
-  expect(vips()).toEqual(
-    expect.arrayContaining(PROVIDERS.flatMap((providerKind) => [mailbox(providerKind, 0), mailbox(providerKind, 1)])),
+  expect(listVips()).toEqual(
+    expect.arrayContaining(
+      PROVIDERS.flatMap((providerKind) => [getMailbox(providerKind, 0), getMailbox(providerKind, 1)]),
+    ),
   );
-  expect(sandbox.exclusions("acme").sort()).toEqual(ofBoth((providerKind) => mailbox(providerKind, 2)).sort());
+  expect(sandbox.exclusions("acme").sort()).toEqual(
+    renderForBoth((providerKind) => getMailbox(providerKind, 2)).sort(),
+  );
   const gone = [...ids].filter(([, id]) => writeOf(`DELETE allow_deny_entries/${id}`) >= 0);
   expect(gone.map(([value]) => value).sort()).toEqual(
     PROVIDERS.flatMap((providerKind) => [
@@ -226,21 +230,21 @@ it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
 });
 
 it("keeps a resource at the service with `deletedWith`", () => {
-  const there = entries().filter((one) => /(base|follower)-/.test(one));
-  expect(there.sort()).toEqual(ofBoth((providerKind) => `deny follower-${providerKind}.example first`).sort());
+  const there = listEntries().filter((one) => /(base|follower)-/.test(one));
+  expect(there.sort()).toEqual(renderForBoth((providerKind) => `deny follower-${providerKind}.example first`).sort());
 });
 
 it("deletes the old entry first only with `deleteBeforeReplace`", () => {
-  const deleted = (value: string) => writeOf(`DELETE allow_deny_entries/${ids.get(`${value}.example`)}`);
+  const formatDeletion = (value: string) => writeOf(`DELETE allow_deny_entries/${ids.get(`${value}.example`)}`);
   for (const providerKind of PROVIDERS) {
-    expect(deleted(`before-1-${providerKind}`)).toBeLessThan(writeOf(`before-2-${providerKind}`));
-    expect(deleted(`after-1-${providerKind}`)).toBeGreaterThan(writeOf(`after-2-${providerKind}`));
-    expect(writeOf(mailbox(providerKind, 2))).toBeLessThan(writeOf(mailbox(providerKind, 3)));
+    expect(formatDeletion(`before-1-${providerKind}`)).toBeLessThan(writeOf(`before-2-${providerKind}`));
+    expect(formatDeletion(`after-1-${providerKind}`)).toBeGreaterThan(writeOf(`after-2-${providerKind}`));
+    expect(writeOf(getMailbox(providerKind, 2))).toBeLessThan(writeOf(getMailbox(providerKind, 3)));
   }
 });
 
 it("keeps single keys of a list unchanged with `ignoreChanges`", () => {
-  const there = entries().filter((one) => / [abc]-(dynamic|native)/.test(one));
+  const there = listEntries().filter((one) => / [abc]-(dynamic|native)/.test(one));
   expect(there.sort()).toEqual(
     PROVIDERS.flatMap((providerKind) => [
       `allow b-${providerKind}.example `,
@@ -251,35 +255,39 @@ it("keeps single keys of a list unchanged with `ignoreChanges`", () => {
 });
 
 it("encrypts `additionalSecretOutputs` and resolves a `parent` component's `providers`", async () => {
-  const { resources } = await project.state();
-  const named = (name: string) => resources.filter(({ urn }) => urn.endsWith(`-${name}`));
-  expect(named("told").map(({ outputs }) => typeof outputs?.["comment"])).toEqual(["object", "object"]);
+  const { resources } = await project.exportState();
+  const findResources = (name: string) => resources.filter(({ urn }) => urn.endsWith(`-${name}`));
+  expect(findResources("told").map(({ outputs }) => typeof outputs?.["comment"])).toEqual(["object", "object"]);
   expect(
-    named("child")
+    findResources("child")
       .map(({ provider }) => /::(\w+-own)::/.exec(provider ?? "")?.[1])
       .sort(),
-  ).toEqual(ofBoth((providerKind) => `${providerKind}-own`).sort());
-  expect(named("child").map(({ urn }) => urn.includes("acme:index:Team$"))).toEqual([true, true]);
+  ).toEqual(renderForBoth((providerKind) => `${providerKind}-own`).sort());
+  expect(findResources("child").map(({ urn }) => urn.includes("acme:index:Team$"))).toEqual([true, true]);
 });
 
 it("changes only the resources selected by `--target`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
-  await project.write(source({ ...rest, ...renamed, told: entry("told", "changed") }, team));
+  await project.write(buildSource({ ...rest, ...renamed, told: declareEntry("told", "changed") }, buildTeamSource));
   sandbox.clearRequests();
   await project.up("--target", "**-renamed", "--target", "**-moved");
   // The new resource of the moved entry wasn't selected, so the entry is only deleted.
-  expect(writes().map((write) => write.replace(/ade_\w+/, ""))).toEqual(ofBoth(() => 'DELETE allow_deny_entries/ ""'));
-  expect(entries().filter((one) => one.includes("moved-"))).toEqual([]);
+  expect(listWrites().map((write) => write.replace(/ade_\w+/, ""))).toEqual(
+    renderForBoth(() => 'DELETE allow_deny_entries/ ""'),
+  );
+  expect(listEntries().filter((one) => one.includes("moved-"))).toEqual([]);
 });
 
 it("changes all but the resources selected by `--exclude`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
-  await project.write(source({ ...kept, ...rest, ...renamed, told: entry("told", "changed") }, team));
+  await project.write(
+    buildSource({ ...kept, ...rest, ...renamed, told: declareEntry("told", "changed") }, buildTeamSource),
+  );
   sandbox.clearRequests();
   const output = await project.up("--exclude", "**-told");
   expect(output).toContain("is kept: the program declares it");
-  expect(writes().filter((write) => !/^POST .*"moved-/.test(write))).toEqual([]);
-  expect(entries()).toEqual(
+  expect(listWrites().filter((write) => !/^POST .*"moved-/.test(write))).toEqual([]);
+  expect(listEntries()).toEqual(
     expect.arrayContaining(
       PROVIDERS.flatMap((providerKind) => [
         `deny after-2-${providerKind}.example first`,
@@ -291,22 +299,22 @@ it("changes all but the resources selected by `--exclude`", async () => {
 
 it("changes resources in place with `--replace` and `replaceWith`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
-  const withFirst = (one: Declared): Declared => ({ ...one, options: "{ replaceWith: [of.before] }" });
+  const withFirst = (one: ResourceSource): ResourceSource => ({ ...one, options: "{ replaceWith: [of.before] }" });
   await project.write(
-    source(
+    buildSource(
       {
         ...rest,
-        before: entry("before-3"),
-        told: entry("told", "replaced"),
+        before: declareEntry("before-3"),
+        told: declareEntry("told", "replaced"),
         // A replacement declares the ignored keys of a list again.
-        picky: picky({ a: "deny: first", "b (graymail)": "allow", c: "deny: first" }),
+        picky: declarePickyList({ a: "deny: first", "b (graymail)": "allow", c: "deny: first" }),
         ...renamed,
         ...kept,
-        keptList: withFirst(kept["keptList"] as Declared),
-        keptVip: withFirst(kept["keptVip"] as Declared),
-        keptVips: withFirst(kept["keptVips"] as Declared),
+        keptList: withFirst(kept["keptList"] as ResourceSource),
+        keptVip: withFirst(kept["keptVip"] as ResourceSource),
+        keptVips: withFirst(kept["keptVips"] as ResourceSource),
       },
-      team,
+      buildTeamSource,
     ),
   );
   sandbox.clearRequests();
@@ -315,32 +323,36 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
     ...["renamed", "picky", "person", "told"].map((name) => `--replace=**-${name}`),
   );
   expect(output).toMatch(/16 replaced/);
-  const id = (providerKind: ProviderKind) => ids.get(`told-${providerKind}.example`);
+  const getKeptId = (providerKind: ProviderKind) => ids.get(`told-${providerKind}.example`);
   expect(
-    writes()
+    listWrites()
       .filter((write) => write.includes("replaced"))
       .sort(),
-  ).toEqual(ofBoth((providerKind) => `PATCH allow_deny_entries/${id(providerKind)} {"comment":"replaced"}`).sort());
+  ).toEqual(
+    renderForBoth(
+      (providerKind) => `PATCH allow_deny_entries/${getKeptId(providerKind)} {"comment":"replaced"}`,
+    ).sort(),
+  );
   // The other writes replace the entry with a new value: it is created before the old one is deleted.
-  expect(writes().filter((write) => write.includes("before-3-"))).toHaveLength(2);
-  expect(writes()).toHaveLength(6);
-  expect(vips().sort()).toEqual(
+  expect(listWrites().filter((write) => write.includes("before-3-"))).toHaveLength(2);
+  expect(listWrites()).toHaveLength(6);
+  expect(listVips().sort()).toEqual(
     PROVIDERS.flatMap((providerKind) => [
-      mailbox(providerKind, 0),
-      mailbox(providerKind, 1),
-      mailbox(providerKind, 3),
+      getMailbox(providerKind, 0),
+      getMailbox(providerKind, 1),
+      getMailbox(providerKind, 3),
     ]).sort(),
   );
   expect(sandbox.exclusions("acme")).toHaveLength(2);
 });
 
 it("fails after `customTimeouts` and continues in the next run", async () => {
-  const program = (create: string): string => {
+  const buildTimeoutProgram = (create: string): string => {
     const timeouts = `{ customTimeouts: { create: "${create}" } }`;
-    return source(
+    return buildSource(
       {
         guarded,
-        slow: entry("slow", "first", timeouts),
+        slow: declareEntry("slow", "first", timeouts),
         slowList: {
           kind: "AllowDenyList",
           args: (providerKind) => ({
@@ -352,10 +364,10 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
           options: timeouts,
         },
       },
-      team,
+      buildTeamSource,
     );
   };
-  await project.write(program("1s"));
+  await project.write(buildTimeoutProgram("1s"));
   const gate = Promise.withResolvers<undefined>();
   sandbox.clearRequests();
   hold = gate.promise;
@@ -380,13 +392,13 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
   hold = undefined;
   gate.resolve(undefined);
   // One second may be too short on a busy machine.
-  await project.write(program("5m"));
+  await project.write(buildTimeoutProgram("5m"));
   await project.up("--target", "**-slow", "--target", "**-slowList");
-  expect(entries().filter((one) => one.includes("slow-"))).toHaveLength(4);
+  expect(listEntries().filter((one) => one.includes("slow-"))).toHaveLength(4);
   // The writes with an unknown outcome had taken effect, and aren't sent again.
-  const sent = writes().filter((write) => write.includes("slow-"));
+  const sent = listWrites().filter((write) => write.includes("slow-"));
   expect(new Set(sent).size).toBe(sent.length);
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   const lists = resources.filter(({ urn }) => urn.endsWith("-slowList"));
   expect(lists.map(({ initErrors, outputs }) => [initErrors, Object.keys(outputs?.["entries"] ?? {}).length])).toEqual([
     [undefined, 2],

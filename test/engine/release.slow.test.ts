@@ -34,7 +34,8 @@ beforeAll(async () => {
   for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(name))) {
     await cp(file, join(clone, file));
   }
-  for (const directory of globSync(["node_modules", "{provider,examples/*}/node_modules"])) await link(directory);
+  for (const directory of globSync(["node_modules", "{provider,examples/*}/node_modules"]))
+    await linkPackages(directory);
   const stamp = "node_modules/.cache/email-security";
   for (const built of ["provider/dist", "sdk/nodejs/bin", stamp])
     await cp(built, join(clone, built), { recursive: true });
@@ -42,8 +43,8 @@ beforeAll(async () => {
   const changelog = await readFile(join(clone, "CHANGELOG.md"), "utf8");
   const more = "## Unreleased\n\n### Added\n\n- A line of a test.\n";
   await writeFile(join(clone, "CHANGELOG.md"), changelog.replace("## Unreleased\n", more));
-  await git("add", "--all");
-  await git("commit", "--quiet", "--allow-empty", "--message", "What is released");
+  await runGit("add", "--all");
+  await runGit("commit", "--quiet", "--allow-empty", "--message", "What is released");
   archivesOf = (file) => join(clone, "dist/release", file);
 });
 
@@ -55,7 +56,7 @@ afterAll(async () => {
  * Links the installed packages into the clone, without the caches of tools. Links to workspace packages point into the
  * clone.
  */
-async function link(directory: string): Promise<void> {
+async function linkPackages(directory: string): Promise<void> {
   await mkdir(join(clone, directory), { recursive: true });
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const [here, there] = [join(directory, entry.name), join(clone, directory, entry.name)];
@@ -65,12 +66,12 @@ async function link(directory: string): Promise<void> {
   }
 }
 
-async function git(...args: string[]): Promise<string> {
+async function runGit(...args: string[]): Promise<string> {
   const who = ["-c", "user.name=a", "-c", "user.email=a@a.example"];
   return (await run("git", [...who, ...args], { cwd: clone })).stdout;
 }
 
-async function sh(script: string, environment: Record<string, string> = {}): Promise<string> {
+async function runShell(script: string, environment: Record<string, string> = {}): Promise<string> {
   const PATH = `${dirname(process.execPath)}:${process.env["PATH"]}`;
   const env = { ...process.env, PATH, ...environment };
   const options = { cwd: clone, env, maxBuffer: 64 * 2 ** 20 };
@@ -80,10 +81,10 @@ async function sh(script: string, environment: Record<string, string> = {}): Pro
 
 it("prepares a release with one command", async () => {
   const before = readPackageVersion(clone);
-  const output = await sh(`npm run release -- ${VERSION}`);
+  const output = await runShell(`npm run release -- ${VERSION}`);
   expect(output).toContain(`git tag v${VERSION}`);
   expect(readPackageVersion(clone)).toBe(VERSION);
-  const changed = (await git("diff", "--name-only")).trim().split("\n");
+  const changed = (await runGit("diff", "--name-only")).trim().split("\n");
   const others = changed.filter((file) => !/^(?:CHANGELOG\.md$|sdk\/|provider\/cmd\/)/.test(file));
   const written = [
     "provider/package.json",
@@ -93,9 +94,9 @@ it("prepares a release with one command", async () => {
   ];
   expect(others).toEqual(written.sort());
   // Each SDK contains the new version, in its language's own format, and no file contains the earlier one.
-  const sdkFiles = await git("grep", "--fixed-strings", "--name-only", VERSION, "--", "sdk");
+  const sdkFiles = await runGit("grep", "--fixed-strings", "--name-only", VERSION, "--", "sdk");
   for (const language of ["nodejs", "python", "go", "dotnet", "java"]) expect(sdkFiles).toContain(`sdk/${language}/`);
-  const earlier = await git(
+  const earlier = await runGit(
     ...["grep", "--extended-regexp", "--name-only", `"(version|\\^)?${before.replaceAll(".", "\\.")}"`],
     ...["--", "sdk", "provider/package.json", "provider/cmd", "examples/*/package.json"],
   ).catch(() => "");
@@ -104,13 +105,13 @@ it("prepares a release with one command", async () => {
   expect(getChangelogSection(changelog, "Unreleased")).toBe("");
   expect(getChangelogSection(changelog, VERSION)).toContain("### Added");
 
-  await expect(sh("npm run release -- 9.9.0")).rejects.toThrow("There are uncommitted changes");
-  await git("commit", "--quiet", "--all", "--message", `Release ${VERSION}`);
-  await git("tag", `v${VERSION}`);
-  await expect(sh(`npm run release -- ${VERSION}`)).rejects.toThrow("isn't later than the released version");
-  await expect(sh("npm run release -- 9.9.0-rc.1")).rejects.toThrow("is a pre-release");
-  await expect(sh("npm run release -- 9.9.0")).rejects.toThrow('CHANGELOG.md has nothing under "## Unreleased"');
-  expect(await git("status", "--porcelain")).toBe("");
+  await expect(runShell("npm run release -- 9.9.0")).rejects.toThrow("There are uncommitted changes");
+  await runGit("commit", "--quiet", "--all", "--message", `Release ${VERSION}`);
+  await runGit("tag", `v${VERSION}`);
+  await expect(runShell(`npm run release -- ${VERSION}`)).rejects.toThrow("isn't later than the released version");
+  await expect(runShell("npm run release -- 9.9.0-rc.1")).rejects.toThrow("is a pre-release");
+  await expect(runShell("npm run release -- 9.9.0")).rejects.toThrow('CHANGELOG.md has nothing under "## Unreleased"');
+  expect(await runGit("status", "--porcelain")).toBe("");
 });
 
 it("builds every release artifact by the commands of the workflow", async () => {
@@ -122,11 +123,11 @@ it("builds every release artifact by the commands of the workflow", async () => 
   let output = "";
   for (const command of own) {
     // Builds only the archive that is fast to build. test/engine/plugin-archives.slow.test.ts builds another one.
-    output += await sh(command.endsWith("release:build") ? `${command} -- --only node` : command, environment);
+    output += await runShell(command.endsWith("release:build") ? `${command} -- --only node` : command, environment);
   }
-  await expect(sh(own[0] ?? "", { GITHUB_REF_NAME: "v9.9.9" })).rejects.toThrow();
+  await expect(runShell(own[0] ?? "", { GITHUB_REF_NAME: "v9.9.9" })).rejects.toThrow();
   const whole = jobs["github"]?.steps.find(({ name }) => name === "The archives are whole");
-  await sh(`cd dist/release/${whole?.["working-directory"]} && ${whole?.run}`);
+  await runShell(`cd dist/release/${whole?.["working-directory"]} && ${whole?.run}`);
 
   // Only the languages whose toolchains are installed.
   const isMade = (file: string): boolean => !(output.includes("left out: Java's") && file.startsWith("maven/"));
@@ -149,12 +150,14 @@ it("builds every release artifact by the commands of the workflow", async () => 
   expect(await readFile(archivesOf("notes.md"), "utf8")).toContain("### Added");
   // The workflow's publish step, as a dry run. It doesn't find any published version.
   const publishing = jobs["npm"]?.steps.find(({ name }) => name === "Publish")?.run ?? "";
-  const publishOutput = await sh(`cd dist/release && ${publishing.replace("--provenance", "--dry-run")}`);
+  const publishOutput = await runShell(`cd dist/release && ${publishing.replace("--provenance", "--dry-run")}`);
   expect(publishOutput.match(/^\+ .*$/gm)?.sort()).toEqual(
     ["-native", ""].map((name) => `+ pulumi-email-security${name}@${VERSION}`),
   );
   for (const archive of globSync("npm/*.tgz", { cwd: join(clone, "dist/release") })) {
-    const manifest = await sh(`tar --extract --gzip --to-stdout --file ${archivesOf(archive)} package/package.json`);
+    const manifest = await runShell(
+      `tar --extract --gzip --to-stdout --file ${archivesOf(archive)} package/package.json`,
+    );
     expect(JSON.parse(manifest)).toMatchObject({ version: VERSION });
   }
   const bom = await readFile(archivesOf(`sbom/pulumi-email-security-package-v${VERSION}.cdx.json`), "utf8");

@@ -7,7 +7,7 @@ const PROVIDERS = {
   native: { module: "pulumi-email-security/native", person: "diego.santos" },
 } as const;
 
-interface Declared {
+interface VipListSource {
   /**
    * Returns the source of the members of a provider's list. `person` is a mailbox that only this provider's list uses.
    */
@@ -17,7 +17,7 @@ interface Declared {
 }
 
 /** Returns a program with one VIP list per provider. */
-function program({ members, options, name = "board" }: Declared): string {
+function buildProgram({ members, options, name = "board" }: VipListSource): string {
   const lists = Object.entries(PROVIDERS).map(
     ([providerKind, { person }]) =>
       `new ${providerKind}.VipList("${providerKind}-${name}", { members: ${members(`${person}@acme.example`)} }, ${options(`${person}@acme.example`)});`,
@@ -31,11 +31,11 @@ function program({ members, options, name = "board" }: Declared): string {
 it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
-    program: program({ members: (person) => `{ "${person}": "Payroll" }`, options: () => "{}" }),
+    program: buildProgram({ members: (person) => `{ "${person}": "Payroll" }`, options: () => "{}" }),
     plugin: true,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
-  const declared = () =>
+  const listDeclaredVips = () =>
     sandbox
       .vips("acme")
       .filter(({ source }) => source !== "auto")
@@ -45,16 +45,16 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
     .map(({ person }) => `${person}@acme.example`)
     .sort();
   await project.up();
-  expect(declared()).toEqual(people.map((person) => [person, "Payroll"]));
+  expect(listDeclaredVips()).toEqual(people.map((person) => [person, "Payroll"]));
 
   // The program changes a member and renames the list with an alias. The ignored member stays.
-  const ignoring = (person: string, name: string) =>
+  const formatIgnoreOptions = (person: string, name: string) =>
     `{ ignoreChanges: ['members["${person}"]'], aliases: [{ name: "dynamic-${name}" }, { name: "native-${name}" }] }`;
   await project.write(
-    program({
+    buildProgram({
       name: "committee",
       members: (person) => `{ "${person}": "Changed" }`,
-      options: (person) => ignoring(person, "board"),
+      options: (person) => formatIgnoreOptions(person, "board"),
     }),
   );
   sandbox.clearRequests();
@@ -63,19 +63,20 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
 
   // The same if the program removes the member: nobody is excluded.
   await project.write(
-    program({ name: "committee", members: () => "{}", options: (person) => ignoring(person, "board") }),
+    buildProgram({ name: "committee", members: () => "{}", options: (person) => formatIgnoreOptions(person, "board") }),
   );
   expect(await project.up()).not.toMatch(/updated|replaced|deleted/);
-  expect(declared()).toEqual(people.map((person) => [person, "Payroll"]));
+  expect(listDeclaredVips()).toEqual(people.map((person) => [person, "Payroll"]));
   expect(sandbox.exclusions("acme")).toEqual([]);
 
   // Pulumi would silently ignore a key that is spelled differently in the state, so it is rejected. A unit test covers
   // the other provider.
   await project.write(
-    program({
+    buildProgram({
       name: "committee",
       members: (person) => `{ "${person}": "Changed" }`,
-      options: (person) => ignoring(person.startsWith("diego") ? "Diego.Santos@acme.example" : person, "board"),
+      options: (person) =>
+        formatIgnoreOptions(person.startsWith("diego") ? "Diego.Santos@acme.example" : person, "board"),
     }),
   );
   const { code, output } = await project.run("preview");
@@ -88,7 +89,7 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
   await project.write(
     [
       'import * as pulumi from "@pulumi/pulumi";',
-      program({
+      buildProgram({
         name: "committee",
         members: (person) => `{ "${person}": "Payroll" }`,
         options: () => `{ transforms: [({ props, opts }) => {
@@ -99,43 +100,44 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
     ].join("\n"),
   );
   await project.up();
-  expect(declared()).toEqual(people.map((person) => [person, "Payroll, by transform"]));
+  expect(listDeclaredVips()).toEqual(people.map((person) => [person, "Payroll, by transform"]));
 });
 
 /**
  * Returns a program with a resource of each kind from each provider, all with this comment, whose change replaces them.
  */
-function replaced(comment: string, options: object): string {
-  const of = (providerKind: keyof typeof PROVIDERS): string => {
+function buildReplacementProgram(comment: string, options: object): string {
+  const buildProviderSource = (providerKind: keyof typeof PROVIDERS): string => {
     const vips = providerKind === "dynamic" ? ["yuki.sato", "lena.hartmann"] : ["diego.santos", "priya.raman"];
-    const on = (property: string): string => JSON.stringify({ replaceOnChanges: [property], ...options });
+    const formatReplaceOptions = (property: string): string =>
+      JSON.stringify({ replaceOnChanges: [property], ...options });
     return `
-      new ${providerKind}.AllowDenyEntry("${providerKind}", { list: "deny", value: "${providerKind}-evil.example", comment: "${comment}" }, ${on("comment")});
-      new ${providerKind}.AllowDenyList("${providerKind}", { entries: { "${providerKind}-one.example": "deny: ${comment}", "${providerKind}-two.example": "allow" } }, ${on("entries")});
-      new ${providerKind}.VipEmployee("${providerKind}", { email: "${vips[0]}@acme.example", comment: "${comment}" }, ${on("comment")});
-      new ${providerKind}.VipList("${providerKind}", { members: { "${vips[1]}@acme.example": "${comment}" } }, ${on("members")});
+      new ${providerKind}.AllowDenyEntry("${providerKind}", { list: "deny", value: "${providerKind}-evil.example", comment: "${comment}" }, ${formatReplaceOptions("comment")});
+      new ${providerKind}.AllowDenyList("${providerKind}", { entries: { "${providerKind}-one.example": "deny: ${comment}", "${providerKind}-two.example": "allow" } }, ${formatReplaceOptions("entries")});
+      new ${providerKind}.VipEmployee("${providerKind}", { email: "${vips[0]}@acme.example", comment: "${comment}" }, ${formatReplaceOptions("comment")});
+      new ${providerKind}.VipList("${providerKind}", { members: { "${vips[1]}@acme.example": "${comment}" } }, ${formatReplaceOptions("members")});
     `;
   };
   const imports = Object.entries(PROVIDERS).map(
     ([providerKind, { module }]) => `import * as ${providerKind} from "${module}";`,
   );
-  return [...imports, of("dynamic"), of("native")].join("\n");
+  return [...imports, buildProviderSource("dynamic"), buildProviderSource("native")].join("\n");
 }
 
 it("changes resources in place with `replaceOnChanges` and `--replace`", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
-    program: replaced("first", {}),
+    program: buildReplacementProgram("first", {}),
     plugin: true,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
   await project.up();
-  const ids = () =>
+  const listIds = () =>
     sandbox
       .allowDenyEntries("acme")
       .map(({ id }) => id)
       .sort();
-  const comments = () =>
+  const listComments = () =>
     [
       ...sandbox.allowDenyEntries("acme").map(({ comment }) => comment),
       ...sandbox
@@ -143,7 +145,7 @@ it("changes resources in place with `replaceOnChanges` and `--replace`", async (
         .filter(({ source }) => source !== "auto")
         .map(({ comment }) => comment),
     ].filter(Boolean);
-  const before = ids();
+  const before = listIds();
   for (const [comment, options, args] of [
     ["deleted first", { deleteBeforeReplace: true }, []],
     ["made first", { deleteBeforeReplace: false }, []],
@@ -154,11 +156,11 @@ it("changes resources in place with `replaceOnChanges` and `--replace`", async (
     ],
   ] as const) {
     sandbox.clearRequests();
-    await project.write(replaced(comment, options));
+    await project.write(buildReplacementProgram(comment, options));
     expect(await project.up(...args), comment).toMatch(/8 replaced/);
-    expect(new Set(comments()), comment).toEqual(new Set([comment]));
-    expect(comments()).toHaveLength(8);
-    expect(ids()).toEqual(before);
+    expect(new Set(listComments()), comment).toEqual(new Set([comment]));
+    expect(listComments()).toHaveLength(8);
+    expect(listIds()).toEqual(before);
     expect(sandbox.requests.filter(({ method }) => method === "DELETE")).toEqual([]);
     expect(sandbox.exclusions("acme")).toEqual([]);
   }

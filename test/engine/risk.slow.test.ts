@@ -2,11 +2,11 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 
-const LISTS = (reason: string, list = "") => `
+const formatLists = (reason: string, list = "") => `
   new AllowDenyEntry("look-alike", { list: "allow", value: "acme-login.example", comment: "Fair"${reason} });
   new AllowDenyList("list", { entries: { "evil.example": "deny", "acme.net": "allow${list}: INC-7" } });
 `;
-const program = (text: string): string => `
+const buildProgram = (text: string): string => `
   import { AllowDenyEntry, AllowDenyList, Provider } from "pulumi-email-security";
   ${text}
 `;
@@ -14,13 +14,13 @@ const program = (text: string): string => `
 it("rejects a misspelled setting and never sends accepted risks", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
-    program: program(LISTS("")),
+    program: buildProgram(formatLists("")),
     plugin: true,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
   await project.runOrThrow("config", "set", "email-security:ownDomain", "acme.example");
-  const native = program(LISTS("")).replace('"pulumi-email-security"', '"pulumi-email-security/native"');
-  for (const source of [program(LISTS("")), native]) {
+  const native = buildProgram(formatLists("")).replace('"pulumi-email-security"', '"pulumi-email-security/native"');
+  for (const source of [buildProgram(formatLists("")), native]) {
     await project.write(source);
     const misspelt = await project.run("preview");
     expect(misspelt.code).not.toBe(0);
@@ -35,7 +35,7 @@ it("rejects a misspelled setting and never sends accepted risks", async () => {
     'The environment has "EMAIL_SECURITY_OWN_DOMAIN", which is unknown; did you mean EMAIL_SECURITY_OWN_DOMAINS?',
   );
   await project.runOrThrow("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
-  await project.write(program(LISTS(', acceptRisk: "Our test"', " (risk accepted: Until May)")));
+  await project.write(buildProgram(formatLists(', acceptRisk: "Our test"', " (risk accepted: Until May)")));
   expect(sandbox.requests).toEqual([]);
   await project.up();
   expect(JSON.stringify(sandbox.requests)).not.toMatch(/acceptRisk|risk accepted|Our test|Until May/);
@@ -44,25 +44,25 @@ it("rejects a misspelled setting and never sends accepted risks", async () => {
 
 it("checks risks against the own domains of each Provider", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const entry = (value: string) => `
+  const formatGlobexEntry = (value: string) => `
     const globex = new Provider("globex", { baseUrl: "${sandbox.url}", apiKey: "sandbox-globex-ci", ownDomains: ["globex.example"] });
     new AllowDenyEntry("entry", { list: "allow", value: "${value}" }, { provider: globex });
   `;
   await using project = await EngineProject.create({
-    program: program(entry("globex.com")),
+    program: buildProgram(formatGlobexEntry("globex.com")),
     environment: { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" },
   });
   const refused = await project.run("preview");
   expect(refused.code).not.toBe(0);
   expect(refused.output).toContain("(allow-look-alike, globex.example)");
-  await project.write(program(entry("acme.com")));
+  await project.write(buildProgram(formatGlobexEntry("acme.com")));
   await project.runOrThrow("preview");
 });
 
 it("rejects risky entries in a preview without any request", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
-    program: program(LISTS("")),
+    program: buildProgram(formatLists("")),
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
   await project.runOrThrow("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
@@ -72,7 +72,7 @@ it("rejects risky entries in a preview without any request", async () => {
   expect(refused.output).toContain("which is refused (allow-look-alike, acme.example): ");
   expect(sandbox.requests).toEqual([]);
 
-  await project.write(program(LISTS(', acceptRisk: "Our test"', " (risk accepted: Until May)")));
+  await project.write(buildProgram(formatLists(', acceptRisk: "Our test"', " (risk accepted: Until May)")));
   const accepted = await project.runOrThrow("preview", "--diff");
   expect(accepted).toContain("+ 3 to create");
   expect(accepted).toMatch(/acceptRisk\s*: "Our test"/);

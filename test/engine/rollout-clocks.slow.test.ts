@@ -21,12 +21,12 @@ describe.each([
 ])("second machine whose clock is %s behind", (_name, behindMs) => {
   it("rolls back the hotfix and keeps the earlier deny", async () => {
     await using fleet = await Fleet.start({ tenants: 2, entries: 1 });
-    await fleet.baseline([GOOD]);
+    await fleet.writeBaseline([GOOD]);
     await fleet.commitAll("Deny a sender");
-    const first = await fleet.rollout("--yes");
+    const first = await fleet.runRollout("--yes");
     expect(first.code, first.output).toBe(0);
     const earlier = first.report().id;
-    const before = fleet.holds("t0");
+    const before = fleet.listContents("t0");
 
     using clone = cloneOf(fleet, behindMs);
     await writeFile(join(clone.directory, "settings/baseline.yaml"), HOTFIX);
@@ -35,17 +35,17 @@ describe.each([
     const report = JSON.parse(readFileSync(join(clone.directory, "report.json"), "utf8"));
     const hotfix = String(report.id);
     expect(Date.parse(report.startedAt)).toBeLessThan(Date.parse(first.report().startedAt ?? ""));
-    const afterHotfix = fleet.holds("t0");
+    const afterHotfix = fleet.listContents("t0");
     expect(afterHotfix).toContain(`allow ${BAD}`);
-    expect(markerOf(fleet, "t0")).toMatchObject({ rollout: hotfix, seq: 2 });
+    expect(readMarker(fleet, "t0")).toMatchObject({ rollout: hotfix, seq: 2 });
 
     // The first clone's journal doesn't contain the hotfix, so the rollback must not undo anything beneath it.
     fleet.take();
-    const refused = await fleet.rollout("rollback", "--yes");
+    const refused = await fleet.runRollout("rollback", "--yes");
     expect(refused.code, refused.output).toBe(3);
     expect(refused.output).toContain(`The rollout ${hotfix} of another journal has changed "t0" since ${earlier}`);
     expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
-    expect(fleet.holds("t0")).toEqual(afterHotfix);
+    expect(fleet.listContents("t0")).toEqual(afterHotfix);
 
     // With both journals, the hotfix is the latest rollout of every tenant.
     const here = createCli(fleet.directory, fleet.environment);
@@ -64,14 +64,14 @@ describe.each([
       rollsBack: hotfix,
       counts: { done: 2 },
     });
-    expect(fleet.holds("t0")).toEqual(before);
-    expect(fleet.holds("t1")).toContain(`deny ${GOOD}`);
-    expect(fleet.holds("t1")).not.toContain(`allow ${BAD}`);
+    expect(fleet.listContents("t0")).toEqual(before);
+    expect(fleet.listContents("t1")).toContain(`deny ${GOOD}`);
+    expect(fleet.listContents("t1")).not.toContain(`allow ${BAD}`);
   });
 });
 
 /** Returns the rollout marker in the state of a tenant's stack. */
-function markerOf(fleet: Fleet, name: string) {
+function readMarker(fleet: Fleet, name: string) {
   const file = join(fleet.directory, ".state/.pulumi/stacks/fleet", `${name}.json`);
   const { checkpoint } = JSON.parse(readFileSync(file, "utf8"));
   return readStackMarker({ deployment: checkpoint.latest });

@@ -31,11 +31,11 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   expect(waits).toMatchObject({ kind: "waiting", rollout: { id, wave: "canary", done: 1, remaining: 1 } });
   expect(waits?.advice[0]?.command).toContain(`rollout resume ${id}`);
   // A rerun has nothing left to do in the first wave, but still must not pass the gate.
-  const again = await fleet.rollout("--yes");
+  const again = await fleet.runRollout("--yes");
   expect(summarizeRun(again)).toEqual([1, []]);
   expect(again.output).toMatch(/waits for approval.*rollout resume.*\[ERR_ROLLOUT_BUSY\]/);
   // A plan without `--yes` reports the waiting rollout.
-  const looked = await fleet.rollout();
+  const looked = await fleet.runRollout();
   expect(summarizeRun(looked)).toEqual([2, []]);
   expect(looked.stderr).toMatch(/Another rollout has to finish first\. .*waits for approval.*rollout resume/);
   expect(looked.stderr).toContain(id);
@@ -47,18 +47,18 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   // A rollout can be abandoned from another journal. Its own journal can't resume it afterwards.
   const stopped = await fleet.start(elsewhere, "rollout", "abandon", id).result;
   expect(stopped.output).toMatch(/of another journal is abandoned/);
-  expect((await fleet.rollout("resume")).output).toMatch(/abandoned without its journal/);
+  expect((await fleet.runRollout("resume")).output).toMatch(/abandoned without its journal/);
 
   // A new rollout with an empty journal waits at the gate again.
   await rm(join(fleet.directory, ".email-security"), { recursive: true });
-  const waiting = await fleet.rollout("--yes");
+  const waiting = await fleet.runRollout("--yes");
   expect(waiting.code, waiting.output).toBe(2);
   expect(summarizeRun(waiting)).toEqual([2, []]);
-  expect(fleet.holds("t1")).toEqual([]);
-  const through = await fleet.rollout("resume");
+  expect(fleet.listContents("t1")).toEqual([]);
+  const through = await fleet.runRollout("resume");
   expect(through.stderr).toContain(
     `Resuming the rollout ${waiting.report().id} of tenants.yaml (journal: .email-security/rollouts.db). It passes this gate: The wave`,
   );
   expect(summarizeRun(through), through.output).toEqual([0, ["t1"]]);
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
 });

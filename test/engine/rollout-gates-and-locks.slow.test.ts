@@ -5,7 +5,7 @@ import { openJournalDatabase } from "../../provider/rollout/database/open-databa
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
 import { expectExample } from "../support/error-coverage";
-import { Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
+import { Fleet, formatTenantSettings, getStates, summarizeRun } from "../support/fleet";
 
 /*
  * Everything that a rollout waits for: a person, a healthy wave, another Pulumi run, another rollout. The tests depend
@@ -13,7 +13,7 @@ import { Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
  */
 
 let fleet: Fleet;
-let atRequest: (request: ServiceRequest) => ServiceResponse | undefined | Promise<undefined> = () => undefined;
+let onRequest: (request: ServiceRequest) => ServiceResponse | undefined | Promise<undefined> = () => undefined;
 
 beforeAll(async () => {
   fleet = await Fleet.start({
@@ -26,7 +26,7 @@ beforeAll(async () => {
     health: { command: [./check.sh, "a word"], threats: { min: 10 } }
   - { name: three }
 `,
-    sandbox: { intercept: (request) => atRequest(request) },
+    sandbox: { intercept: (request) => onRequest(request) },
   });
   fleet.environment["EMAIL_SECURITY_COMMANDS"] = '[./check.sh, "a word"]';
   await fleet.write("check.sh", '#!/bin/sh\nenv > seen.txt\necho "not well: $1" >&2\ntest -e well\n');
@@ -37,16 +37,16 @@ beforeAll(async () => {
 let release = (): void => {};
 
 afterEach(() => {
-  atRequest = () => undefined;
+  onRequest = () => undefined;
   release();
 });
 
 /** Resolves when the service receives a matching write. That write and all later ones wait until they are released. */
-async function held(isHeld: (body: { readonly value?: string }) => boolean): Promise<void> {
+async function waitForHeldWrite(isHeld: (body: { readonly value?: string }) => boolean): Promise<void> {
   const { promise: released, resolve } = Promise.withResolvers<undefined>();
   release = () => resolve(undefined);
   await new Promise<void>((done) => {
-    atRequest = async ({ method, body }) => {
+    onRequest = async ({ method, body }) => {
       if (method !== "POST" || !isHeld(body as { value?: string })) return undefined;
       done();
       return await released;
@@ -59,9 +59,9 @@ afterAll(async () => {
 });
 
 it("waits at a gate and after --until, and stops when unhealthy", async () => {
-  const first = await fleet.rollout("--yes");
+  const first = await fleet.runRollout("--yes");
   expect(summarizeRun(first)).toEqual([2, ["t0"]]);
-  expect(statesIn(first.report())).toEqual({ t0: "done", t1: "pending", t2: "pending" });
+  expect(getStates(first.report())).toEqual({ t0: "done", t1: "pending", t2: "pending" });
   const { id } = first.report();
   // An existing journal other than the rollout's own. A missing one would be rejected.
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
@@ -72,21 +72,21 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
 
   // After the rollout was abandoned at the gate, a new one in the same journal, with a change to another tenant's file,
   // waits there again.
-  expect(await fleet.rollout("abandon")).toMatchObject({ code: 0 });
-  await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n"));
-  const planned = await fleet.rollout();
+  expect(await fleet.runRollout("abandon")).toMatchObject({ code: 0 });
+  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", "  - mended.example\n"));
+  const planned = await fleet.runRollout();
   expect(planned.output).toMatch(/one[^·]*0 to change[^·]*then[^·]*manual\s+approval/);
   expect(planned.output).toMatch(/Changes of an earlier rollout in t0 have\s+not\s+passed/);
   // The reviewed plan includes the waves, so a looser one is rejected.
   const [, digest = "none"] = /--plan-digest (r2-\w+)/.exec(planned.output) ?? [];
-  await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });
-  const mismatchRun = await fleet.rollout("--yes", "--plan-digest", digest);
+  await fleet.writeTargets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });
+  const mismatchRun = await fleet.runRollout("--yes", "--plan-digest", digest);
   expect(summarizeRun(mismatchRun)).toEqual([3, []]);
   expect(mismatchRun.output).toContain("[ERR_ROLLOUT_DIGEST]");
-  await fleet.targets();
-  expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, []]);
+  await fleet.writeTargets();
+  expect(summarizeRun(await fleet.runRollout("--yes"))).toEqual([2, []]);
 
-  const unhealthyRun = await fleet.rollout("resume", "--until", "two");
+  const unhealthyRun = await fleet.runRollout("resume", "--until", "two");
   expect(summarizeRun(unhealthyRun)).toEqual([1, ["t1"]]);
   expect(unhealthyRun.report()).toMatchObject({
     state: "stopped",
@@ -96,38 +96,38 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   expect(seen).toMatch(/^EMAIL_SECURITY_TENANTS=t1$/m);
   expect(seen).not.toMatch(/sandbox-t\d|_KEY=/);
 
-  expect((await fleet.rollout("--yes")).output).toMatch(/was stopped\. The wave two is unhealthy/);
+  expect((await fleet.runRollout("--yes")).output).toMatch(/was stopped\. The wave two is unhealthy/);
 
   // The health command succeeds now, but the number of threats has risen.
   await fleet.write("well", "");
   // The rollout first requests the threats since the change, then those of a period twice as long, which includes the
   // time before.
   let requestCount = 0;
-  atRequest = ({ path }) => {
+  onRequest = ({ path }) => {
     if (path !== "/api/v1/threats") return undefined;
     requestCount += 1;
     const pagination = { page: 1, page_size: 0, total: requestCount % 2 === 1 ? 40 : 45 };
     return { status: 200, body: { status: 200, pagination, results: { items: [] } } };
   };
-  const risen = await fleet.rollout("resume", "--until", "two");
+  const risen = await fleet.runRollout("resume", "--until", "two");
   expect(summarizeRun(risen)).toEqual([1, []]);
   expect(risen.report().reason).toMatch(/"t1" has 40 threats in the \d+ min since its change, compared with 5/);
 
-  atRequest = () => undefined;
-  expect(summarizeRun(await fleet.rollout("resume", "--until", "two"))).toEqual([2, []]);
-  expect(summarizeRun(await fleet.rollout("resume"))).toEqual([0, ["t2"]]);
-  for (const name of ["t0", "t1"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
-  expect(fleet.holds("t2")).toEqual(["deny mended.example", ...fleet.declared("t2")].sort());
+  onRequest = () => undefined;
+  expect(summarizeRun(await fleet.runRollout("resume", "--until", "two"))).toEqual([2, []]);
+  expect(summarizeRun(await fleet.runRollout("resume"))).toEqual([0, ["t2"]]);
+  for (const name of ["t0", "t1"]) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
+  expect(fleet.listContents("t2")).toEqual(["deny mended.example", ...fleet.listDeclaredContents("t2")].sort());
 });
 
 it("waits for a stack locked by another run and names its owner", async () => {
-  await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2 }\n" });
-  await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n  - held.example\n"));
-  const reached = held(({ value }) => value === "held.example");
-  const person = fleet.pulumi("t2", "up", "--yes", "--skip-preview");
+  await fleet.writeTargets({ waves: "waves:\n  - { name: all, maxConcurrent: 2 }\n" });
+  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", "  - mended.example\n  - held.example\n"));
+  const reached = waitForHeldWrite(({ value }) => value === "held.example");
+  const person = fleet.startPulumi("t2", "up", "--yes", "--skip-preview");
   await reached;
 
-  const impatient = await fleet.rollout("--yes", "--only", "t2", "--lock-wait", "1");
+  const impatient = await fleet.runRollout("--yes", "--only", "t2", "--lock-wait", "1");
   const owner = `pid ${person.process.pid}`;
   expect(impatient.code).toBe(1);
   const error = impatient.report().tenants.find(({ error }) => error !== undefined)?.error;
@@ -139,25 +139,25 @@ it("waits for a stack locked by another run and names its owner", async () => {
   release();
   expect(await person.ended).toMatchObject({ code: 0 });
   expect(await patient.result).toMatchObject({ code: 0 });
-  expect(fleet.holds("t2")).toContain("deny held.example");
+  expect(fleet.listContents("t2")).toContain("deny held.example");
   expect(fleet.sandbox.audit("t2").filter(({ after }) => JSON.stringify(after).includes("held.example"))).toHaveLength(
     1,
   );
 });
 
 it("rejects a second rollout of the same stacks by name", async () => {
-  await fleet.targets({
+  await fleet.writeTargets({
     waves: `services:\n  ${fleet.sandbox.url}: { maxConcurrent: 1 }\nwaves:\n  - { name: all, maxConcurrent: 2 }\n`,
   });
-  await fleet.baseline(["evil0.example", "shared.example"]);
-  const reached = held(() => true);
+  await fleet.writeBaseline(["evil0.example", "shared.example"]);
+  const reached = waitForHeldWrite(() => true);
   const first = fleet.start({}, "rollout", "--yes", "--only", "t0", "t1");
   await reached;
   const { id } = await fleet.report();
-  const same = await fleet.rollout("--yes", "--only", "t1");
+  const same = await fleet.runRollout("--yes", "--only", "t1");
   expect(same).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_BUSY]") });
   expect(same.output).toContain(id);
-  expect(await fleet.rollout("resume", id)).toMatchObject({
+  expect(await fleet.runRollout("resume", id)).toMatchObject({
     code: 1,
     output: expect.stringContaining("[ERR_ROLLOUT_BUSY]"),
   });
@@ -184,20 +184,20 @@ it("rejects a second rollout of the same stacks by name", async () => {
     )
     .map(({ kind }) => kind);
   expect(turns).toEqual(Array.from({ length: 3 }, () => ["tenant-started", "tenant-finished"]).flat());
-  for (const name of fleet.names) expect(fleet.holds(name)).toContain("deny shared.example");
-  await fleet.quiet();
+  for (const name of fleet.names) expect(fleet.listContents(name)).toContain("deny shared.example");
+  await fleet.waitForQuiet();
 });
 
 it("starts nothing in excluded hours without --any-time", async () => {
-  const hour = (ms: number): string => new Date(ms).toISOString().slice(11, 16);
-  const [from, to] = [hour(Date.now() - 3_600_000), hour(Date.now() + 7_200_000)];
-  await fleet.targets({ waves: `waves:\n  - { name: all, not: "${from}–${to}" }\n` });
-  await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n  - late.example\n"));
-  const paused = await fleet.rollout("--yes", "--only", "t2");
+  const formatHour = (ms: number): string => new Date(ms).toISOString().slice(11, 16);
+  const [from, to] = [formatHour(Date.now() - 3_600_000), formatHour(Date.now() + 7_200_000)];
+  await fleet.writeTargets({ waves: `waves:\n  - { name: all, not: "${from}–${to}" }\n` });
+  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", "  - mended.example\n  - late.example\n"));
+  const paused = await fleet.runRollout("--yes", "--only", "t2");
   expect(summarizeRun(paused)).toEqual([2, []]);
   expect(paused.output).toContain(`doesn't start tenants in these hours (${from}–${to})`);
-  expect(summarizeRun(await fleet.rollout("resume"))).toEqual([2, []]);
-  expect(fleet.holds("t2")).not.toContain("deny late.example");
-  expect(summarizeRun(await fleet.rollout("resume", "--any-time"))).toEqual([0, ["t2"]]);
-  expect(fleet.holds("t2")).toContain("deny late.example");
+  expect(summarizeRun(await fleet.runRollout("resume"))).toEqual([2, []]);
+  expect(fleet.listContents("t2")).not.toContain("deny late.example");
+  expect(summarizeRun(await fleet.runRollout("resume", "--any-time"))).toEqual([0, ["t2"]]);
+  expect(fleet.listContents("t2")).toContain("deny late.example");
 });

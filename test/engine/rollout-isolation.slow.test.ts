@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Fleet } from "../support/fleet";
-import { sized } from "../support/matrix-sampling";
-import { expectChangedApart, KEY, startFleetWithKeys, watched } from "./rollout-isolation";
+import { selectSize } from "../support/matrix-sampling";
+import { expectChangedApart, KEY, startFleetWithKeys, watchRun } from "./rollout-isolation";
 
 /** As many tenants as a large customer has, in the long form of the tests. Only then are all of them changed. */
-const ALL = sized("rollout-isolation", 300, 80);
+const ALL = selectSize("rollout-isolation", 300, 80);
 /** Whether all tenants are changed through the engine. rollout-isolation.test.ts changes a few. */
-const IS_CHANGED = sized("rollout-isolation", true, false);
+const IS_CHANGED = selectSize("rollout-isolation", true, false);
 
 let fleet: Fleet;
-const named = (count: number): string[] => fleet.names.slice(0, count);
+const listNames = (count: number): string[] => fleet.names.slice(0, count);
 
 beforeAll(async () => {
   fleet = await startFleetWithKeys(ALL);
@@ -23,13 +23,13 @@ it(`plans ${ALL} tenants with a key each, in the memory that it plans 10 with`, 
   // With a large heap, Node.js delays garbage collection, which results in peaks of 130 MB and 210 MB. A small heap
   // shows the memory that is really retained.
   const small = { NODE_OPTIONS: "--max-old-space-size=48 --max-semi-space-size=1" };
-  const few = fleet.start(small, "rollout", "--only", ...named(10));
-  const { peakMb: ofFew } = await watched(fleet, few);
+  const few = fleet.start(small, "rollout", "--only", ...listNames(10));
+  const { peakMb: ofFew } = await watchRun(fleet, few);
   expect(await few.result).toMatchObject({ code: 2 });
   fleet.take();
 
   const all = fleet.start(small, "rollout");
-  const { peakMb, keysSeen, wrong } = await watched(fleet, all);
+  const { peakMb, keysSeen, wrong } = await watchRun(fleet, all);
   const { code, output } = await all.result;
   expect({ code, wrong, keys: [...keysSeen] }).toEqual({ code: 2, wrong: [], keys: [] });
   expect(output.match(KEY)).toBeNull();

@@ -32,13 +32,13 @@ export const KEY = /sandbox-t\d+-(?:ci|console)/g;
 const VALUE = /only-(t\d+)\.example/g;
 
 /** Returns the tenants whose own value is in a text. */
-const valuesIn = (text: string): string[] => [...new Set([...text.matchAll(VALUE)].map(([, name = ""]) => name))];
+const listTenantsIn = (text: string): string[] => [...new Set([...text.matchAll(VALUE)].map(([, name = ""]) => name))];
 
 /**
  * Polls all processes of a run until it ends. Returns the coordinator's peak memory, the keys in the environments of
  * the other processes, and the processes that had a wrong key.
  */
-export async function watched(
+export async function watchRun(
   fleet: Fleet,
   run: RunningCommand,
 ): Promise<{ peakMb: number; keysSeen: Set<string>; wrong: string[] }> {
@@ -50,8 +50,8 @@ export async function watched(
     isOver = true;
   });
   while (!isOver) {
-    peakMb = Math.max(peakMb, peakOf(run.process.pid ?? 0));
-    for (const { id, command, environment } of fleet.processes()) {
+    peakMb = Math.max(peakMb, readPeakMemory(run.process.pid ?? 0));
+    for (const { id, command, environment } of fleet.listProcesses()) {
       if (command.match(KEY) !== null) wrong.push(command);
       // A process that was just forked is a copy of the command until it executes its own program.
       if (id === run.process.pid || command.includes("commands/main.js")) continue;
@@ -68,7 +68,7 @@ export async function watched(
 }
 
 /** Returns the peak memory of a process, in MB. */
-function peakOf(pid: number): number {
+function readPeakMemory(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     return Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1_024);
@@ -83,7 +83,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   const selected = changed === fleet.names.length ? [] : ["--only", ...names];
   const reports = ["--output", "report.md", "--output", "report.html"];
   const run = fleet.start({}, "rollout", "--yes", ...selected, "--output", "report.json");
-  const { keysSeen, wrong } = await watched(fleet, run);
+  const { keysSeen, wrong } = await watchRun(fleet, run);
   const { code, output, events } = await run.result;
   // The machine's capacity limits concurrency, however high the wave's limit is.
   let atOnce = 0;
@@ -96,12 +96,12 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   // Proves that the watch saw processes that could have held other keys.
   expect(keysSeen.size).toBeGreaterThan(changed / 2);
   for (const name of names) {
-    const declared = fleet.declared(name).filter((line) => name !== FAILING || !line.includes("only-"));
-    expect(fleet.holds(name)).toEqual(declared);
+    const declared = fleet.listDeclaredContents(name).filter((line) => name !== FAILING || !line.includes("only-"));
+    expect(fleet.listContents(name)).toEqual(declared);
   }
-  for (const name of fleet.names.slice(changed)) expect(fleet.holds(name)).toEqual([]);
+  for (const name of fleet.names.slice(changed)) expect(fleet.listContents(name)).toEqual([]);
   for (const { tenant, body } of fleet.take().filter(({ method }) => method === "POST")) {
-    expect([[], [tenant]]).toContainEqual(valuesIn(JSON.stringify(body)));
+    expect([[], [tenant]]).toContainEqual(listTenantsIn(JSON.stringify(body)));
   }
 
   const status = await fleet.start({}, "rollout", "status", "--output", "json=-", ...reports).result;
@@ -111,12 +111,12 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   for (const [name, text] of [
     ...events.map((event) => ["tenant" in event ? event.tenant : "", JSON.stringify(event)] as const),
     ...report.tenants.map((tenant) => [tenant.name, JSON.stringify(tenant)] as const),
-    ...rowsOf(join(fleet.directory, ".email-security/rollouts.db")),
-    ...filesOf(join(fleet.directory, ".state")).map(
+    ...readJournalRows(join(fleet.directory, ".email-security/rollouts.db")),
+    ...readFiles(join(fleet.directory, ".state")).map(
       ([path, text]) => [/\b(t\d+)\b/.exec(path.split(".state")[1] ?? "")?.[1] ?? "", text] as const,
     ),
   ]) {
-    expect([[], [name]]).toContainEqual(valuesIn(text));
+    expect([[], [name]]).toContainEqual(listTenantsIn(text));
     expect({ name, key: text.match(KEY) }).toEqual({ name, key: null });
     if (name !== FAILING) expect({ name, mark: text.includes("MARK-OF-ONE") }).toEqual({ name, mark: false });
   }
@@ -128,15 +128,15 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
     expect(text.match(KEY)).toBeNull();
     expect(text).not.toContain("\u001b[31m");
   }
-  for (const [path, text] of filesOf(fleet.directory)) expect([path, text.match(KEY)]).toEqual([path, null]);
-  await fleet.quiet();
+  for (const [path, text] of readFiles(fleet.directory)) expect([path, text.match(KEY)]).toEqual([path, null]);
+  await fleet.waitForQuiet();
 }
 
 /**
  * Returns the rows of a journal with the tenant that each belongs to (empty: none). Compressed columns are
  * decompressed.
  */
-function rowsOf(file: string): (readonly [tenant: string, text: string])[] {
+function readJournalRows(file: string): (readonly [tenant: string, text: string])[] {
   const journal = new DatabaseSync(file, { readOnly: true });
   const tables = journal
     .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -163,7 +163,7 @@ function rowsOf(file: string): (readonly [tenant: string, text: string])[] {
   return rows;
 }
 
-function filesOf(directory: string): (readonly [path: string, text: string])[] {
+function readFiles(directory: string): (readonly [path: string, text: string])[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((file) => file.isFile())
     .map((file) => join(file.parentPath, file.name))

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { baselineOf, Fleet, listStartedTenants, type RunningCommand, statesIn } from "../support/fleet";
-import { matrix, SEED } from "../support/matrix-sampling";
-import { getLockDirectory, layLock, locksIn, runInEmptyDirectory } from "../support/stack-locks";
+import { buildBaselineValues, Fleet, getStates, listStartedTenants, type RunningCommand } from "../support/fleet";
+import { SEED, selectCases } from "../support/matrix-sampling";
+import { getLockDirectory, listLocks, runInEmptyDirectory, writeLock } from "../support/stack-locks";
 
 /*
  * The coordinator is killed (SIGKILL) or asked to stop at some point in a rollout, and `rollout resume` continues it.
@@ -22,7 +22,7 @@ const SOAK = 1;
 
 let fleet: Fleet;
 /** Called before each request to the service. */
-let atRequest: (request: ServiceRequest) => unknown = () => {};
+let onRequest: (request: ServiceRequest) => unknown = () => {};
 
 beforeAll(async () => {
   fleet = await Fleet.start({
@@ -32,7 +32,7 @@ beforeAll(async () => {
     waves: `waves:\n  - { name: canary, match: { ring: canary }, soak: ${SOAK}s }\n  - { name: rest, maxConcurrent: 2 }\n`,
     sandbox: {
       async intercept(request) {
-        await atRequest(request);
+        await onRequest(request);
         return undefined;
       },
     },
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 
 afterEach(() => {
-  atRequest = () => {};
+  onRequest = () => {};
 });
 
 afterAll(async () => {
@@ -48,23 +48,23 @@ afterAll(async () => {
 });
 
 /** Waits for the point in a run at which it is disturbed. */
-type Moment = (run: RunningCommand) => Promise<unknown>;
+type Disturbance = (run: RunningCommand) => Promise<unknown>;
 
-const MOMENTS: Readonly<Record<string, Moment>> = {
+const MOMENTS: Readonly<Record<string, Disturbance>> = {
   "the first tenant has begun": async (run) => await run.seen(({ kind }) => kind === "tenant-started"),
-  "a list is being written": async (run) => await writes(run, 5),
+  "a list is being written": async (run) => await waitForWrites(run, 5),
   "the canary soaks": async (run) => await run.seen(({ kind }) => kind === "wave-soaking"),
-  "two tenants are written to": async (run) => await writes(run, POSTS + 8),
+  "two tenants are written to": async (run) => await waitForWrites(run, POSTS + 8),
   "one of two is through": async (run) =>
     await run.seen(({ kind, ...event }) => kind === "tenant-finished" && "wave" in event && event.wave === "rest"),
-  "the last is being written": async (run) => await writes(run, TENANTS * POSTS - 3),
+  "the last is being written": async (run) => await waitForWrites(run, TENANTS * POSTS - 3),
 };
 
 /** Waits until this many writes have reached the service, which is slow. */
-async function writes(run: RunningCommand, count: number): Promise<void> {
+async function waitForWrites(run: RunningCommand, count: number): Promise<void> {
   let seen = 0;
   await new Promise<void>((done) => {
-    atRequest = async ({ method }) => {
+    onRequest = async ({ method }) => {
       if (method === "GET") return;
       seen += 1;
       if (seen >= count) done();
@@ -78,11 +78,11 @@ async function writes(run: RunningCommand, count: number): Promise<void> {
  * Waits until this many writes have reached the service. It doesn't respond to the last of them, nor to later ones,
  * until released.
  */
-async function heldWrites(count: number): Promise<{ release(): void }> {
+async function holdWrites(count: number): Promise<{ release(): void }> {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let seen = 0;
   await new Promise<void>((done) => {
-    atRequest = async ({ method }) => {
+    onRequest = async ({ method }) => {
       if (method === "GET") return;
       seen += 1;
       if (seen < count) return;
@@ -92,7 +92,7 @@ async function heldWrites(count: number): Promise<{ release(): void }> {
   });
   return {
     release() {
-      atRequest = () => {};
+      onRequest = () => {};
       release();
     },
   };
@@ -104,9 +104,9 @@ let baseline: readonly string[] = [];
 let added: readonly string[] = [];
 async function changeBaseline(): Promise<void> {
   round += 1;
-  added = baselineOf(ENTRIES).map((value) => `r${round}-${value}`);
+  added = buildBaselineValues(ENTRIES).map((value) => `r${round}-${value}`);
   baseline = [...baseline.slice(1), ...added];
-  await fleet.baseline(baseline);
+  await fleet.writeBaseline(baseline);
   fleet.take();
 }
 
@@ -115,7 +115,7 @@ async function changeBaseline(): Promise<void> {
  */
 function expectEachOnce(): void {
   for (const name of fleet.names) {
-    expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
+    expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name, baseline));
     const made = fleet.sandbox
       .audit(name)
       .filter(({ action }) => action === "allow_deny_entry.create")
@@ -129,57 +129,57 @@ function expectEachOnce(): void {
 }
 
 async function expectSettled(): Promise<void> {
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   expectEachOnce();
   // The states are correct: another rollout finds nothing to do.
-  const again = await fleet.rollout();
+  const again = await fleet.runRollout();
   expect(again).toMatchObject({ code: 0 });
 }
 
 const STACKS = ".state/.pulumi/stacks/fleet";
-const locksOf = (name: string): string => getLockDirectory(fleet, name);
+const getStackLockDirectory = (name: string): string => getLockDirectory(fleet, name);
 
 it("resumes after a kill during stack creation and cleans up debris", async () => {
   await changeBaseline();
   // A file takes the place of the stacks' directory, so that the CLI keeps retrying while it holds the lock.
   const first = new Promise<void>((done) => {
-    atRequest = async () => {
+    onRequest = async () => {
       await mkdir(join(fleet.directory, ".state/.pulumi/stacks"), { recursive: true });
       await writeFile(join(fleet.directory, STACKS), "");
-      atRequest = () => {};
+      onRequest = () => {};
       done();
     };
   });
   const run = fleet.start({}, "rollout", "--yes", "--only", "t0");
   await first;
-  while (!existsSync(locksOf("t0")) || readdirSync(locksOf("t0")).length === 0) {
+  while (!existsSync(getStackLockDirectory("t0")) || readdirSync(getStackLockDirectory("t0")).length === 0) {
     if (run.process.exitCode !== null) throw new Error(`it ended without making a stack:\n${run.output()}`);
     await sleep(20);
   }
   run.process.kill("SIGKILL");
-  for (const { id, command } of fleet.processes()) {
+  for (const { id, command } of fleet.listProcesses()) {
     if (!command.includes("main.js")) process.kill(id, "SIGKILL");
   }
   await run.result;
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   await rm(join(fleet.directory, STACKS));
-  expect(locksIn(locksOf("t0"))).toHaveLength(1);
-  const resumed = await fleet.rollout("resume");
+  expect(listLocks(getStackLockDirectory("t0"))).toHaveLength(1);
+  const resumed = await fleet.runRollout("resume");
   expect(resumed).toMatchObject({ code: 0, output: expect.stringContaining("left behind by") });
-  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
+  expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", baseline));
 
   // Debris of stacks that were never created: a lock, a complete temporary file of a lock, and an empty one.
-  await layLock(locksOf("t1"));
-  await layLock(locksOf("t2"), { file: "a.json.18ab.tmp" });
-  await writeFile(join(locksOf("t2"), "b.json.18ab.tmp"), "");
+  await writeLock(getStackLockDirectory("t1"));
+  await writeLock(getStackLockDirectory("t2"), { file: "a.json.18ab.tmp" });
+  await writeFile(join(getStackLockDirectory("t2"), "b.json.18ab.tmp"), "");
   // Debris of an existing stack: an empty attributes file, and a lock with a process ID that now belongs to another
   // process.
   await writeFile(join(fleet.directory, STACKS, "t0.json.attrs"), "");
-  await layLock(locksOf("t0"), { pid: process.pid });
+  await writeLock(getStackLockDirectory("t0"), { pid: process.pid });
   await changeBaseline();
-  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
-  expect(fleet.names.map(locksOf).flatMap(locksIn)).toEqual([]);
+  expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name, baseline));
+  expect(fleet.names.map(getStackLockDirectory).flatMap(listLocks)).toEqual([]);
   // Removing the locks leaves no other stacks behind.
   const stacks = readdirSync(join(fleet.directory, STACKS)).filter((name) => name.endsWith(".json"));
   expect(stacks.sort()).toEqual(fleet.names.map((name) => `${name}.json`));
@@ -192,14 +192,14 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
   const whole = await readFile(state);
   await writeFile(state, "");
   await writeFile(`${state}.bak`, whole);
-  const unplanned = await fleet.rollout(...only);
+  const unplanned = await fleet.runRollout(...only);
   expect(unplanned.output).toContain(`${state}, is truncated`);
   await runInEmptyDirectory(fleet, /`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
   expect(await readFile(state)).toEqual(whole);
 
-  await layLock(locksOf("t1"), { host: "runner-7", pid: 1 });
-  await layLock(locksOf("t1"), { file: "b.json" });
-  expect(await fleet.rollout(...only)).toMatchObject({ code: 1 });
+  await writeLock(getStackLockDirectory("t1"), { host: "runner-7", pid: 1 });
+  await writeLock(getStackLockDirectory("t1"), { file: "b.json" });
+  expect(await fleet.runRollout(...only)).toMatchObject({ code: 1 });
   const { id, tenants } = await fleet.report();
   const failed = tenants.find(({ name }) => name === "t1")?.error;
   expect(failed).toMatchObject({
@@ -207,21 +207,21 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
     message: expect.stringMatching(/^The stack "t1" of "t1" is locked by ci@runner-7 \(pid 1\), since \S+ and ci@/),
     advice: expect.stringContaining(`\`email-security rollout resume ${id}\``),
   });
-  expect(readdirSync(locksOf("t1")).sort()).toEqual(["a.json", "b.json"]);
+  expect(readdirSync(getStackLockDirectory("t1")).sort()).toEqual(["a.json", "b.json"]);
   await runInEmptyDirectory(fleet, /`([^`]+ cancel [^`]+)`/.exec(failed?.message ?? "")?.[1] ?? "");
-  expect(await fleet.rollout("resume", id)).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout("resume", id)).toMatchObject({ code: 0 });
 
   for (const { id: entry } of fleet.sandbox.allowDenyEntries("t1")) {
-    await fleet.console("t1", "DELETE", `/allow_deny_entries/${entry}`);
+    await fleet.sendFromConsole("t1", "DELETE", `/allow_deny_entries/${entry}`);
   }
-  const refused = await fleet.rollout(...only);
+  const refused = await fleet.runRollout(...only);
   const [, name = "", value] = /for this one run: (\w+)=(\w+)\./.exec(refused.output.replace(/\s+/g, " ")) ?? [];
   expect([refused.code, name, value]).toEqual([3, "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT", "t1"]);
   expect(await fleet.start({ [name]: value }, "rollout", ...only).result).toMatchObject({ code: 0 });
-  expect(fleet.holds("t1")).toEqual(fleet.declared("t1", baseline));
+  expect(fleet.listContents("t1")).toEqual(fleet.listDeclaredContents("t1", baseline));
 });
 
-it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are written to"]))(
+it.each(selectCases("rollout-moments", Object.keys(MOMENTS), ["two tenants are written to"]))(
   "is killed when %s, and resumed",
   async (moment) => {
     await changeBaseline();
@@ -229,16 +229,16 @@ it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are writte
     await MOMENTS[moment]?.(run);
     run.process.kill("SIGKILL");
     await run.result;
-    atRequest = () => {};
+    onRequest = () => {};
     const before = await fleet.report();
     expect(before).toMatchObject({ state: "running", isActive: false });
 
-    const resumed = await fleet.rollout("resume");
+    const resumed = await fleet.runRollout("resume");
     expect(resumed).toMatchObject({ code: 0 });
     const done = before.tenants.filter(({ state }) => state === "done").map(({ name }) => name);
     expect(listStartedTenants(resumed).sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
     await expectSettled();
-    const preview = await fleet.pulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
+    const preview = await fleet.startPulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
     expect(preview).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
   },
 );
@@ -259,24 +259,24 @@ const kills = Object.keys(VICTIMS).flatMap((victim) =>
 );
 const drawn = createHash("sha256").update(`${SEED} 0`).digest().readUInt32BE(4) % (REQUESTS - FIRST);
 
-it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn }]))(
+it.each(selectCases("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn }]))(
   `$victim is killed at request $at (EMAIL_SECURITY_TEST_SEED=${SEED})`,
   async ({ victim, at }) => {
     await changeBaseline();
     let seen = 0;
     let killed = "";
-    atRequest = async () => {
+    onRequest = async () => {
       seen += 1;
       // Between two tenants, the victim doesn't exist.
       if (seen < at || killed !== "") return;
-      const found = fleet.processes().find(({ command }) => VICTIMS[victim]?.test(command));
+      const found = fleet.listProcesses().find(({ command }) => VICTIMS[victim]?.test(command));
       if (found === undefined) return;
       killed = found.command;
       process.kill(found.id, "SIGKILL");
       await sleep(50);
     };
     const run = await fleet.start({}, "rollout", "--yes").result;
-    atRequest = () => {};
+    onRequest = () => {};
     expect({ killed, output: run.output }).toMatchObject({
       killed: expect.stringMatching(VICTIMS[victim] ?? ""),
     });
@@ -292,7 +292,7 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
     }
     const isLeft = state !== "done" || counts.failed > 0;
     if (isLeft) {
-      const resumed = await fleet.rollout("resume");
+      const resumed = await fleet.runRollout("resume");
       expect({ code: resumed.code, output: `${run.output}${resumed.output}` }).toMatchObject({ code: 0 });
     }
     await expectSettled();
@@ -303,13 +303,13 @@ it("writes nothing and leaves nothing to resume when killed while planning", asy
   await changeBaseline();
   const run = fleet.start({}, "rollout", "--yes");
   await new Promise<void>((done) => {
-    atRequest = () => done();
+    onRequest = () => done();
   });
   run.process.kill("SIGKILL");
   await run.result;
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
-  const resumed = await fleet.rollout("resume");
+  const resumed = await fleet.runRollout("resume");
   expect(resumed).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_NOT_FOUND]") });
 });
 
@@ -317,9 +317,9 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   await changeBaseline();
   const planning = fleet.start({}, "rollout", "--yes");
   await new Promise<void>((done) => {
-    atRequest = () => done();
+    onRequest = () => done();
   });
-  interrupt(planning);
+  interruptGroup(planning);
   expect(await planning.result).toMatchObject({
     code: 1,
     output: expect.stringContaining("Nothing was changed"),
@@ -328,33 +328,33 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
 
   const run = fleet.start({}, "rollout", "--yes");
   await MOMENTS["a list is being written"]?.(run);
-  interrupt(run);
+  interruptGroup(run);
   const stopped = await run.result;
   expect(stopped).toMatchObject({ code: 2 });
   const report = stopped.report();
   const { id, advice } = report;
   expect(advice[0]?.command).toBe(`email-security rollout resume ${id}`);
-  await fleet.quiet();
-  expect(statesIn(report)).toEqual({ t0: "done", t1: "pending", t2: "pending" });
-  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
+  await fleet.waitForQuiet();
+  expect(getStates(report)).toEqual({ t0: "done", t1: "pending", t2: "pending" });
+  expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", baseline));
 
   // Its request timeout is longer than the test waits for its exit.
   const goesOn = fleet.start({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
-  const held = await heldWrites(8);
+  const held = await holdWrites(8);
   goesOn.process.kill("SIGINT");
   await goesOn.waitForOutput("to stop immediately");
   goesOn.process.kill("SIGINT");
   expect(await goesOn.result).toMatchObject({ code: 2 });
   // The second Ctrl-C didn't wait for the requests in flight.
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   expect(await fleet.report()).toMatchObject({ state: "running", isActive: false });
   held.release();
 
-  expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout("resume")).toMatchObject({ code: 0 });
   await expectSettled();
 });
 
 /** Sends SIGINT to the whole process group, as Ctrl-C in a terminal does. */
-function interrupt({ process: { pid = 0 } }: RunningCommand): void {
+function interruptGroup({ process: { pid = 0 } }: RunningCommand): void {
   process.kill(-pid, "SIGINT");
 }

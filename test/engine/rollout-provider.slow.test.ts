@@ -6,7 +6,7 @@ import { minimalEnv } from "../../provider/machine/child-environment";
 import type { EnginePool } from "../../provider/rollout/engine/engine-pool";
 import type { UpResult } from "../../provider/rollout/engine/up-request";
 import { getBuildPath } from "../support/build-path";
-import { Fleet, keyVariable } from "../support/fleet";
+import { Fleet, getKeyVariable } from "../support/fleet";
 
 /*
  * A rollout's engine process contains the dynamic provider and serves one tenant after another. Tests the state that it
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const { EnginePool: Pool } = (await import(
     getBuildPath("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
   )) as { readonly EnginePool: typeof EnginePool };
-  const keyless = Object.fromEntries(fleet.names.map((one) => [keyVariable(one), ""]));
+  const keyless = Object.fromEntries(fleet.names.map((one) => [getKeyVariable(one), ""]));
   poolWith = (environment) =>
     new Pool({ ...minimalEnv(fleet.environment), ...fleet.environment, ...keyless, ...environment });
   pool = poolWith({});
@@ -62,13 +62,13 @@ beforeEach(async () => {
 /**
  * Returns the number of processes that have started: those that run the engine, and Pulumi's dynamic provider hosts.
  */
-function started(): { readonly engines: number; readonly hosts: number } {
+function countProcesses(): { readonly engines: number; readonly hosts: number } {
   const lines = readFileSync(join(fleet.directory, STARTED), "utf8").split("\n");
-  const count = (part: string): number => lines.filter((line) => line.includes(part)).length;
-  return { engines: count("engine-process.js"), hosts: count("dynamic-provider") };
+  const countLines = (part: string): number => lines.filter((line) => line.includes(part)).length;
+  return { engines: countLines("engine-process.js"), hosts: countLines("dynamic-provider") };
 }
 
-async function up(
+async function runUp(
   name: string,
   environment: Readonly<Record<string, string>>,
   by: EnginePool = pool,
@@ -94,13 +94,13 @@ async function up(
   return await by.up(request, new AbortController().signal);
 }
 
-const keyOf = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[keyVariable(name)] ?? "" });
+const buildTenantKey = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[getKeyVariable(name)] ?? "" });
 
 /**
  * Returns the resources in a stack's state, without the properties that the engine generates or that depend on the
  * program.
  */
-async function resourcesOf(name: string): Promise<unknown> {
+async function readResources(name: string): Promise<unknown> {
   const text = (await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)).replaceAll(name, "NAME");
   const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: { urn: string }[] } } }).checkpoint
     .latest;
@@ -115,37 +115,37 @@ async function resourcesOf(name: string): Promise<unknown> {
 }
 
 it("leaves the state of a manual `pulumi up` without another process", async () => {
-  await fleet.pulumi("t1", "stack", "init").ended;
+  await fleet.startPulumi("t1", "stack", "init").ended;
   for (const baseline of [["one.example"], ["one.example", "two.example"]]) {
-    await fleet.baseline(baseline);
-    const own = await fleet.pulumi("t1", "up", "--yes", "--skip-preview", "--refresh").ended;
+    await fleet.writeBaseline(baseline);
+    const own = await fleet.startPulumi("t1", "up", "--yes", "--skip-preview", "--refresh").ended;
     expect(own.code, own.output).toBe(0);
     await fleet.write(STARTED, "");
-    expect(await up("t0", keyOf("t0"))).toEqual({ ok: true });
-    expect(started().hosts).toBe(0);
-    expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
-    expect(await resourcesOf("t0")).toEqual(await resourcesOf("t1"));
+    expect(await runUp("t0", buildTenantKey("t0"))).toEqual({ ok: true });
+    expect(countProcesses().hosts).toBe(0);
+    expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", baseline));
+    expect(await readResources("t0")).toEqual(await readResources("t1"));
   }
 });
 
 it("serves both providers that follow a configuration change", async () => {
-  const set = await fleet.pulumi("t0", "config", "set", "fleet:changed", "since").ended;
+  const set = await fleet.startPulumi("t0", "config", "set", "fleet:changed", "since").ended;
   expect(set.code, set.output).toBe(0);
   await fleet.write(STARTED, "");
-  expect(await up("t0", keyOf("t0"))).toEqual({ ok: true });
-  expect(started().hosts).toBe(0);
-  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", ["one.example", "two.example"]));
+  expect(await runUp("t0", buildTenantKey("t0"))).toEqual({ ok: true });
+  expect(countProcesses().hosts).toBe(0);
+  expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", ["one.example", "two.example"]));
 });
 
 it("keeps no key of the previous tenant", async () => {
-  const result = await up("t1", {});
+  const result = await runUp("t1", {});
   expect(result).toMatchObject({
     ok: false,
     message: expect.stringContaining("API key of the tenant is not configured"),
   });
   expect(fleet.take()).toEqual([]);
   // It ran in the process that had served the other tenant.
-  expect(started()).toEqual({ engines: 0, hosts: 0 });
+  expect(countProcesses()).toEqual({ engines: 0, hosts: 0 });
 });
 
 it("explains why it can't listen and starts nothing", async () => {
@@ -158,7 +158,7 @@ it("explains why it can't listen and starts nothing", async () => {
   );
   const deaf = poolWith({ NODE_OPTIONS: `--require ${JSON.stringify(join(fleet.directory, "deaf.cjs"))}` });
   try {
-    expect(await up("t0", keyOf("t0"), deaf)).toMatchObject({
+    expect(await runUp("t0", buildTenantKey("t0"), deaf)).toMatchObject({
       ok: false,
       message: expect.stringMatching(
         /^Pulumi was not started: .* can't listen on 127\.0\.0\.1 \(listen EPERM: [^()[\]]*\)\. .*resume\.$/,
@@ -171,25 +171,25 @@ it("explains why it can't listen and starts nothing", async () => {
 });
 
 it("stops writing for a tenant whose engine is killed", async () => {
-  await fleet.baseline(["one.example", "two.example", "three.example"]);
+  await fleet.writeBaseline(["one.example", "two.example", "three.example"]);
   atWrite = () => {
     atWrite = undefined;
-    for (const { id, command } of fleet.processes())
+    for (const { id, command } of fleet.listProcesses())
       if (/\bup\b.*--stack t0/.test(command)) process.kill(id, "SIGKILL");
   };
-  expect(await up("t0", keyOf("t0"))).toMatchObject({
+  expect(await runUp("t0", buildTenantKey("t0"))).toMatchObject({
     ok: false,
     message: expect.stringContaining("SIGKILL"),
   });
   const writes = fleet.take().filter(({ method }) => method !== "GET");
   expect(writes).toHaveLength(1);
-  expect(await up("t1", keyOf("t1"))).toEqual({ ok: true });
+  expect(await runUp("t1", buildTenantKey("t1"))).toEqual({ ok: true });
   expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t1")).toEqual([]);
 });
 
 it("leaves a stack with a foreign resource to Pulumi's own host", async () => {
   const gone = join(fleet.directory, "gone");
-  const state = await fleet.pulumi("t1", "stack", "export").ended;
+  const state = await fleet.startPulumi("t1", "stack", "export").ended;
   const exported = JSON.parse(state.stdout) as { deployment: { resources: Record<string, unknown>[] } };
   const list = exported.deployment.resources.find(({ id }) => id === "vip-list");
   const provider = `exports.handler = () => ({ read: async (id, props) => ({ id, props }), delete: async () => require("fs").writeFileSync(${JSON.stringify(gone)}, "") })`;
@@ -202,11 +202,11 @@ it("leaves a stack with a foreign resource to Pulumi's own host", async () => {
   };
   exported.deployment.resources.push(foreign);
   await fleet.write("state.json", JSON.stringify(exported));
-  const imported = await fleet.pulumi("t1", "stack", "import", "--file", "state.json").ended;
+  const imported = await fleet.startPulumi("t1", "stack", "import", "--file", "state.json").ended;
   expect(imported.code, imported.output).toBe(0);
   await fleet.write(STARTED, "");
-  expect(await up("t1", keyOf("t1"))).toEqual({ ok: true });
-  expect(started().hosts).toBeGreaterThan(0);
+  expect(await runUp("t1", buildTenantKey("t1"))).toEqual({ ok: true });
+  expect(countProcesses().hosts).toBeGreaterThan(0);
   expect(await fleet.read("gone")).toBe("");
-  expect(await resourcesOf("t1")).not.toContainEqual(expect.stringContaining("a-thing"));
+  expect(await readResources("t1")).not.toContainEqual(expect.stringContaining("a-thing"));
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
 import { runCli } from "../support/cli";
 import { expectExample } from "../support/error-coverage";
-import { Fleet, listStartedTenants, settingsOf } from "../support/fleet";
+import { Fleet, formatTenantSettings, listStartedTenants } from "../support/fleet";
 
 /*
  * A faulty rollout is rolled back, so that each tenant has its earlier entries again. Runs through the real command and
@@ -17,10 +17,11 @@ const V1 = ["evil0.example", "evil1.example"];
 const BAD = "bad.example";
 
 /** Returns the entries of every tenant. */
-const held = (): Record<string, string[]> => Object.fromEntries(fleet.names.map((name) => [name, fleet.holds(name)]));
+const listHeldByTenant = (): Record<string, string[]> =>
+  Object.fromEntries(fleet.names.map((name) => [name, fleet.listContents(name)]));
 
 /** Writes a baseline with an allow that shouldn't exist, a missing domain and a wrong comment. */
-async function wrongBaseline(): Promise<void> {
+async function writeWrongBaseline(): Promise<void> {
   await fleet.write(
     "settings/baseline.yaml",
     `version: 1\nallow:\n  - ${BAD}\ndeny:\n  - { value: evil0.example, comment: wrong }\n`,
@@ -33,10 +34,10 @@ beforeAll(async () => {
     about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "rest"} } }`,
     waves: "waves:\n  - { name: canary, match: { ring: canary } }\n  - { name: rest, maxConcurrent: 2 }\n",
   });
-  await fleet.baseline(OLDEST);
+  await fleet.writeBaseline(OLDEST);
   await fleet.commitAll("the oldest");
-  await fleet.baseline(V1);
-  fleet.git("commit", "--quiet", "-a", "-m", "the first");
+  await fleet.writeBaseline(V1);
+  fleet.runGit("commit", "--quiet", "-a", "-m", "the first");
 });
 
 afterAll(async () => {
@@ -44,31 +45,31 @@ afterAll(async () => {
 });
 
 it("restores what each tenant held before, or the files of a revision", async () => {
-  const oldest = fleet.git("rev-parse", "HEAD~1");
+  const oldest = fleet.runGit("rev-parse", "HEAD~1");
   // One tenant has a colleague's entry that isn't in any settings file.
-  await fleet.console("t2", "POST", "/allow_deny_entries", {
+  await fleet.sendFromConsole("t2", "POST", "/allow_deny_entries", {
     list: "deny",
     entry_type: "domain",
     value: "colleague.example",
   });
-  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
-  const before = held();
-  await wrongBaseline();
-  fleet.git("commit", "--quiet", "-a", "-m", "Allow a partner");
-  const first = await fleet.rollout("--yes", "--label", "ring=canary");
+  expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
+  const before = listHeldByTenant();
+  await writeWrongBaseline();
+  fleet.runGit("commit", "--quiet", "-a", "-m", "Allow a partner");
+  const first = await fleet.runRollout("--yes", "--label", "ring=canary");
   expect(first).toMatchObject({ code: 0 });
   const canary = first.report().id;
-  const after = await fleet.rollout("--yes");
+  const after = await fleet.runRollout("--yes");
   expect(listStartedTenants(after)).toEqual(["t1", "t2"]);
   const { id, digest } = after.report();
-  expect(fleet.holds("t1")).toContain(`allow ${BAD}`);
+  expect(fleet.listContents("t1")).toContain(`allow ${BAD}`);
 
   // A colleague has fixed one entry by hand in the meantime. The rollback keeps the fix.
   const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === BAD);
-  await fleet.console("t2", "PATCH", `/allow_deny_entries/${row?.id}`, { list: "deny" });
+  await fleet.sendFromConsole("t2", "PATCH", `/allow_deny_entries/${row?.id}`, { list: "deny" });
 
   fleet.take();
-  const shown = await fleet.rollout("rollback");
+  const shown = await fleet.runRollout("rollback");
   expect(shown).toMatchObject({ code: 2, events: [] });
   expect(shown.stderr).toContain(
     `Rolling back the rollout ${id} of tenants.yaml (journal: .email-security/rollouts.db).`,
@@ -77,11 +78,11 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
   expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*allow bad\.example in t2/);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
-  const back = await fleet.rollout("rollback", "--yes");
+  const back = await fleet.runRollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
   expect(listStartedTenants(back)).toEqual(["t1", "t2"]);
   expect(new Set(fleet.take().map(({ tenant }) => tenant))).toEqual(new Set(["t1", "t2"]));
-  const { t0, ...others } = held();
+  const { t0, ...others } = listHeldByTenant();
   expect(others).toEqual({
     t1: before["t1"],
     t2: [...(before["t2"] ?? []), `deny ${BAD}`].sort(),
@@ -95,27 +96,27 @@ it("restores what each tenant held before, or the files of a revision", async ()
   });
   const history = await runCli(fleet.directory, ["rollout", "history"], fleet.environment);
   expect(history.stdout).toMatch(new RegExp(`${id}.*rolled back`));
-  expect((await fleet.rollout("status", id)).output).toContain("ROLLED BACK");
-  expect((await fleet.rollout("resume", id)).output).toMatch(
+  expect((await fleet.runRollout("status", id)).output).toContain("ROLLED BACK");
+  expect((await fleet.runRollout("resume", id)).output).toMatch(
     /can't be resumed: it is rolled back\. To apply the files: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
   );
   const own = back.report();
   expect(own).toMatchObject({ rollsBack: id, state: "done", counts: { done: 2, failed: 0 } });
-  const commit = fleet.git("log", "-1", "--format=%h");
+  const commit = fleet.runGit("log", "-1", "--format=%h");
   expect(own.advice.map(({ command }) => command)).toEqual([
     `email-security rollout rollback ${canary}`,
     `git revert --no-edit ${commit}`,
   ]);
-  expect(await fleet.rollout("rollback", "--yes", canary)).toMatchObject({ code: 0 });
-  expect(fleet.holds("t0")).toEqual(before["t0"]);
-  expect((await fleet.rollout("rollback", id)).output).toMatch(/already rolled back by \S+/);
+  expect(await fleet.runRollout("rollback", "--yes", canary)).toMatchObject({ code: 0 });
+  expect(fleet.listContents("t0")).toEqual(before["t0"]);
+  expect((await fleet.runRollout("rollback", id)).output).toMatch(/already rolled back by \S+/);
   // A repeated `rollback` without an ID doesn't roll back the rollout before it.
-  expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was already rolled back/);
+  expect((await fleet.runRollout("rollback", "--yes")).output).toMatch(/was already rolled back/);
 
   // The files still declare the change. Applying it again requires the plan digest.
-  await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
-  expect(await fleet.rollout("--yes")).toMatchObject({ code: 3, events: [] });
-  const again = await fleet.rollout("--yes", "--only", "t1");
+  await fleet.sendFromConsole("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
+  expect(await fleet.runRollout("--yes")).toMatchObject({ code: 3, events: [] });
+  const again = await fleet.runRollout("--yes", "--only", "t1");
   expect(again).toMatchObject({ code: 3, events: [] });
   expect(again.output).toMatch(
     /rolled back changes that this plan would repeat.*allow bad\.example.*\[ERR_ROLLED_BACK\]/,
@@ -125,13 +126,13 @@ it("restores what each tenant held before, or the files of a revision", async ()
     .replace(/\S+ and (?=\S+ rolled back changes that this plan)/, "")
     .replace(/(?<=would repeat \()[^;]*/, "deny wrong.example");
   expectExample("ERR_ROLLED_BACK", asShown);
-  expect(fleet.holds("t1")).toEqual(before["t1"]);
+  expect(fleet.listContents("t1")).toEqual(before["t1"]);
   const command = /--yes --plan-digest (r2-\w+)/.exec(again.output)?.[1] ?? "";
   expect(command).not.toBe(digest);
   // A plan with an additional new change is refused too.
-  await fleet.write("settings/t1.yaml", settingsOf("t1", "  - innocent.example\n"));
-  expect((await fleet.rollout("--yes", "--only", "t1")).output).toMatch(/allow bad\.example.*\[ERR_ROLLED_BACK\]/);
-  fleet.git("checkout", "--quiet", "--", "settings/t1.yaml");
+  await fleet.write("settings/t1.yaml", formatTenantSettings("t1", "  - innocent.example\n"));
+  expect((await fleet.runRollout("--yes", "--only", "t1")).output).toMatch(/allow bad\.example.*\[ERR_ROLLED_BACK\]/);
+  fleet.runGit("checkout", "--quiet", "--", "settings/t1.yaml");
   // After the advised Git command, there is nothing left to write.
   execFileSync("sh", ["-c", own.advice.at(-1)?.command ?? "false"], {
     cwd: fleet.directory,
@@ -144,49 +145,49 @@ it("restores what each tenant held before, or the files of a revision", async ()
     },
   });
   fleet.take();
-  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
-  fleet.git("revert", "--no-edit", "HEAD");
-  const named = await fleet.rollout("--yes", "--only", "t1", "--plan-digest", command);
+  fleet.runGit("revert", "--no-edit", "HEAD");
+  const named = await fleet.runRollout("--yes", "--only", "t1", "--plan-digest", command);
   expect(named.code, named.output).toBe(0);
-  expect(fleet.holds("t1")).toContain(`allow ${BAD}`);
+  expect(fleet.listContents("t1")).toContain(`allow ${BAD}`);
   // Rolls back to the files of a revision, regardless of the earlier entries.
-  const unknown = await fleet.rollout("rollback", "--to", "no-such-branch", "--yes");
+  const unknown = await fleet.runRollout("rollback", "--to", "no-such-branch", "--yes");
   expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining("no-such-branch") });
-  const older = await fleet.rollout("rollback", "--to", oldest, "--yes");
+  const older = await fleet.runRollout("rollback", "--to", oldest, "--yes");
   expect(older.code, older.output).toBe(0);
-  expect(held()).toEqual({ ...before, t1: fleet.declared("t1", OLDEST) });
+  expect(listHeldByTenant()).toEqual({ ...before, t1: fleet.listDeclaredContents("t1", OLDEST) });
 });
 
 it.each(["dynamic", "native"])(
   "rolls back an interrupted rollout and one that is not the newest (%s)",
   async (providerKind) => {
-    let atRequest: (request: ServiceRequest) => undefined = () => undefined;
+    let onRequest: (request: ServiceRequest) => undefined = () => undefined;
     await using fleet = await Fleet.start({
       tenants: 2,
       about: () => `{ provider: ${providerKind} }`,
-      sandbox: { intercept: (request) => atRequest(request) },
+      sandbox: { intercept: (request) => onRequest(request) },
     });
-    expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
-    const before = fleet.holds("t1");
+    expect(await fleet.runRollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
+    const before = fleet.listContents("t1");
     await fleet.write(
       "settings/t1.yaml",
-      settingsOf("t1", `  - ${BAD}\n  - worse.example\nallow:\n  - { value: ally.example }\n`),
+      formatTenantSettings("t1", `  - ${BAD}\n  - worse.example\nallow:\n  - { value: ally.example }\n`),
     );
     // Kills the command and its engine at one of three writes. The service executes the write, but the state doesn't
     // record it.
-    atRequest = ({ method, body }) => {
+    onRequest = ({ method, body }) => {
       if (method !== "POST" || (body as { value?: string }).value !== "ally.example") return undefined;
-      for (const { id } of fleet.processes()) process.kill(id, "SIGKILL");
+      for (const { id } of fleet.listProcesses()) process.kill(id, "SIGKILL");
       return undefined;
     };
     await fleet.start({}, "rollout", "--yes", "--only", "t1").result;
-    atRequest = () => undefined;
-    await fleet.quiet();
-    expect(fleet.holds("t1")).not.toEqual(before);
-    const back = await fleet.rollout("rollback", "--yes");
+    onRequest = () => undefined;
+    await fleet.waitForQuiet();
+    expect(fleet.listContents("t1")).not.toEqual(before);
+    const back = await fleet.runRollout("rollback", "--yes");
     expect(back.code, back.output).toBe(0);
-    expect(fleet.holds("t1")).toEqual(before);
+    expect(fleet.listContents("t1")).toEqual(before);
 
     // The rest doesn't depend on the provider.
     if (providerKind === "native") return;
@@ -194,29 +195,29 @@ it.each(["dynamic", "native"])(
     // The rollback removes more than the removal guard allows, and there was another rollout in the meantime.
     await fleet.write(
       "settings/t1.yaml",
-      settingsOf("t1", Array.from({ length: 40 }, (_, n) => `  - many${n}.example\n`).join("")),
+      formatTenantSettings("t1", Array.from({ length: 40 }, (_, n) => `  - many${n}.example\n`).join("")),
     );
-    expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
-    expect(await fleet.rollout("--yes", "--only", "t0")).toMatchObject({ code: 0 });
-    const [, many] = (await fleet.rollout("status", "--list")).stdout.split("\n").map((line) => line.split(" ")[0]);
-    const whole = await fleet.rollout("rollback", many ?? "", "--yes", "--only", "t1");
+    expect(await fleet.runRollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
+    expect(await fleet.runRollout("--yes", "--only", "t0")).toMatchObject({ code: 0 });
+    const [, many] = (await fleet.runRollout("status", "--list")).stdout.split("\n").map((line) => line.split(" ")[0]);
+    const whole = await fleet.runRollout("rollback", many ?? "", "--yes", "--only", "t1");
     expect(whole.code, whole.output).toBe(0);
-    expect(fleet.holds("t1")).toEqual(before);
+    expect(fleet.listContents("t1")).toEqual(before);
   },
 );
 
 it("advises to remove only the lines of tenants that were rolled back", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
-  const first = await fleet.rollout("--yes");
+  const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
   for (const name of fleet.names) {
     const settings = await fleet.read(`settings/${name}.yaml`);
     await fleet.write(`settings/${name}.yaml`, `${settings}allow:\n  - mine-${name}.example\n`);
   }
   await fleet.commitAll("Allow a domain per tenant");
-  const second = await fleet.rollout("--yes");
+  const second = await fleet.runRollout("--yes");
   expect(second.code, second.output).toBe(0);
-  const back = await fleet.rollout("rollback", "--yes", "--only", "t0");
+  const back = await fleet.runRollout("rollback", "--yes", "--only", "t0");
   expect(back.code, back.output).toBe(0);
   const advice = back.report().advice.map(({ reason, command = "" }) => `${reason} ${command}`);
   expect(advice.join("\n")).toMatch(
@@ -227,32 +228,32 @@ it("advises to remove only the lines of tenants that were rolled back", async ()
 
 it("names a destroyed stack and the newer rollouts that it passes over", async () => {
   await using fleet = await Fleet.start({ tenants: 3 });
-  await fleet.write("settings/t2.yaml", settingsOf("t2", "onDrift: revert\n"));
-  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
-  const before = fleet.holds("t0");
+  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", "onDrift: revert\n"));
+  expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
+  const before = fleet.listContents("t0");
   await fleet.write("settings/baseline.yaml", `version: 1\nallow:\n  - ${BAD}\n`);
-  const wrong = await fleet.rollout("--yes", "--only", "t0,t1");
+  const wrong = await fleet.runRollout("--yes", "--only", "t0,t1");
   expect(wrong, wrong.output).toMatchObject({ code: 0 });
-  const destroyed = await fleet.pulumi("t1", "destroy", "--yes", "--skip-preview").ended;
+  const destroyed = await fleet.startPulumi("t1", "destroy", "--yes", "--skip-preview").ended;
   expect(destroyed.code, destroyed.output).toBe(0);
   const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === "evil0.example");
-  await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
-  await fleet.baseline(["evil0.example", "evil1.example", "evil2.example"]);
-  const revertRun = await fleet.rollout("--revert-drift", "--yes", "--only", "t2");
+  await fleet.sendFromConsole("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
+  await fleet.writeBaseline(["evil0.example", "evil1.example", "evil2.example"]);
+  const revertRun = await fleet.runRollout("--revert-drift", "--yes", "--only", "t2");
   expect(revertRun, revertRun.output).toMatchObject({ code: 0 });
 
   const [{ id }, nightly] = [wrong.report(), revertRun.report()];
-  const shown = await fleet.rollout("rollback");
+  const shown = await fleet.runRollout("rollback");
   expect(shown.stderr).toContain(
     `note: The selected rollout is ${id}. Newer ones were not selected: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
   );
   expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
   fleet.take();
-  const back = await fleet.rollout("rollback", "--yes");
+  const back = await fleet.runRollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
   expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t0")).toEqual([]);
-  expect(fleet.holds("t0")).toEqual(before);
-  const statusRun = await fleet.rollout("status", back.report().id);
+  expect(fleet.listContents("t0")).toEqual(before);
+  const statusRun = await fleet.runRollout("status", back.report().id);
   expect(statusRun.output.replace(/\s+/g, " ")).toContain(
     `1 of 2 tenants match their state before ${id}. t1 changed after the rollout; those changes stay.`,
   );

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { baselineOf, Fleet, statesIn } from "../support/fleet";
+import { buildBaselineValues, Fleet, getStates } from "../support/fleet";
 import { S3Server } from "./s3-server";
 
 /*
@@ -15,7 +15,7 @@ const NOBODY = 2 ** 22 + 1;
 
 let bucket: S3Server;
 let fleet: Fleet;
-let atRequest: (request: ServiceRequest) => unknown = () => {};
+let onRequest: (request: ServiceRequest) => unknown = () => {};
 
 beforeAll(async () => {
   bucket = await S3Server.start();
@@ -29,7 +29,7 @@ beforeAll(async () => {
     },
     sandbox: {
       async intercept(request) {
-        await atRequest(request);
+        await onRequest(request);
         return undefined;
       },
     },
@@ -44,7 +44,7 @@ afterAll(async () => {
 const LOCKS = ".pulumi/locks/organization/fleet";
 
 /** Writes a lock in the format of the CLI. */
-async function layLock(name: string, host: string): Promise<string> {
+async function putLock(name: string, host: string): Promise<string> {
   const object = `${LOCKS}/${name}/a.json`;
   const lock = { pid: NOBODY, username: "ci", hostname: host, timestamp: "2026-01-01T00:00:00.000Z" };
   await bucket.put(object, JSON.stringify(lock));
@@ -55,7 +55,7 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   // The first write gets no response, so that its stack is certainly locked.
   const released = Promise.withResolvers<void>();
   const firstWrite = new Promise<void>((done) => {
-    atRequest = async ({ method }) => {
+    onRequest = async ({ method }) => {
       if (method === "GET") return;
       done();
       await released.promise;
@@ -64,13 +64,13 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   const run = fleet.start({}, "rollout", "--yes", "--max-concurrent", "1");
   await firstWrite;
   run.process.kill("SIGKILL");
-  for (const { id } of fleet.processes()) process.kill(id, "SIGKILL");
+  for (const { id } of fleet.listProcesses()) process.kill(id, "SIGKILL");
   await run.result;
-  await fleet.quiet();
-  atRequest = () => {};
+  await fleet.waitForQuiet();
+  onRequest = () => {};
   released.resolve();
-  expect(await bucket.names(`${LOCKS}/t0/`)).toHaveLength(1);
-  expect(await fleet.states()).toEqual({ t0: "running", t1: "pending", t2: "pending" });
+  expect(await bucket.listNames(`${LOCKS}/t0/`)).toHaveLength(1);
+  expect(await fleet.readStates()).toEqual({ t0: "running", t1: "pending", t2: "pending" });
 
   // Another prefix of the bucket contains none of the stacks, so all would be considered new.
   const elsewhere = { PULUMI_BACKEND_URL: `${bucket.backend}&prefix=other/` };
@@ -80,32 +80,32 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   expect(fleet.sandbox.requests).toHaveLength(before);
 
   // A lock of a run that was killed while it created the stack, and one of a run on another machine.
-  await layLock("t1", hostname());
-  const foreign = await layLock("t2", "runner-7");
-  const resumed = await fleet.rollout("resume", "--lock-wait", "1");
+  await putLock("t1", hostname());
+  const foreign = await putLock("t2", "runner-7");
+  const resumed = await fleet.runRollout("resume", "--lock-wait", "1");
   expect(resumed.code).toBe(1);
   const report = resumed.report();
-  expect(statesIn(report)).toEqual({ t0: "done", t1: "done", t2: "failed" });
+  expect(getStates(report)).toEqual({ t0: "done", t1: "done", t2: "failed" });
   const notes = resumed.events.flatMap((event) => (event.kind === "tenant-note" ? [event.message] : []));
   expect(notes.filter((note) => note.includes("was left behind by"))).toHaveLength(2);
   expect(report.tenants.find(({ name }) => name === "t2")?.error).toMatchObject({
     code: "ERR_STACK_LOCKED",
     message: expect.stringMatching(/locked by ci@runner-7 \(pid \d+\), since .*The stack isn't created yet/),
   });
-  expect(await bucket.names(`${LOCKS}/`)).toEqual([foreign]);
+  expect(await bucket.listNames(`${LOCKS}/`)).toEqual([foreign]);
 
   await bucket.remove(foreign);
-  expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  expect(await fleet.runRollout("resume")).toMatchObject({ code: 0 });
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
   const posts = fleet.take().filter(({ method }) => method === "POST");
   const postedEntries = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
   const each = fleet.names.flatMap((name) =>
-    [...baselineOf(), `only-${name}.example`].map((value) => `${name} ${value}`),
+    [...buildBaselineValues(), `only-${name}.example`].map((value) => `${name} ${value}`),
   );
   expect(postedEntries.sort()).toEqual(each.sort());
 
-  expect(await bucket.names(`${LOCKS}/`)).toEqual([]);
-  const objects = await bucket.objects();
+  expect(await bucket.listNames(`${LOCKS}/`)).toEqual([]);
+  const objects = await bucket.readObjects();
   const stacks = [...objects.keys()].filter((name) => /\/stacks\/fleet\/[^/]*\.json$/.test(name));
   expect(stacks).toEqual(fleet.names.map((name) => `.pulumi/stacks/fleet/${name}.json`));
   const secrets = [
@@ -118,6 +118,6 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
     for (const [name, text] of objects) expect(text.includes(secret), name).toBe(false);
     expect(`${run.output()}${resumed.output}`).not.toContain(secret);
   }
-  const again = await fleet.rollout();
+  const again = await fleet.runRollout();
   expect(again).toMatchObject({ code: 0 });
 });

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { baselineOf, Fleet, type RunningCommand } from "../support/fleet";
+import { buildBaselineValues, Fleet, type RunningCommand } from "../support/fleet";
 
 /*
  * The journal's storage fails in the middle of a rollout: another process has locked it, it can't grow, it is
@@ -13,7 +13,7 @@ import { baselineOf, Fleet, type RunningCommand } from "../support/fleet";
 
 let fleet: Fleet;
 let journal: string;
-let atRequest: (request: ServiceRequest) => void = () => {};
+let onRequest: (request: ServiceRequest) => void = () => {};
 
 beforeAll(async () => {
   fleet = await Fleet.start({
@@ -21,7 +21,7 @@ beforeAll(async () => {
     waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n",
     sandbox: {
       intercept: (request) => {
-        atRequest(request);
+        onRequest(request);
         return undefined;
       },
     },
@@ -33,13 +33,13 @@ let round = 0;
 let baseline: readonly string[] = [];
 beforeEach(async () => {
   round += 1;
-  baseline = baselineOf(2).map((value) => `r${round}-${value}`);
-  await fleet.baseline(baseline);
+  baseline = buildBaselineValues(2).map((value) => `r${round}-${value}`);
+  await fleet.writeBaseline(baseline);
   fleet.take();
 });
 
 afterEach(() => {
-  atRequest = () => {};
+  onRequest = () => {};
 });
 
 afterAll(async () => {
@@ -47,12 +47,12 @@ afterAll(async () => {
 });
 
 /** Runs an action when the service receives the first write to a tenant. */
-async function atFirstWrite(run: RunningCommand, name: string, act: () => void): Promise<void> {
+async function runAtFirstWrite(run: RunningCommand, name: string, act: () => void): Promise<void> {
   await run.seen((event) => event.kind === "tenant-started" && event.tenant === name);
   await new Promise<void>((done) => {
-    atRequest = ({ method }) => {
+    onRequest = ({ method }) => {
       if (method === "GET") return;
-      atRequest = () => {};
+      onRequest = () => {};
       act();
       done();
     };
@@ -66,16 +66,16 @@ function expectEachOnce(): void {
   const own = round === 1 ? fleet.names.map((name) => `${name} only-${name}.example`) : [];
   const added = fleet.names.flatMap((name) => baseline.map((value) => `${name} ${value}`));
   expect(postedEntries.sort()).toEqual([...own, ...added].sort());
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name, baseline));
 }
 
 /** Returns the arguments of the command that the output recommends. */
-function nextCommand(output: string): string[] {
+function parseNextCommand(output: string): string[] {
   return /`email-security rollout (resume \S+)`/.exec(output)?.[1]?.split(" ") ?? [];
 }
 
 /** Locks the journal, as a backup or a manual query does. */
-function lock(): { release(): void } {
+function lockJournal(): { release(): void } {
   const other = new DatabaseSync(journal);
   other.exec("BEGIN IMMEDIATE");
   return { release: () => other.close() };
@@ -84,27 +84,27 @@ function lock(): { release(): void } {
 it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async () => {
   const run = fleet.start({}, "rollout", "--yes");
   const locks: { release(): void }[] = [];
-  await atFirstWrite(run, "t0", () => locks.push(lock()));
+  await runAtFirstWrite(run, "t0", () => locks.push(lockJournal()));
   await run.waitForOutput("another process has locked it");
   // Readers aren't blocked.
-  expect(await fleet.states()).toEqual({ t0: "running", t1: "pending" });
+  expect(await fleet.readStates()).toEqual({ t0: "running", t1: "pending" });
   locks.pop()?.release();
   await run.waitForOutput("can be used again");
-  await atFirstWrite(run, "t1", () => locks.push(lock()));
+  await runAtFirstWrite(run, "t1", () => locks.push(lockJournal()));
   run.process.kill("SIGINT");
   const { code, output } = await run.result;
   locks.pop()?.release();
   expect(code).toBe(1);
   expect(output).toMatch(/because its journal failed: .*rollouts\.db.*locked.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toContain(`"t1" was changed, but the journal doesn't record it`);
-  expect(await fleet.states()).toEqual({ t0: "done", t1: "running" });
-  expect(await fleet.rollout(...nextCommand(output))).toMatchObject({ code: 0 });
+  expect(await fleet.readStates()).toEqual({ t0: "done", t1: "running" });
+  expect(await fleet.runRollout(...parseNextCommand(output))).toMatchObject({ code: 0 });
   expectEachOnce();
 });
 
 it("stops when its journal can't grow and can be resumed", async () => {
   const run = fleet.start({}, "rollout", "--yes");
-  await atFirstWrite(run, "t0", () => {
+  await runAtFirstWrite(run, "t0", () => {
     // The processes that it has already started keep their own limits.
     execFileSync("prlimit", [`--pid=${run.process.pid}`, "--fsize=1"]);
   });
@@ -114,13 +114,13 @@ it("stops when its journal can't grow and can be resumed", async () => {
   expect(output).toMatch(/because its journal failed: .*rollouts\.db.*the disk failed.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toContain(`"t0" was changed, but the journal doesn't record it`);
   expect(output).toContain("0 of 2 tenants match their files, 0 failed, and 2 are left");
-  expect(await fleet.rollout(...nextCommand(output))).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout(...parseNextCommand(output))).toMatchObject({ code: 0 });
   expectEachOnce();
 });
 
 it("stops when its journal is deleted and rejects an empty one", async () => {
   const run = fleet.start({}, "rollout", "--yes");
-  await atFirstWrite(run, "t0", () => rmSync(dirname(journal), { recursive: true }));
+  await runAtFirstWrite(run, "t0", () => rmSync(dirname(journal), { recursive: true }));
   const { code, output } = await run.result;
   expect(code).toBe(1);
   expect(output).toMatch(/rollouts\.db" is gone: it, or its directory, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/);
@@ -129,11 +129,11 @@ it("stops when its journal is deleted and rejects an empty one", async () => {
   );
   expect(output).not.toContain("ENOENT");
 
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   mkdirSync(dirname(journal));
   writeFileSync(journal, "");
   for (const args of [["--yes"], ["resume"], ["status"], ["abandon"]]) {
-    const refused = await fleet.rollout(...args);
+    const refused = await fleet.runRollout(...args);
     expect(refused, args.join()).toMatchObject({ code: 1 });
     expect(refused.output).toMatch(/rollouts\.db" can't be used .*it is empty.*\[ERR_ROLLOUT_JOURNAL\]/);
   }
@@ -141,8 +141,8 @@ it("stops when its journal is deleted and rejects an empty one", async () => {
   const [, id = "none"] = /`email-security rollout abandon (\S+)`/.exec(output) ?? [];
   const again = /`email-security rollout (tenants\.yaml)`/.exec(output)?.[1] ?? "none";
   // Its rollout lock blocks other rollouts until it is abandoned.
-  expect((await fleet.rollout(again, "--yes")).output).toContain("[ERR_ROLLOUT_BUSY]");
-  expect(await fleet.rollout("abandon", id)).toMatchObject({ code: 0 });
-  expect(await fleet.rollout(again, "--yes")).toMatchObject({ code: 0 });
+  expect((await fleet.runRollout(again, "--yes")).output).toContain("[ERR_ROLLOUT_BUSY]");
+  expect(await fleet.runRollout("abandon", id)).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout(again, "--yes")).toMatchObject({ code: 0 });
   expectEachOnce();
 });

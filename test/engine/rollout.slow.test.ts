@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Fleet, statesIn, summarizeRun } from "../support/fleet";
+import { Fleet, getStates, summarizeRun } from "../support/fleet";
 
 /*
  * Rollouts without failures, through the real command and the real engine: which tenants are changed and which are left
@@ -21,7 +21,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-const reads = (): Record<string, string[]> => {
+const takeReads = (): Record<string, string[]> => {
   const byTenant = Object.groupBy(fleet.take(), ({ tenant }) => tenant ?? "nobody");
   return Object.fromEntries(
     Object.entries(byTenant).map(([tenant, requests = []]) => [
@@ -42,34 +42,35 @@ const LOOKED_AT = [
 ];
 
 it("creates stacks and leaves a manually created one unchanged", async () => {
-  const init = await fleet.pulumi("t1", "stack", "init").ended;
-  const up = await fleet.pulumi("t1", "up", "--yes", "--skip-preview").ended;
+  const init = await fleet.startPulumi("t1", "stack", "init").ended;
+  const up = await fleet.startPulumi("t1", "up", "--yes", "--skip-preview").ended;
   expect([init, up]).toMatchObject([{ code: 0 }, { code: 0 }]);
   fleet.take();
-  const first = await fleet.rollout("--yes");
+  const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
-  expect(statesIn(first.report())).toEqual({ t0: "done", t1: "unchanged" });
-  expect(reads()).toMatchObject({ t1: LOOKED_AT });
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  expect(getStates(first.report())).toEqual({ t0: "done", t1: "unchanged" });
+  expect(takeReads()).toMatchObject({ t1: LOOKED_AT });
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
 });
 
 it("runs no engine when an engine would find nothing to do", async () => {
   fleet.take();
-  const texts = await stateTexts();
-  const second = await fleet.rollout("--yes");
+  const texts = await readStateTexts();
+  const second = await fleet.runRollout("--yes");
   expect(summarizeRun(second)).toEqual([0, []]);
-  expect(statesIn(second.report())).toEqual({ t0: "unchanged", t1: "unchanged" });
-  expect(reads()).toEqual({ t0: LOOKED_AT, t1: LOOKED_AT });
-  expect(await stateTexts()).toEqual(texts);
+  expect(getStates(second.report())).toEqual({ t0: "unchanged", t1: "unchanged" });
+  expect(takeReads()).toEqual({ t0: LOOKED_AT, t1: LOOKED_AT });
+  expect(await readStateTexts()).toEqual(texts);
 
-  const plain = await fleet.pulumi("t0", "up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes").ended;
+  const plain = await fleet.startPulumi("t0", "up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+    .ended;
   expect(plain).toMatchObject({ code: 0, output: expect.stringMatching(/4 unchanged/) });
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
 });
 
 /** Returns the state files of all stacks. */
-async function stateTexts(): Promise<string[]> {
+async function readStateTexts(): Promise<string[]> {
   return await Promise.all(
     fleet.names.map(async (name) => await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)),
   );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readStateFile } from "../../provider/rollout/stack/state-file";
-import { Fleet, listStartedTenants, statesIn } from "../support/fleet";
+import { Fleet, getStates, listStartedTenants } from "../support/fleet";
 
 /*
  * A rollout through the real command and the real engine, and the next one, which finds nothing to do.
@@ -17,16 +17,16 @@ afterAll(async () => {
 });
 
 it("creates a stack and only reads in the next rollout", async () => {
-  const first = await fleet.rollout("--yes");
+  const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
-  expect(statesIn(first.report())).toEqual({ t0: "done" });
-  expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
+  expect(getStates(first.report())).toEqual({ t0: "done" });
+  expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0"));
   fleet.take();
 
   const state = await fleet.read(STATE);
-  const second = await fleet.rollout("--yes");
+  const second = await fleet.runRollout("--yes");
   expect(second.code, second.output).toBe(0);
-  expect(statesIn(second.report())).toEqual({ t0: "unchanged" });
+  expect(getStates(second.report())).toEqual({ t0: "unchanged" });
   expect(listStartedTenants(second)).toEqual([]);
   const looks = fleet
     .take()
@@ -41,7 +41,7 @@ it("creates a stack and only reads in the next rollout", async () => {
   expect(await fleet.read(STATE)).toBe(state);
 
   // Not covered elsewhere: the state file that rollouts read is the same as the CLI's export.
-  const exported = await fleet.pulumi("t0", "stack", "export").ended;
+  const exported = await fleet.startPulumi("t0", "stack", "export").ended;
   const files = { backend: fleet.environment["PULUMI_BACKEND_URL"], project: "fleet", stack: "t0" };
   expect(readStateFile(files)).toEqual(JSON.parse(exported.output));
 });

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { goTool } from "../support/go-tool";
+import { buildGoTool } from "../support/go-tool";
 
 const BUCKET = "states";
 
@@ -19,7 +19,7 @@ export class S3Server implements AsyncDisposable {
   }
 
   static async start(): Promise<S3Server> {
-    const command = await goTool("github.com/johannesboyne/gofakes3", "gofakes3");
+    const command = await buildGoTool("github.com/johannesboyne/gofakes3", "gofakes3");
     const child = spawn(command, ["-backend", "memory", "-host", "127.0.0.1:0", "-initialbucket", BUCKET], {
       stdio: ["ignore", "ignore", "pipe"],
     });
@@ -41,7 +41,7 @@ export class S3Server implements AsyncDisposable {
   }
 
   /** Returns the sorted names of all objects with this prefix. */
-  async names(prefix = ""): Promise<string[]> {
+  async listNames(prefix = ""): Promise<string[]> {
     const answer = await this.#ask("GET", `?list-type=2&prefix=${encodeURIComponent(prefix)}`);
     const text = await answer.text();
     if (!text.includes("<IsTruncated>false</IsTruncated>")) throw new Error("more objects than one page tells");
@@ -49,8 +49,8 @@ export class S3Server implements AsyncDisposable {
   }
 
   /** Returns all objects of the bucket by name. */
-  async objects(): Promise<Map<string, string>> {
-    const names = await this.names();
+  async readObjects(): Promise<Map<string, string>> {
+    const names = await this.listNames();
     const texts = await Promise.all(names.map(async (name) => await (await this.#ask("GET", name)).text()));
     return new Map(names.map((name, index) => [name, texts[index] ?? ""]));
   }

@@ -8,12 +8,12 @@ import schema from "../../provider/cmd/pulumi-resource-email-security/schema.jso
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import {
+  buildLanguageHost,
+  findMissingToolchain,
   GO_BUILD,
+  installPulumiPython,
   installPython,
-  languageHost,
-  missingToolchain,
-  pathWith,
-  pulumiPython,
+  prependToPath,
 } from "../support/language-hosts";
 import { EXAMPLES, writeExamples } from "../support/schema-examples";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
@@ -40,18 +40,22 @@ it("includes an example for every resource in every language", () => {
 });
 
 it("compiles the TypeScript examples", async () => {
-  const project = await written("typescript", (name) => `${name}.ts`);
+  const project = await writeLanguageExamples("typescript", (name) => `${name}.ts`);
   await mkdir(join(project, "node_modules/@pulumi"), { recursive: true });
   await symlink(resolve("sdk/nodejs"), join(project, "node_modules/pulumi-email-security-native"));
   await symlink(resolve("node_modules/@pulumi/pulumi"), join(project, "node_modules/@pulumi/pulumi"));
   const options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext"];
-  await check(process.execPath, [resolve("node_modules/typescript/bin/tsc"), ...options, ...files(".ts")], project);
+  await runCheck(
+    process.execPath,
+    [resolve("node_modules/typescript/bin/tsc"), ...options, ...listFiles(".ts")],
+    project,
+  );
 });
 
-const noPython = missingToolchain("python");
+const noPython = findMissingToolchain("python");
 it.skipIf(noPython)(`run in Python${noPython ? ` (skipped: ${noPython})` : ""}`, async () => {
-  const project = await written("python", (name) => `${name}.py`);
-  const python = await pulumiPython();
+  const project = await writeLanguageExamples("python", (name) => `${name}.py`);
+  const python = await installPulumiPython();
   await installPython(python, resolve("sdk/python"), join(project, "packages"));
   await writeFile(
     join(project, "run.py"),
@@ -73,20 +77,20 @@ for file in sys.argv[1:]:
         run_pulumi_func(lambda: runpy.run_path(file)))
 `,
   );
-  const made = await check(join(python, "python"), ["run.py", ...files(".py")], project, {
+  const made = await runCheck(join(python, "python"), ["run.py", ...listFiles(".py")], project, {
     PYTHONPATH: join(project, "packages"),
   });
   expect(made.trim().split("\n")).toEqual(EXAMPLES.map(({ name }) => `email-security:index:${name}`));
 });
 
-const noGo = missingToolchain("go");
+const noGo = findMissingToolchain("go");
 it.skipIf(noGo)(`compile in Go${noGo ? ` (skipped: ${noGo})` : ""}`, async () => {
-  const project = await written("go", (name) => `${name}/main.go`);
+  const project = await writeLanguageExamples("go", (name) => `${name}/main.go`);
   for (const file of ["go.mod", "go.sum"]) await cp(resolve("examples/native-go", file), join(project, file));
   const { modulePath } = schema.language.go;
-  await check("go", ["mod", "edit", "-replace", `${modulePath}=${resolve("sdk/go")}`], project, GO_BUILD);
+  await runCheck("go", ["mod", "edit", "-replace", `${modulePath}=${resolve("sdk/go")}`], project, GO_BUILD);
   // Compiles without linking.
-  await check("go", ["list", "-export", "./..."], project, GO_BUILD);
+  await runCheck("go", ["list", "-export", "./..."], project, GO_BUILD);
 });
 
 it("names only members of the SDK in the C# examples", async () => {
@@ -104,7 +108,7 @@ it("names only members of the SDK in the C# examples", async () => {
   }
 });
 
-const noYaml = missingToolchain("yaml");
+const noYaml = findMissingToolchain("yaml");
 it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYaml})` : ""}`, async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const project = join(directory.path, "yaml");
@@ -118,29 +122,29 @@ it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYam
   await mkdir(join(project, "settings"));
   await writeFile(join(project, "settings/acme.yaml"), "version: 1\ndeny: [evil.example]\n");
   await using stack = await EngineProject.open(project, {
-    ...pathWith(await languageHost("yaml")),
+    ...prependToPath(await buildLanguageHost("yaml")),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   });
   await stack.runOrThrow("stack", "init", "dev");
   await stack.up();
-  const { resources: made } = await stack.state();
+  const { resources: made } = await stack.exportState();
   expect([...new Set(made.map(({ type }) => type))].sort()).toEqual(Object.keys(schema.resources).sort());
 });
 
 /** Writes each resource's example to a directory for the language. Returns the directory. */
-async function written(language: string, fileOf: (name: string) => string): Promise<string> {
+async function writeLanguageExamples(language: string, fileOf: (name: string) => string): Promise<string> {
   const project = join(directory.path, language);
   await writeExamples(language, project, fileOf);
   return project;
 }
 
-function files(ending: string): string[] {
+function listFiles(ending: string): string[] {
   return EXAMPLES.map(({ name }) => `${name}${ending}`);
 }
 
 /** Runs a command to completion and returns its output. The error contains its findings. */
-async function check(
+async function runCheck(
   command: string,
   args: readonly string[],
   cwd: string,

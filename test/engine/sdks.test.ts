@@ -6,12 +6,12 @@ import { expect, it } from "vitest";
 import { generateSdks, SDK_LANGUAGES } from "#scripts/generate-sdks";
 import { generateSchemaExamples } from "#scripts/schema-examples";
 import { requireEngine } from "../../provider/engine";
-import { missingToolchain } from "../support/language-hosts";
+import { findMissingToolchain } from "../support/language-hosts";
 import { createTestDirectory } from "../support/test-directory";
 
 const run = promisify(execFile);
 
-const missing = missingToolchain("go");
+const missing = findMissingToolchain("go");
 const SCHEMA = resolve("provider/dist/plugin/schema.json");
 const EXAMPLES = resolve("provider/plugin/schema/examples");
 
@@ -54,8 +54,8 @@ it.skipIf(missing)(
     await generateSdks(SCHEMA, made.path);
 
     for (const language of SDK_LANGUAGES) {
-      const committed = await textsUnder(resolve("sdk", language));
-      const generated = await textsUnder(join(made.path, language));
+      const committed = await readTexts(resolve("sdk", language));
+      const generated = await readTexts(join(made.path, language));
       expect(Object.keys(committed)).toEqual(Object.keys(generated));
       expect(committed).toEqual(generated);
     }
@@ -63,7 +63,7 @@ it.skipIf(missing)(
 );
 
 /** Returns the text files of a directory by path, without what using an SDK leaves behind. */
-async function textsUnder(directory: string): Promise<Record<string, string>> {
+async function readTexts(directory: string): Promise<Record<string, string>> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())

@@ -1,31 +1,31 @@
 import { expect, it } from "vitest";
-import { canary, program, watched } from "./secrets";
+import { buildProgram, canary, createWatchedProject } from "./secrets";
 
 it("exposes a key only when secrets are requested", async () => {
-  await using run = await watched({ PLAIN_KEY: canary.key });
+  await using run = await createWatchedProject({ PLAIN_KEY: canary.key });
   const { project } = run;
   // The engine stores the inputs of dynamic resources as they are, so a plaintext key is rejected.
   await project.runOrThrow("config", "set", "--plaintext", "email-security:apiKey", "written-in-the-clear");
   const refused = await project.run("up", "--yes", "--skip-preview");
   expect(refused.code).not.toBe(0);
   expect(refused.output).toContain("`pulumi config set --secret email-security:apiKey` prompts for it.");
-  expect((await project.state("--show-secrets")).text).not.toContain("written-in-the-clear");
+  expect((await project.exportState("--show-secrets")).text).not.toContain("written-in-the-clear");
   await project.runOrThrow("config", "set", "--secret", "email-security:apiKey", canary.key);
   const instance = `provider: new Provider("acme", {
     baseUrl: process.env.EMAIL_SECURITY_BASE_URL!,
     apiKey: process.env.PLAIN_KEY!,
   })`;
-  const native = (text: string) => text.replace('"pulumi-email-security"', '"pulumi-email-security/native"');
+  const replacePackage = (text: string) => text.replace('"pulumi-email-security"', '"pulumi-email-security/native"');
   const shown: Record<string, string> = {};
   const programs = {
-    default: program(),
-    explicit: program(instance),
-    "explicit native": native(program(instance)),
+    default: buildProgram(),
+    explicit: buildProgram(instance),
+    "explicit native": replacePackage(buildProgram(instance)),
   };
   for (const [name, text] of Object.entries(programs)) {
     await project.write(text);
     shown[`up of ${name}`] = await project.up("--diff");
-    shown[`export of ${name}`] = (await project.state()).text;
+    shown[`export of ${name}`] = (await project.exportState()).text;
     // Decrypted, the key is only where Pulumi stores a provider's configuration.
     const state = JSON.parse(await project.runOrThrow("stack", "export", "--show-secrets"));
     const holders = state.deployment.resources.filter(

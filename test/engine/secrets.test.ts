@@ -1,22 +1,22 @@
 import { expect, it } from "vitest";
-import { canary, FAILS, program, watched } from "./secrets";
+import { buildProgram, canary, createWatchedProject, FAILS } from "./secrets";
 
 it("keeps a key from the environment out of every output and file", async () => {
-  await using run = await watched({ EMAIL_SECURITY_API_KEY: canary.key });
+  await using run = await createWatchedProject({ EMAIL_SECURITY_API_KEY: canary.key });
   const { project, sandbox } = run;
   const shown: Record<string, string> = {};
-  const note = async (...args: string[]): Promise<number> => {
+  const recordOutput = async (...args: string[]): Promise<number> => {
     const { code, output } = await project.run(...args);
     shown[args.join(" ")] = output;
     return code;
   };
   // Pulumi's most verbose output.
-  expect(await note("up", "--yes", "--skip-preview", "--logtostderr", "-v=9")).toBe(0);
+  expect(await recordOutput("up", "--yes", "--skip-preview", "--logtostderr", "-v=9")).toBe(0);
   expect(sandbox.allowDenyEntries("acme").map((entry) => entry.value)).toContain("worse.example");
-  await project.write(program().replace("evil.example", FAILS).replace("INC-7", "INC-8"));
-  expect(await note("up", "--yes", "--skip-preview", "--diff")).not.toBe(0);
+  await project.write(buildProgram().replace("evil.example", FAILS).replace("INC-7", "INC-8"));
+  expect(await recordOutput("up", "--yes", "--skip-preview", "--diff")).not.toBe(0);
   expect(Object.values(shown).at(-1)).toContain("refused, sent with <API_KEY>");
-  expect(await note("stack", "export", "--show-secrets")).toBe(0);
+  expect(await recordOutput("stack", "export", "--show-secrets")).toBe(0);
 
   const findings = Object.entries(shown).flatMap(([command, output]) => canary.find(command, output));
   expect(findings).toEqual([]);

@@ -2,14 +2,14 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineProject } from "../support/engine-project";
 import { Canary } from "../support/leak-canary";
-import { sandboxWithKey } from "../support/sandbox-with-key";
+import { startSandboxWithKey } from "../support/sandbox-with-key";
 import { createTestDirectory } from "../support/test-directory";
 
 export const canary = new Canary();
 /** The value of the entry for which the service responds with the key. */
 export const FAILS = "refused.example";
 
-export function program(instance = ""): string {
+export function buildProgram(instance = ""): string {
   return `
     import * as pulumi from "@pulumi/pulumi";
     import { AllowDenyEntry, AllowDenyList, getVipEmployeesOutput, Provider, VipEmployee } from "pulumi-email-security";
@@ -22,11 +22,11 @@ export function program(instance = ""): string {
 }
 
 /** Creates directories for everything that a run leaves behind, and a project whose processes write there. */
-export async function watched(environment: Record<string, string>) {
+export async function createWatchedProject(environment: Record<string, string>) {
   const directory = createTestDirectory();
-  const at = (name: string) => join(directory.path, name);
-  for (const name of ["cache", "temporary", "service"]) await mkdir(at(name));
-  const sandbox = await sandboxWithKey(at("service"), canary.key, {
+  const getPath = (name: string) => join(directory.path, name);
+  for (const name of ["cache", "temporary", "service"]) await mkdir(getPath(name));
+  const sandbox = await startSandboxWithKey(getPath("service"), canary.key, {
     // A service that leaks the key it received.
     intercept: ({ path, body }) =>
       path.endsWith("allow_deny_entries") && JSON.stringify(body ?? "").includes(FAILS)
@@ -34,12 +34,12 @@ export async function watched(environment: Record<string, string>) {
         : undefined,
   });
   const project = await EngineProject.create({
-    program: program(),
+    program: buildProgram(),
     plugin: true,
     environment: {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
-      EMAIL_SECURITY_CACHE_DIR: at("cache"),
-      TMPDIR: at("temporary"),
+      EMAIL_SECURITY_CACHE_DIR: getPath("cache"),
+      TMPDIR: getPath("temporary"),
       ...environment,
     },
   });

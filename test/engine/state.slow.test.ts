@@ -16,7 +16,7 @@ const program = `
 `;
 
 /** Returns the size of a resource in the file backend, in bytes, without the engine's own stack trace. */
-function sizeOf(resource: StackResource): number {
+function measureResource(resource: StackResource): number {
   const { stackTrace: _stackTrace, ...rest } = resource;
   return Buffer.byteLength(JSON.stringify(rest));
 }
@@ -31,10 +31,10 @@ it("keeps a resource's state within 1,300 bytes", async () => {
     stack: "production",
   });
   await project.up();
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   expect(resources).toHaveLength(2);
   for (const resource of resources) {
-    expect(sizeOf(resource), resource.type).toBeLessThanOrEqual(1_300);
+    expect(measureResource(resource), resource.type).toBeLessThanOrEqual(1_300);
     expect(Buffer.byteLength(String(resource.inputs?.["__provider"]))).toBeLessThanOrEqual(250);
     expect(resource.inputs?.["__provider"]).toBe(resource.outputs?.["__provider"]);
     // Contains the position in the program, and none of the code that runs the program.

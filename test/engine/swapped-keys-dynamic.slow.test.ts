@@ -1,18 +1,15 @@
 import { expect, it } from "vitest";
 import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
-import { twoTenants } from "../support/two-tenants";
-import { writesOf } from "../support/write-requests";
+import { buildKeyVariables } from "../support/sandbox-environment";
+import { startTwoTenants } from "../support/two-tenants";
+import { listWrites } from "../support/write-requests";
 
 /*
  * The keys of two tenants at one host are swapped, with the real engine. Nothing is written to either tenant and
  * nothing is removed from the state. swapped-keys.slow.test.ts covers the native plugin, a rollout, and the runs after
  * it.
  */
-
-const keyOf = (tenant: string): Record<string, string> => ({
-  EMAIL_SECURITY_API_KEY: `sandbox-${tenant}-ci`,
-});
 
 /** A settings file, and an entry that the program itself declares. */
 const PROGRAM = `
@@ -22,40 +19,41 @@ new AllowDenyEntry("own", { list: "deny", value: "own.example" }, { dependsOn: s
 `;
 
 it("writes and forgets nothing with the key of another tenant", async () => {
-  await using sandbox = await twoTenants();
+  await using sandbox = await startTwoTenants();
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url },
     files: { "acme.yaml": "version: 1\nownDomains: [acme.example]\ndeny: [evil.example, worse.example]\n" },
   });
-  const run = (key: string, ...args: string[]) => project.runWith(keyOf(key), ...args, "--yes", "--skip-preview");
+  const runWithKey = (key: string, ...args: string[]) =>
+    project.runWith(buildKeyVariables(key), ...args, "--yes", "--skip-preview");
 
   // The very first run, without any state to compare with.
-  const first = await run("globex", "up");
+  const first = await runWithKey("globex", "up");
   expect([first.code, first.output]).toEqual([
     1,
     expect.stringMatching(/people have mailboxes of "globex\.example", which aren't among the configured own domains/),
   ]);
-  const ids = async (): Promise<string[]> =>
-    (await project.state()).resources.flatMap(({ urn, id }) => (id === undefined ? [] : [`${urn} ${id}`])).sort();
-  expect(await ids()).toEqual([]);
-  expect(writesOf(sandbox)).toEqual([]);
+  const listIds = async (): Promise<string[]> =>
+    (await project.exportState()).resources.flatMap(({ urn, id }) => (id === undefined ? [] : [`${urn} ${id}`])).sort();
+  expect(await listIds()).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
 
-  expect((await run("acme", "up")).code).toBe(0);
+  expect((await runWithKey("acme", "up")).code).toBe(0);
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(3);
   sandbox.clearRequests();
-  const before = await ids();
+  const before = await listIds();
 
-  const cli = createCli(project.directory, { ...project.environment, ...keyOf("globex") });
+  const cli = createCli(project.directory, { ...project.environment, ...buildKeyVariables("globex") });
   const apply = await cli("apply", "acme.yaml", "--stack", "dev", "--yes");
   expect([apply.code, apply.output]).toEqual([3, expect.stringContaining("Refused by other-tenant")]);
   for (const command of [["up", "--refresh"], ["destroy"]]) {
-    const { code, output } = await run("globex", ...command);
+    const { code, output } = await runWithKey("globex", ...command);
     expect([command[0], code]).toEqual([command[0], 1]);
     expect(output).toContain("[ERR_OTHER_TENANT]");
   }
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(3);
   expect(before).toHaveLength(3);
-  expect(await ids()).toEqual(before);
+  expect(await listIds()).toEqual(before);
 });

@@ -3,47 +3,47 @@ import { rename } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { Fleet, keyVariable } from "../support/fleet";
-import { getLockDirectory, layLock, locksIn, NOBODY, runInEmptyDirectory } from "../support/stack-locks";
+import { Fleet, getKeyVariable } from "../support/fleet";
+import { getLockDirectory, listLocks, NOBODY, runInEmptyDirectory, writeLock } from "../support/stack-locks";
 
 /* Removing a tenant: with its stack, or also with everything that the stack declared at the service. */
 
 it("destroys only what the stack declared and continues after an interruption", async () => {
   await using fleet = await Fleet.start({ tenants: 3, entries: 2 });
   await fleet.commitAll("All tenants");
-  const remove = async (...args: string[]) => await fleet.start({}, "tenant", "remove", ...args).result;
-  const first = await fleet.rollout("--only", "t0", "t1", "--yes");
+  const removeTenant = async (...args: string[]) => await fleet.start({}, "tenant", "remove", ...args).result;
+  const first = await fleet.runRollout("--only", "t0", "t1", "--yes");
   expect(first.code, first.output).toBe(0);
   const byHand = { list: "allow", value: "by-hand.example", entry_type: "domain", verdict_scope: "global" };
-  await fleet.console("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
-  const before = fleet.holds("t0");
+  await fleet.sendFromConsole("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
+  const before = fleet.listContents("t0");
   const files = await fleet.read("tenants.yaml");
   fleet.take();
 
   // Without `--yes`, the plan is printed and nothing is done.
-  const preview = await remove("t0", "--destroy");
+  const preview = await removeTenant("t0", "--destroy");
   expect(preview.code, preview.output).toBe(2);
   expect(preview.stdout).toContain("3 to remove");
   expect(preview.stderr).toContain("Nothing was done. To do it, run the same command with --yes t0");
-  expect(fleet.holds("t0")).toEqual(before);
+  expect(fleet.listContents("t0")).toEqual(before);
   expect(await fleet.read("tenants.yaml")).toBe(files);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
   // Nothing is done either if there is no stack, for example in another state backend.
-  const unknown = await remove("t2", "--destroy");
+  const unknown = await removeTenant("t2", "--destroy");
   expect([unknown.code, unknown.stdout]).toEqual([2, expect.stringContaining("There is no stack t2")]);
   expect(await fleet.read("tenants.yaml")).toBe(files);
 
-  const done = await remove("t0", "--destroy", "--yes", "t0");
+  const done = await removeTenant("t0", "--destroy", "--yes", "t0");
   expect(done.code, done.output).toBe(0);
-  expect(fleet.holds("t0")).toEqual(["allow by-hand.example"]);
+  expect(fleet.listContents("t0")).toEqual(["allow by-hand.example"]);
   expect(await fleet.read("tenants.yaml")).toBe(files.replace("  t0: {}\n", ""));
   expect(existsSync(join(fleet.directory, "settings/t0.yaml"))).toBe(false);
-  expect(done.output).not.toContain(fleet.environment[keyVariable("t0")]);
+  expect(done.output).not.toContain(fleet.environment[getKeyVariable("t0")]);
 
   // The files are restored, as after a kill before they were written. The second run only has to update them again.
-  fleet.git("checkout", "--quiet", "--", "tenants.yaml", "settings/t0.yaml");
-  const again = await remove("t0", "--destroy", "--yes", "t0");
+  fleet.runGit("checkout", "--quiet", "--", "tenants.yaml", "settings/t0.yaml");
+  const again = await removeTenant("t0", "--destroy", "--yes", "t0");
   expect(again.stdout).toContain("There is no stack t0");
   expect(again.code, again.output).toBe(0);
   expect(await fleet.read("tenants.yaml")).toBe(files.replace("  t0: {}\n", ""));
@@ -51,12 +51,12 @@ it("destroys only what the stack declared and continues after an interruption", 
   // Protected entries can't be removed, but the stack alone can.
   const settings = await fleet.read("settings/t1.yaml");
   await fleet.write("settings/t1.yaml", `${settings}lists: { entries: { protect: [evil0.example] } }\n`);
-  const refused = await remove("t1", "--destroy", "--yes", "t1");
+  const refused = await removeTenant("t1", "--destroy", "--yes", "t1");
   expect(refused.code, refused.output).toBe(3);
-  const forgot = await remove("t1", "--forget-stack", "--yes", "t1");
+  const forgot = await removeTenant("t1", "--forget-stack", "--yes", "t1");
   expect(forgot.code, forgot.output).toBe(0);
-  expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
-  expect((await fleet.pulumi("t1", "stack", "export").ended).output).toContain("no stack named");
+  expect(fleet.listContents("t1")).toEqual(fleet.listDeclaredContents("t1"));
+  expect((await fleet.startPulumi("t1", "stack", "export").ended).output).toContain("no stack named");
   // Git doesn't have this version of the file.
   expect(forgot.stdout).toContain("settings/t1.yaml is kept");
 });
@@ -65,18 +65,18 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
   await using fleet = await Fleet.start({ tenants: 3, entries: 1, waves });
   await fleet.commitAll("All tenants");
-  const remove = async (...args: string[]) => await fleet.start({}, "tenant", "remove", ...args).result;
-  const destroy = async (...args: string[]) => await remove("t0", "--destroy", "--yes", "t0", ...args);
-  expect(await fleet.rollout("--yes")).toMatchObject({ code: 2 });
+  const removeTenant = async (...args: string[]) => await fleet.start({}, "tenant", "remove", ...args).result;
+  const destroyTenant = async (...args: string[]) => await removeTenant("t0", "--destroy", "--yes", "t0", ...args);
+  expect(await fleet.runRollout("--yes")).toMatchObject({ code: 2 });
   const files = await fleet.read("tenants.yaml");
-  const before = fleet.holds("t0");
+  const before = fleet.listContents("t0");
   fleet.take();
 
-  const named = await remove("t1", "--destroy", "--yes", "t1", "--database", "nowhere.db");
+  const named = await removeTenant("t1", "--destroy", "--yes", "t1", "--database", "nowhere.db");
   expect([named.code, named.stderr]).toEqual([1, expect.stringContaining('no rollout journal at "nowhere.db"')]);
   await rename(join(fleet.directory, ".email-security"), join(fleet.directory, ".elsewhere"));
   for (const more of [[], ["--destroy", "--yes", "t1"], ["--forget-stack", "--yes", "t1"]]) {
-    const open = await remove("t1", ...more);
+    const open = await removeTenant("t1", ...more);
     expect([open.code, open.stderr]).toEqual([
       1,
       expect.stringMatching(/may still have to change "t1".*ERR_ROLLOUT_BUSY/),
@@ -86,19 +86,19 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
 
   // The rollout is done with t0, but a removal of t0 was killed while it held the stack's lock.
   const locks = getLockDirectory(fleet, "t0");
-  await layLock(locks, { host: "runner-7", pid: 1 });
-  const held = await destroy();
+  await writeLock(locks, { host: "runner-7", pid: 1 });
+  const held = await destroyTenant();
   expect([held.code, held.stderr]).toEqual([1, expect.stringContaining("ci@runner-7 (pid 1)")]);
-  expect(fleet.holds("t0")).toEqual(before);
+  expect(fleet.listContents("t0")).toEqual(before);
   expect(await fleet.read("tenants.yaml")).toBe(files);
   await runInEmptyDirectory(fleet, /`([^`]+ cancel [^`]+)`/.exec(held.stderr)?.[1] ?? "");
-  expect(locksIn(locks)).toEqual([]);
+  expect(listLocks(locks)).toEqual([]);
 
-  await layLock(locks);
-  const done = await destroy();
+  await writeLock(locks);
+  const done = await destroyTenant();
   expect(done.code, done.output).toBe(0);
   expect(done.stderr).toContain(`left behind by ci@${hostname()} (pid ${NOBODY}), since`);
-  expect(fleet.holds("t0")).toEqual([]);
+  expect(fleet.listContents("t0")).toEqual([]);
 });
 
 it("keeps a skip until its stack is removed", async () => {
@@ -106,24 +106,24 @@ it("keeps a skip until its stack is removed", async () => {
   await fleet.write("settings/t1.yaml", "version: 1\ninclude: [baseline.yaml]\nallow: [partner.example]\n");
   await fleet.commitAll("All tenants");
   // Unwraps long sentences.
-  const run = async (...args: string[]) => {
+  const runUnfolded = async (...args: string[]) => {
     const ended = await fleet.start({}, ...args).result;
     return { ...ended, stdout: ended.stdout.replaceAll(/\n {2}(?=\S)/g, " ") };
   };
-  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
-  expect(await run("rollout", "skip", "t1", "--reason", "its key is refused")).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
+  expect(await runUnfolded("rollout", "skip", "t1", "--reason", "its key is refused")).toMatchObject({ code: 0 });
 
-  const renamed = await run("tenant", "rename", "t1", "u1");
+  const renamed = await runUnfolded("tenant", "rename", "t1", "u1");
   expect(renamed.stdout).toContain("\nNext: email-security rollout unskip u1\nThen: email-security");
-  expect(await run("rollout", "skip")).toMatchObject({ stdout: expect.stringContaining("unskip u1") });
-  fleet.git("checkout", "--quiet", "--", ".");
+  expect(await runUnfolded("rollout", "skip")).toMatchObject({ stdout: expect.stringContaining("unskip u1") });
+  fleet.runGit("checkout", "--quiet", "--", ".");
 
-  const removed = await run("tenant", "remove", "t1");
+  const removed = await runUnfolded("tenant", "remove", "t1");
   expect(removed.code, removed.output).toBe(0);
   expect(removed.stdout).toMatch(
     /Rollouts still skip "t1", since .* \(its key is refused\): the skip is kept with its stack/,
   );
-  const added = await run("tenant", "add", "t1");
+  const added = await runUnfolded("tenant", "add", "t1");
   expect(added.code, added.output).toBe(0);
   expect(added.stdout).toContain("Its stack t1 was kept: the next rollout continues with its declarations.");
   expect(added.stdout).toContain("That rollout would write nothing");
@@ -137,30 +137,30 @@ it("keeps a skip until its stack is removed", async () => {
   // The commands work exactly as printed.
   for (const command of commands) {
     const [, ...args] = command.replace(/^\w+: /, "").split(" ");
-    const ended = await run(...args, ...(args.includes("unskip") ? [] : ["--yes"]));
+    const ended = await runUnfolded(...args, ...(args.includes("unskip") ? [] : ["--yes"]));
     expect(ended.code, ended.output).toBe(0);
   }
 
   // If the skip ends after the removal, the output doesn't recommend a rollout of a tenant that is no longer in the
   // file.
-  fleet.git("add", "--all");
-  fleet.git("commit", "--quiet", "--message", "Again");
-  expect(await run("rollout", "skip", "t1", "--reason", "leaves")).toMatchObject({ code: 0 });
-  expect(await run("tenant", "remove", "t1")).toMatchObject({ code: 0 });
-  const late = await run("rollout", "unskip", "t1");
+  fleet.runGit("add", "--all");
+  fleet.runGit("commit", "--quiet", "--message", "Again");
+  expect(await runUnfolded("rollout", "skip", "t1", "--reason", "leaves")).toMatchObject({ code: 0 });
+  expect(await runUnfolded("tenant", "remove", "t1")).toMatchObject({ code: 0 });
+  const late = await runUnfolded("rollout", "unskip", "t1");
   expect([late.code, late.stdout]).toEqual([0, expect.not.stringContaining("--only t1")]);
 
-  fleet.git("checkout", "--quiet", "--", ".");
-  expect(await run("rollout", "skip", "t1", "--reason", "leaves for good")).toMatchObject({ code: 0 });
-  const dryRun = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1", "--dry-run");
+  fleet.runGit("checkout", "--quiet", "--", ".");
+  expect(await runUnfolded("rollout", "skip", "t1", "--reason", "leaves for good")).toMatchObject({ code: 0 });
+  const dryRun = await runUnfolded("tenant", "remove", "t1", "--forget-stack", "--yes", "t1", "--dry-run");
   expect([dryRun.code, dryRun.stdout]).toEqual([
     0,
     expect.stringContaining('Removing the stack also ends the skip of "t1"'),
   ]);
-  const gone = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1");
+  const gone = await runUnfolded("tenant", "remove", "t1", "--forget-stack", "--yes", "t1");
   expect(gone.stdout).toMatch(/No longer skipped, because its stack is gone: "t1", since .* \(leaves for good\)/);
-  expect(await run("rollout", "skip")).toMatchObject({ stdout: "No tenant is skipped.\n" });
-  const addRun = await run("tenant", "add", "t1");
+  expect(await runUnfolded("rollout", "skip")).toMatchObject({ stdout: "No tenant is skipped.\n" });
+  const addRun = await runUnfolded("tenant", "add", "t1");
   expect(addRun.stdout).toContain("A first rollout, with a new stack, would write nothing");
   expect(addRun.stdout).toContain("\nNext: email-security rollout tenants.yaml --only t1\n");
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { getPropertyOptions, sized, timeLimit } from "../support/matrix-sampling";
-import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclaration } from "./company-fleet";
+import { getPropertyOptions, getTimeLimit, selectSize } from "../support/matrix-sampling";
+import { CompanyFleet, getStack, type NamedTenants, SERVICES, type TenantDeclaration } from "./company-fleet";
 
 /*
  * The set of tenants is edited by hand, in two clones, between the steps of rollouts. {@link CompanyFleet} documents
@@ -9,32 +9,32 @@ import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclarat
  */
 
 const STORIES = getPropertyOptions("tenants-over-time", { numRuns: 1, seed: 20_260_101 });
-const STEPS = sized("tenants-over-time", 10, 6);
+const STEPS = selectSize("tenants-over-time", 10, 6);
 
 const NAMES = ["acme", "globex", "initech"] as const;
 const name = fc.constantFrom(...NAMES);
 const service = fc.constantFrom(...SERVICES);
 const allow = fc.constantFrom("partner.example", "supplier.example");
 
-type Change = (tenants: Map<string, TenantDeclaration>) => void;
+type DeclarationEdit = (tenants: Map<string, TenantDeclaration>) => void;
 
 /** An edit of `tenants.yaml`, if it applies. */
 const change = fc.oneof(
   fc.tuple(name, service, allow).map(
-    ([one, key, value]): Change =>
+    ([one, key, value]): DeclarationEdit =>
       (tenants) => {
         if (!tenants.has(one) && isFree(key, tenants))
-          tenants.set(one, { service: key, allow: value, ...freeStack(one, tenants) });
+          tenants.set(one, { service: key, allow: value, ...pickFreeStack(one, tenants) });
       },
   ),
   name.map(
-    (one): Change =>
+    (one): DeclarationEdit =>
       (tenants) => {
         if (tenants.size > 1) tenants.delete(one);
       },
   ),
   fc.tuple(name, name, allow).map(
-    ([old, next, value]): Change =>
+    ([old, next, value]): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(old);
         if (tenant === undefined || tenants.has(next)) return;
@@ -44,7 +44,7 @@ const change = fc.oneof(
   ),
   takeName(name, fc.boolean()),
   fc.tuple(name, service, fc.integer({ min: 0, max: 3 })).map(
-    ([one, key, rarely]): Change =>
+    ([one, key, rarely]): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(one);
         if (tenant !== undefined && (rarely === 0 || isFree(key, tenants)))
@@ -52,7 +52,7 @@ const change = fc.oneof(
       },
   ),
   fc.tuple(name, name).map(
-    ([one, other]): Change =>
+    ([one, other]): DeclarationEdit =>
       (tenants) => {
         const [first, second] = [tenants.get(one), tenants.get(other)];
         if (first === undefined || second === undefined) return;
@@ -61,14 +61,14 @@ const change = fc.oneof(
       },
   ),
   fc.tuple(name, allow).map(
-    ([one, value]): Change =>
+    ([one, value]): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(one);
         if (tenant !== undefined) tenants.set(one, { ...tenant, allow: value });
       },
   ),
   name.map(
-    (one): Change =>
+    (one): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(one);
         if (tenant !== undefined) tenants.set(one, { ...tenant, isRenamedHost: tenant.isRenamedHost !== true });
@@ -77,14 +77,14 @@ const change = fc.oneof(
 );
 
 /** Removes a tenant, and renames another one to its name. The renamed tenant keeps its stack, or loses it. */
-function takeName(anyName: typeof name, keepsStack: fc.Arbitrary<boolean>): fc.Arbitrary<Change> {
+function takeName(anyName: typeof name, keepsStack: fc.Arbitrary<boolean>): fc.Arbitrary<DeclarationEdit> {
   return fc.tuple(anyName, anyName, keepsStack).map(
-    ([removed, renamed, isKept]): Change =>
+    ([removed, renamed, isKept]): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(renamed);
         if (tenant === undefined || removed === renamed || !tenants.has(removed)) return;
         const { stack: _stack, ...others } = tenant;
-        const stack = stackOf(renamed, tenants);
+        const stack = getStack(renamed, tenants);
         tenants.delete(renamed);
         tenants.set(removed, isKept && stack !== removed ? { ...others, stack } : others);
       },
@@ -92,8 +92,8 @@ function takeName(anyName: typeof name, keepsStack: fc.Arbitrary<boolean>): fc.A
 }
 
 /** Returns another stack than that of a tenant which had the name before. */
-function freeStack(one: string, tenants: NamedTenants): Pick<TenantDeclaration, "stack"> {
-  const stacks = new Set([...tenants.keys()].map((other) => stackOf(other, tenants)));
+function pickFreeStack(one: string, tenants: NamedTenants): Pick<TenantDeclaration, "stack"> {
+  const stacks = new Set([...tenants.keys()].map((other) => getStack(other, tenants)));
   return stacks.has(one) ? { stack: `${one}-2` } : {};
 }
 
@@ -101,38 +101,38 @@ function isFree(key: string, tenants: NamedTenants): boolean {
   return [...tenants.values()].every(({ service: other }) => other !== key);
 }
 
-type Step = (company: CompanyFleet) => Promise<unknown>;
+type FleetAction = (company: CompanyFleet) => Promise<unknown>;
 
 const at = fc.constantFrom(0, 1);
-const editBy = (changes: fc.Arbitrary<Change>) =>
+const editBy = (changes: fc.Arbitrary<DeclarationEdit>) =>
   fc.tuple(at, changes, fc.boolean()).map(
-    ([clone, apply, isPulled]): Step =>
+    ([clone, apply, isPulled]): FleetAction =>
       async (company) => {
-        const tenants = new Map(company.tenants(clone));
+        const tenants = new Map(company.getTenants(clone));
         apply(tenants);
         await company.edit(clone, tenants, isPulled);
       },
   );
 const rollout = at.map(
-  (clone): Step =>
+  (clone): FleetAction =>
     async (company) =>
-      await company.rollout(clone),
+      await company.runRollout(clone),
 );
 const status = at.map(
-  (clone): Step =>
+  (clone): FleetAction =>
     async (company) =>
-      await company.status(clone),
+      await company.checkStatus(clone),
 );
 const runOf = (commands: fc.Arbitrary<readonly string[]>) =>
   fc.tuple(at, commands).map(
-    ([clone, args]): Step =>
+    ([clone, args]): FleetAction =>
       async (company) =>
         await company.run(clone, ...args),
   );
 const rollback = at.map(
-  (clone): Step =>
+  (clone): FleetAction =>
     async (company) =>
-      await company.rollback(clone),
+      await company.runRollback(clone),
 );
 const ofRollouts = fc.oneof(
   { weight: 3, arbitrary: fc.constant(["rollout", "resume"]) },
@@ -140,7 +140,7 @@ const ofRollouts = fc.oneof(
 );
 /** Removes a tenant, and renames another one to its name. */
 const reuseName = fc.tuple(at, name, name).map(
-  ([clone, removed, renamed]): Step =>
+  ([clone, removed, renamed]): FleetAction =>
     async (company) => {
       if (removed === renamed) return;
       await company.run(clone, "tenant", "remove", removed);
@@ -166,13 +166,13 @@ const command = fc.oneof(
 /** The service's tenant that each name refers to when no keys are mixed up. */
 const OWN: Readonly<Record<(typeof NAMES)[number], string>> = { acme: "t0", globex: "t1", initech: "t2" };
 
-const tenantsAllowing = (value: string, names: readonly (typeof NAMES)[number][]): NamedTenants =>
+const declareTenants = (value: string, names: readonly (typeof NAMES)[number][]): NamedTenants =>
   new Map(names.map((one) => [one, { service: OWN[one], allow: value }]));
 
 /** Swaps keys between tenants that a rollout knows, or restores them. */
 const mixUp = fc.oneof(
   fc.tuple(name, name).map(
-    ([one, other]): Change =>
+    ([one, other]): DeclarationEdit =>
       (tenants) => {
         const [first, second] = [tenants.get(one), tenants.get(other)];
         if (first === undefined || second === undefined) return;
@@ -181,20 +181,20 @@ const mixUp = fc.oneof(
       },
   ),
   fc.tuple(name, name, fc.boolean()).map(
-    ([one, other, isSecondKey]): Change =>
+    ([one, other, isSecondKey]): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(one);
         if (tenant !== undefined) tenants.set(one, { ...tenant, service: OWN[other], isSecondKey });
       },
   ),
   fc.tuple(name, allow).map(
-    ([one, value]): Change =>
+    ([one, value]): DeclarationEdit =>
       (tenants) => {
         tenants.set(one, { service: OWN[one], allow: value });
       },
   ),
   name.map(
-    (one): Change =>
+    (one): DeclarationEdit =>
       (tenants) => {
         if (tenants.size > 1) tenants.delete(one);
       },
@@ -226,7 +226,7 @@ const FLEETS = [
 it.each(FLEETS)(
   "keeps its guarantee: $about",
   {
-    timeout: timeLimit(300_000),
+    timeout: getTimeLimit(300_000),
   },
   async ({ hasPeople, names, edit, command: deeds }) => {
     const round = fc.tuple(
@@ -243,18 +243,18 @@ it.each(FLEETS)(
       await using company = await CompanyFleet.start(hasPeople);
       // The second rollout changes each tenant again, so that the first rollout can be pruned.
       for (const value of ["supplier.example", "partner.example"]) {
-        await company.edit(0, tenantsAllowing(value, names), true);
-        await company.rollout(0);
+        await company.edit(0, declareTenants(value, names), true);
+        await company.runRollout(0);
         await company.run(0, "rollout", "resume");
       }
       for (const [edits, deed, isReverted, pruned] of rounds) {
-        const before = [0, 1].map((clone) => company.tenants(clone));
+        const before = [0, 1].map((clone) => company.getTenants(clone));
         for (const one of edits) await one(company);
         await deed(company);
         if (pruned !== null) await company.prune(pruned);
         if (isReverted) await company.revert(before);
       }
-      await company.status(0);
+      await company.checkStatus(0);
     });
     // Shrinking the story would take hours here.
     const { seed, counterexamplePath, errorInstance } = await fc.check(property, {

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { click } from "../support/tenant-console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 import { PROGRAM, SETTINGS, SettingsProject } from "./tenant-settings";
 
 /* Everything that follows a first apply. The tests share one project and depend on their order. */
@@ -10,7 +10,7 @@ import { PROGRAM, SETTINGS, SettingsProject } from "./tenant-settings";
 /** While true, the service accepts only one entry per value, regardless of its scope. */
 let holdsOneOfAValue = false;
 
-function refusal({ method, body }: { readonly method: string; readonly body?: unknown }) {
+function rejectWrite({ method, body }: { readonly method: string; readonly body?: unknown }) {
   const value = (body as { value?: string } | undefined)?.value;
   const isThere = its.sandbox.allowDenyEntries("acme").some((row) => row.value === value);
   if (!holdsOneOfAValue || method !== "POST" || !isThere) return undefined;
@@ -20,7 +20,7 @@ function refusal({ method, body }: { readonly method: string; readonly body?: un
 let its: SettingsProject;
 
 beforeAll(async () => {
-  its = await SettingsProject.create({ intercept: refusal });
+  its = await SettingsProject.create({ intercept: rejectWrite });
   await its.project.up();
 });
 
@@ -48,7 +48,7 @@ it("enforces a reviewed plan against changed files", async () => {
     expect(moved.output).toContain("doesn't match the reviewed plan");
     expect(moved.code).not.toBe(0);
   }
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
 });
 
 it("changes a scope back as its plan says", async () => {
@@ -62,8 +62,8 @@ it("changes a scope back as its plan says", async () => {
     expect(planned.output.match(/reason +its scope was changed at the tenant since the stack's/g)).toHaveLength(2);
     its.sandbox.clearRequests();
     const applied = await its.apply("--plan", "plan.json");
-    expect([applied.code, writesOf(its.sandbox)]).toEqual([0, [`PATCH /allow_deny_entries/${row?.id}`]]);
-    expect(its.held()).toContain("allow partner.example Contract 2027-001");
+    expect([applied.code, listWrites(its.sandbox)]).toEqual([0, [`PATCH /allow_deny_entries/${row?.id}`]]);
+    expect(its.listContents()).toContain("allow partner.example Contract 2027-001");
     expect((await its.plan()).code).toBe(0);
   } finally {
     holdsOneOfAValue = false;
@@ -73,22 +73,22 @@ it("changes a scope back as its plan says", async () => {
 });
 
 it("shows, adopts and reverts console drift", async () => {
-  const clicked = () =>
+  const createConsoleEntry = () =>
     click(its.sandbox, "POST", "/allow_deny_entries", {
       list: "deny",
       entry_type: "domain",
       value: "clicked.example",
       comment: "saw it",
     });
-  await clicked();
+  await createConsoleEntry();
   const drift = await its.cli("drift", "settings/acme.yaml", "--revert");
   expect(drift.code).toBe(2);
   expect(drift.output).toMatch(/deny clicked\.example\n +comment +"saw it"\n +created +by Dana Reyes \(console\)/);
   // Runs the printed commands as a person would.
   const commands = drift.stdout.slice(drift.stdout.indexOf("service()"));
   await promisify(execFile)("bash", ["-euc", commands], { env: its.project.environment });
-  expect(its.held().some((line) => line.includes("clicked.example"))).toBe(false);
-  await clicked();
+  expect(its.listContents().some((line) => line.includes("clicked.example"))).toBe(false);
+  await createConsoleEntry();
   const adopted = await its.cli("drift", "settings/acme.yaml", "--adopt", "added");
   // The changed entry is left to the next run.
   expect(adopted.code).toBe(2);
@@ -160,5 +160,5 @@ new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-
   expect(up.output).toMatch(
     /deny typed\.example is missing, but the review didn't show that it would be deny: "INC-9"/,
   );
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { click } from "../support/tenant-console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 import { SETTINGS, SettingsProject } from "./tenant-settings";
 
 /*
@@ -27,7 +27,7 @@ it("plans a new stack and applies the reviewed plan", async () => {
   const applied = await its.apply("--plan", "plan.json", "--plan-digest", digest);
   expect(applied.output).toContain("4 created");
   expect(applied.code).toBe(0);
-  expect(its.held().sort()).toEqual([
+  expect(its.listContents().sort()).toEqual([
     "VIP lena.hartmann@acme.example Releases payments",
     "allow partner.example Contract 2026-114",
     "deny evil.example INC-7",
@@ -59,5 +59,5 @@ it("rejects a stale plan, names the change and writes nothing", async () => {
   expect(up.output).toContain("ERR_PLAN_STALE");
   expect(up.output).toContain('was allow: "Contract 2026-114" at the review, but is now allow: "do not touch"');
   expect(up.code).not.toBe(0);
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
 });

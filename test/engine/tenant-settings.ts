@@ -80,7 +80,7 @@ export class SettingsProject implements AsyncDisposable {
   }
 
   /** Returns the entries and VIPs of the tenant, except automatically detected VIPs. */
-  held(): string[] {
+  listContents(): string[] {
     const entries = this.sandbox.allowDenyEntries("acme");
     const vips = this.sandbox.vips("acme").filter(({ source }) => source === "manual");
     return [

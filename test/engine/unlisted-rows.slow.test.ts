@@ -10,29 +10,29 @@ it.each([
 ])(
   "moves, keeps and destroys rows not listed yet with the %s provider",
   async (_name, module, lines) => {
-    const program = (list: string): string => `
+    const buildProgram = (list: string): string => `
     import { AllowDenyEntry } from "${module}";
     new AllowDenyEntry("one", { list: "${list}", value: "evil.example", acceptRisk: "a partner" });
   `;
     await using service = await LiteralService.start({ allowsDuplicates: true, readsBehind: 3 });
     await using project = await EngineProject.create({
-      program: program("allow"),
+      program: buildProgram("allow"),
       environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
       files: { "Pulumi.yaml": `name: settings\nruntime: nodejs\n${lines}` },
     });
     await project.up();
-    await project.write(program("deny"));
+    await project.write(buildProgram("deny"));
     await project.up();
-    expect(service.held()).toEqual(["deny evil.example"]);
+    expect(service.listContents()).toEqual(["deny evil.example"]);
 
     service.hide(3);
     await project.up("--refresh");
-    expect(service.held()).toEqual(["deny evil.example"]);
+    expect(service.listContents()).toEqual(["deny evil.example"]);
     expect(service.writes).toEqual(["POST allow evil.example", 'PATCH row-1 {"list":"deny"}']);
 
     service.hide(99);
     expect(await project.runOrThrow("destroy", "--yes", "--skip-preview")).not.toContain("gone already");
-    expect(service.held()).toEqual([]);
+    expect(service.listContents()).toEqual([]);
   },
   120_000,
 );

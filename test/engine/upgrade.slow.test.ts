@@ -6,7 +6,7 @@ import type { RolloutReport } from "../../provider/rollout/model/rollout-report"
 import type { Sandbox } from "../../provider/sandbox";
 import type { CliResult } from "../support/cli";
 import type { EngineProject } from "../support/engine-project";
-import { COMMENT, KeptRelease, keptReleases, leaveAll, PROVIDERS } from "../support/release-fixture";
+import { COMMENT, leaveAll, listReleases, PROVIDERS, StoredRelease } from "../support/release-fixture";
 
 /*
  * Upgrades from earlier releases. The state that each release leaves behind is stored in test/fixtures/releases, and
@@ -14,22 +14,22 @@ import { COMMENT, KeptRelease, keptReleases, leaveAll, PROVIDERS } from "../supp
  */
 
 it.runIf(process.env["EMAIL_SECURITY_TEST_KEEP_RELEASE"])("stores what this release leaves behind", async () => {
-  await using world = await KeptRelease.blank();
+  await using world = await StoredRelease.startBlank();
   await leaveAll(world);
   await world.keepAs(manifest.version);
 });
 
-describe.each(keptReleases())("data from release %s", (release) => {
+describe.each(listReleases())("data from release %s", (release) => {
   it.each(PROVIDERS)("includes a stack of the %s provider that still works", async (providerKind) => {
-    await using world = await KeptRelease.of(release);
+    await using world = await StoredRelease.restore(release);
     const { sandbox } = world;
-    const project = await world.project(providerKind);
+    const project = await world.getProject(providerKind);
     await project.runOrThrow("stack", "select", "dev");
-    const before = await heldInState(project);
+    const before = await readStateResources(project);
 
     // The engine only reports the plugin's new version for the Provider. No other resource changes.
     const previewed = await project.runOrThrow("preview", "--json");
-    const { steps } = JSON.parse(previewed.slice(previewed.indexOf("{"))) as { steps: Step[] };
+    const { steps } = JSON.parse(previewed.slice(previewed.indexOf("{"))) as { steps: PreviewStep[] };
     const changes = steps.filter(({ op }) => op !== "same");
     expect(changes.filter(({ urn }) => !urn.includes("::pulumi:providers:email-security::"))).toEqual([]);
     // The engine itself determines the plugin's source and version.
@@ -42,62 +42,62 @@ describe.each(keptReleases())("data from release %s", (release) => {
     }
     expect(sandbox.requests).toEqual([]);
     await project.refresh("--expect-no-changes");
-    expect(writesOf(sandbox)).toEqual([]);
-    expect(await heldInState(project)).toEqual(before);
+    expect(takeWrites(sandbox)).toEqual([]);
+    expect(await readStateResources(project)).toEqual(before);
 
     const program = await readFile(join(project.directory, "index.ts"), "utf8");
     await project.write(program.replace(COMMENT, "closed"));
     expect(await project.up()).toContain(`~ ${1 + changes.length} updated`);
     const [entry] = sandbox.allowDenyEntries(providerKind).filter(({ value }) => value === "look-alike.example");
     expect(entry?.comment).toBe("closed");
-    expect(writesOf(sandbox)).toEqual([`PATCH /api/v1/settings/allow_deny_entries/${entry?.id}`]);
+    expect(takeWrites(sandbox)).toEqual([`PATCH /api/v1/settings/allow_deny_entries/${entry?.id}`]);
 
     await project.destroy();
-    expect(heldBy(sandbox, providerKind)).toEqual([]);
-    expect(await heldInState(project)).toEqual([]);
+    expect(listContents(sandbox, providerKind)).toEqual([]);
+    expect(await readStateResources(project)).toEqual([]);
   });
 
   it("includes a settings repository whose plans and rollouts continue", async () => {
-    await using world = await KeptRelease.of(release);
+    await using world = await StoredRelease.restore(release);
     const { sandbox } = world;
-    const { command } = await world.repository();
-    const newest = async (): Promise<RolloutReport> =>
+    const { command } = await world.getRepository();
+    const readNewestReport = async (): Promise<RolloutReport> =>
       JSON.parse((await command("rollout", "status", "--format", "json")).stdout) as RolloutReport;
 
     // The tenant matches the declarations, and the plan says so.
-    const t0 = await world.repository("t0");
+    const t0 = await world.getRepository("t0");
     const nothing = await t0.command("plan", "settings/t0.yaml", "--stack", "t0");
-    ended(0, nothing);
+    expectExitCode(0, nothing);
     expect(nothing.output).toContain("No changes. 5 unchanged");
 
     // The journal contains the rollout that waits at its gate, and `resume` continues it.
-    const waiting = await newest();
+    const waiting = await readNewestReport();
     expect(waiting).toMatchObject({ state: "waiting", counts: { done: 1, pending: 1 } });
-    ended(0, await command("rollout", "resume"));
-    expect(await newest()).toMatchObject({ id: waiting.id, state: "done", counts: { done: 2 } });
+    expectExitCode(0, await command("rollout", "resume"));
+    expect(await readNewestReport()).toMatchObject({ id: waiting.id, state: "done", counts: { done: 2 } });
     const { stdout } = await command("rollout", "status", "--list");
     expect(stdout.match(/\bdone\b/g)).toHaveLength(2);
-    expect(heldBy(sandbox, "t1")).toContain("deny evil1.example");
+    expect(listContents(sandbox, "t1")).toContain("deny evil1.example");
     sandbox.clearRequests();
-    ended(0, await command("rollout", "--yes"));
-    expect(writesOf(sandbox)).toEqual([]);
+    expectExitCode(0, await command("rollout", "--yes"));
+    expect(takeWrites(sandbox)).toEqual([]);
 
     // The reviewed plan can be applied.
-    expect(heldBy(sandbox, "solo")).not.toContain("deny reviewed.example");
-    ended(0, await command("apply", "settings/solo.yaml", "--stack", "solo", "--plan", "plan.json", "--yes"));
-    expect(heldBy(sandbox, "solo")).toContain("deny reviewed.example");
+    expect(listContents(sandbox, "solo")).not.toContain("deny reviewed.example");
+    expectExitCode(0, await command("apply", "settings/solo.yaml", "--stack", "solo", "--plan", "plan.json", "--yes"));
+    expect(listContents(sandbox, "solo")).toContain("deny reviewed.example");
   });
 });
 
 /** A step of a preview. */
-interface Step {
+interface PreviewStep {
   readonly op: string;
   readonly urn: string;
   readonly oldState?: { readonly inputs: object };
   readonly newState?: { readonly inputs: object };
 }
 
-function ended(code: number, run: CliResult): void {
+function expectExitCode(code: number, run: CliResult): void {
   expect(run.code, run.output).toBe(code);
 }
 
@@ -105,22 +105,22 @@ function ended(code: number, run: CliResult): void {
  * Returns our resources in the stack's state, without `people` (the mailboxes' identity), which a refresh adds to all
  * of them.
  */
-async function heldInState(project: EngineProject) {
-  const { resources } = await project.state();
+async function readStateResources(project: EngineProject) {
+  const { resources } = await project.exportState();
   return resources.map(({ urn, id, inputs, outputs: { people: _, ...outputs } = {} }) => {
     return { urn, id, inputs, outputs };
   });
 }
 
 /** Returns the writes since the last call. */
-function writesOf(sandbox: Sandbox): string[] {
+function takeWrites(sandbox: Sandbox): string[] {
   const writes = sandbox.requests.filter(({ method }) => method !== "GET");
   sandbox.clearRequests();
   return writes.map(({ method, path }) => `${method} ${path}`);
 }
 
 /** Returns all entries and VIPs of a tenant. */
-function heldBy(sandbox: Sandbox, tenant: string): string[] {
+function listContents(sandbox: Sandbox, tenant: string): string[] {
   const entries = sandbox.allowDenyEntries(tenant).map(({ list, value }) => `${list} ${value}`);
   return [...entries, ...sandbox.vips(tenant).map(({ email }) => email)].sort();
 }

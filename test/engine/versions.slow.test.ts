@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import pulumi from "@pulumi/pulumi/package.json";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { matrix } from "../support/matrix-sampling";
-import { sharedPackage } from "../support/packed-package";
+import { selectCases } from "../support/matrix-sampling";
+import { sharePackage } from "../support/packed-package";
 import { Installation, type InstalledProviderKind, PROVIDERS } from "./versions";
 
 /** The versions that the docs list as tested, oldest first. */
@@ -10,26 +10,26 @@ const MEASURED = [...readFileSync("docs/reference/versions.md", "utf8").matchAll
   ([, version = ""]) => version,
 );
 
-interface Case {
+interface VersionCase {
   readonly sdk: string;
   readonly providers: readonly InstalledProviderKind[];
 }
 
-const all = MEASURED.map((sdk): Case => ({ sdk, providers: PROVIDERS }));
+const all = MEASURED.map((sdk): VersionCase => ({ sdk, providers: PROVIDERS }));
 
 /**
  * The oldest version with the dynamic provider, which depends more on the SDK. native-package.slow.test.ts covers the
  * oldest version with the plugin, and all other tests use the newest.
  */
-const sample: readonly Case[] = [{ sdk: MEASURED[0] ?? "", providers: ["dynamic"] }];
+const sample: readonly VersionCase[] = [{ sdk: MEASURED[0] ?? "", providers: ["dynamic"] }];
 
-const packed = sharedPackage();
+const packed = sharePackage();
 
-describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, providers }) => {
+describe.each(selectCases("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, providers }) => {
   let installation: Installation;
 
   beforeAll(async () => {
-    installation = await Installation.of(sdk, packed());
+    installation = await Installation.install(sdk, packed());
   });
 
   afterAll(async () => {
@@ -37,11 +37,11 @@ describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, pr
   });
 
   it.each(providers)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
-    await installation.live(providerKind);
+    await installation.runStack(providerKind);
   });
 
   it("has every patch of Pulumi's host applied", async () => {
-    expect(await installation.patchedMethods()).toHaveLength(3);
+    expect(await installation.listPatchedMethods()).toHaveLength(3);
   });
 
   it("completes a rollout", async () => {
@@ -57,12 +57,12 @@ describe("SDK without the internals to patch", () => {
   let installation: Installation;
 
   beforeAll(async () => {
-    installation = await Installation.of(pulumi.version, packed());
+    installation = await Installation.install(pulumi.version, packed());
     await installation.hideInternals();
   });
 
   it("has no patch applied", async () => {
-    expect(await installation.patchedMethods()).toEqual([]);
+    expect(await installation.listPatchedMethods()).toEqual([]);
   });
 
   afterAll(async () => {
@@ -70,7 +70,7 @@ describe("SDK without the internals to patch", () => {
   });
 
   it.each(PROVIDERS)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
-    await installation.live(providerKind);
+    await installation.runStack(providerKind);
   });
 
   it("completes a rollout", async () => {

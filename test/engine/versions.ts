@@ -6,9 +6,10 @@ import { expect } from "vitest";
 import { requireEngine } from "../../provider/engine";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import { buildDenies, formatBadDomain } from "../support/numbered-domains";
 import { install, PACKAGE, type PackedPackage } from "../support/packed-package";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
-import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
+import { extractEntryLines, takeListWrites } from "./native-list";
 
 /*
  * The packed package with a version of `@pulumi/pulumi`, installed as by a user: the lifecycle of a stack with both
@@ -44,9 +45,9 @@ process.exit();
 `;
 
 const KEY = "sandbox-acme-ci";
-const ENTRIES = entriesOf(30);
-const { [bad(7)]: _removed, ...REST } = ENTRIES;
-const CHANGED = { ...REST, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
+const ENTRIES = buildDenies(30);
+const { [formatBadDomain(7)]: _removed, ...REST } = ENTRIES;
+const CHANGED = { ...REST, [formatBadDomain(8)]: "deny: INC-2", "partner.example": "allow" };
 
 /** A directory with an installed version of the SDK, and programs below it. */
 export class Installation implements AsyncDisposable {
@@ -56,7 +57,7 @@ export class Installation implements AsyncDisposable {
     this.#directory = directory;
   }
 
-  static async of(sdk: string, packed: PackedPackage): Promise<Installation> {
+  static async install(sdk: string, packed: PackedPackage): Promise<Installation> {
     const directory = createTestDirectory();
     await install(directory.path, "npm", packed, { "@pulumi/pulumi": sdk });
     return new Installation(directory);
@@ -78,7 +79,7 @@ export class Installation implements AsyncDisposable {
   }
 
   /** Returns the methods of Pulumi's protocol messages that this package replaces when the host loads it. */
-  async patchedMethods(): Promise<string[]> {
+  async listPatchedMethods(): Promise<string[]> {
     const { stdout } = await promisify(execFile)(process.execPath, ["-e", PATCHED_METHODS], {
       cwd: this.#directory.path,
     });
@@ -87,14 +88,14 @@ export class Installation implements AsyncDisposable {
   }
 
   /** Runs a stack with a provider, from its first `up` to `destroy`. */
-  async live(providerKind: InstalledProviderKind): Promise<void> {
+  async runStack(providerKind: InstalledProviderKind): Promise<void> {
     await using sandbox = await startSandbox({ scenario: "empty" });
-    const program = (entries: object) => programOf(providerKind, sandbox.url, entries);
+    const buildProgram = (entries: object) => buildProviderProgram(providerKind, sandbox.url, entries);
     const plugin = providerKind === "native" ? PLUGIN_LINES.replace("node_modules", "../node_modules") : "";
     const directory = await this.#below(providerKind, {
       "Pulumi.yaml": `name: settings\nruntime: nodejs\n${plugin}`,
       "package.json": '{ "name": "settings", "private": true, "main": "index.ts" }',
-      "index.ts": program(ENTRIES),
+      "index.ts": buildProgram(ENTRIES),
     });
     await using project = await EngineProject.open(directory, {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -105,19 +106,19 @@ export class Installation implements AsyncDisposable {
     expect(await project.up()).toContain("+ 7 created");
     sandbox.clearRequests();
 
-    await project.write(program(CHANGED));
+    await project.write(buildProgram(CHANGED));
     const preview = await project.runOrThrow("preview", "--diff");
-    expect(entriesIn(preview).sort()).toEqual(
+    expect(extractEntryLines(preview).sort()).toEqual(
       [
         `+ partner.example: "allow"`,
-        `- ${bad(7)}: "deny: INC-1"`,
-        `~ ${bad(8)}: "deny: INC-1" => "deny: INC-2"`,
+        `- ${formatBadDomain(7)}: "deny: INC-1"`,
+        `~ ${formatBadDomain(8)}: "deny: INC-1" => "deny: INC-2"`,
       ].sort(),
     );
     await project.up();
-    expect(writesOf(sandbox)).toEqual(["DELETE", "PATCH", "POST partner.example"]);
+    expect(takeListWrites(sandbox)).toEqual(["DELETE", "PATCH", "POST partner.example"]);
     expect(await project.runOrThrow("preview", "--refresh", "--expect-no-changes")).toContain("7 unchanged");
-    expect(writesOf(sandbox)).toEqual([]);
+    expect(takeListWrites(sandbox)).toEqual([]);
     await project.destroy();
     expect([...sandbox.allowDenyEntries("acme"), ...sandbox.allowDenyEntries("globex")]).toEqual([]);
   }
@@ -155,7 +156,7 @@ tenants:
     const files = await Promise.all(
       PROVIDERS.map(async (providerKind) => {
         const directory = await this.#below(`types-${providerKind}`, {
-          "index.ts": programOf(providerKind, "http://127.0.0.1", {}),
+          "index.ts": buildProviderProgram(providerKind, "http://127.0.0.1", {}),
         });
         return join(directory, "index.ts");
       }),
@@ -187,7 +188,7 @@ tenants:
 /**
  * Returns the same program for either provider: each kind of resource, a Provider, an output of ours, and a function.
  */
-function programOf(providerKind: InstalledProviderKind, url: string, entries: object): string {
+function buildProviderProgram(providerKind: InstalledProviderKind, url: string, entries: object): string {
   return `import type { Output } from "@pulumi/pulumi";
 import { AllowDenyEntry, AllowDenyList, getAllowDenyEntriesOutput, Provider, VipEmployee, VipList } from "${MODULES[providerKind]}";
 

@@ -50,8 +50,8 @@ it("hands a killed worker's tenant over exactly once", async () => {
       .sort(),
   ).toEqual([...fleet.names].sort());
   const posts = fleet.take().filter(({ method }) => method === "POST");
-  expect(posts).toHaveLength(TENANTS * fleet.declared("t0").length);
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  expect(posts).toHaveLength(TENANTS * fleet.listDeclaredContents("t0").length);
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
 
   await expectGracefulStop(workers.filter((one) => one !== victim));
 });

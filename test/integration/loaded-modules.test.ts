@@ -6,12 +6,12 @@ import { expect, it } from "vitest";
 const load = createRequire(join(process.cwd(), "test", "program.cjs"));
 const dist = dirname(load.resolve("pulumi-email-security"));
 
-function node(...args: readonly string[]): string[][] {
+function runNode(...args: readonly string[]): string[][] {
   return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as string[][];
 }
 
 /** Splits loaded files into the package's own files and the names of its dependencies. */
-function sorted(files: readonly string[]): { readonly own: readonly string[]; readonly others: string[] } {
+function splitLoadedFiles(files: readonly string[]): { readonly own: readonly string[]; readonly others: string[] } {
   const own = files.filter((file) => file.startsWith(dist + sep));
   const others = files.flatMap((file) => /.*node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1] ?? []);
   return {
@@ -28,7 +28,7 @@ it("loads only the modules of the package that a program uses", () => {
       return Object.keys(require.cache).filter((file) => !before.has(file));
     });
     console.log(JSON.stringify(loaded));`;
-  const [entry, list] = node("--eval", program).map(sorted);
+  const [entry, list] = runNode("--eval", program).map(splitLoadedFiles);
   // The error classes use the response classification to tell whom a failure concerns.
   const isOfOtherUse = (file: string): boolean =>
     /^(client\/(?!errors|response-classification|retry-after)|files|gitops|plan|tenant)/.test(file);
@@ -50,7 +50,7 @@ it("offers every export of the package to ES modules by name", () => {
       Object.keys(all).filter((name) => all[name] !== undefined),
       [AllowDenyList, AuthenticationError, getThreats, SettingsClient].map((one) => one.name),
     ]));`;
-  const [all, some] = node("--input-type=module", "--eval", program);
+  const [all, some] = runNode("--input-type=module", "--eval", program);
   const exported = Object.keys(load("pulumi-email-security"));
   expect(all).toEqual(expect.arrayContaining(exported));
   expect(some).toEqual(["AllowDenyList", "AuthenticationError", "getThreats", "SettingsClient"]);

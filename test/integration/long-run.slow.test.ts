@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, it, vi } from "vitest";
 import { ShardJournal } from "../long/journal";
 import { PARTS } from "../long/parts";
-import { run } from "../long/run";
+import { runShards } from "../long/run";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-"));
 afterAll(() => {
@@ -16,11 +16,11 @@ it("resumes a stopped run without repeating passed cases", async () => {
   const file = join(directory, "long", "journal.json");
   const parts = { "plan-each-living": { ...PARTS["plan-each-living"], cases: 6, shard: 2 } };
   vi.stubEnv("TMPDIR", directory);
-  const go = async (stopAfter: number) => {
+  const runParts = async (stopAfter: number) => {
     const stopping = new AbortController();
     const lines: string[] = [];
     let kept = 0;
-    const sum = await run(parts, {
+    const sum = await runShards(parts, {
       seed: 1,
       journal: new ShardJournal(file),
       atOnce: 1,
@@ -32,12 +32,12 @@ it("resumes a stopped run without repeating passed cases", async () => {
     return { sum, said: lines };
   };
 
-  const stopped = await go(1);
+  const stopped = await runParts(1);
   expect(stopped.sum).toEqual({ passed: 1, failed: 0, left: 2 });
   expect(existsSync(file)).toBe(true);
-  expect(new ShardJournal(file).entries()).toMatchObject([{ from: 0, count: 2, done: 2, failures: [] }]);
+  expect(new ShardJournal(file).readEntries()).toMatchObject([{ from: 0, count: 2, done: 2, failures: [] }]);
 
-  const resumed = await go(Number.POSITIVE_INFINITY);
+  const resumed = await runParts(Number.POSITIVE_INFINITY);
   expect(resumed.sum).toEqual({ passed: 2, failed: 0, left: 0 });
   expect(resumed.said).toEqual([
     expect.stringMatching(/^plan-each-living +2 of 6 +about \d+ s left$/),
@@ -45,7 +45,7 @@ it("resumes a stopped run without repeating passed cases", async () => {
     "plan-each-living:2+2 has passed: 4 of 6",
     "plan-each-living:4+2 has passed: 6 of 6",
   ]);
-  expect((await go(0)).said.at(-1)).toBe("Nothing is left.");
+  expect((await runParts(0)).said.at(-1)).toBe("Nothing is left.");
   // Neither run leaves anything behind.
   expect(readdirSync(directory)).toEqual(["long"]);
 });

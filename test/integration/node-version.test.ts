@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 const OLD = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
 
 /** Runs CommonJS code as if under an older Node.js. */
-function onNode20(code: string): string {
+function runOnNode20(code: string): string {
   try {
     return execFileSync(process.execPath, ["-e", `${OLD} ${code}`], { encoding: "utf8", stdio: "pipe" });
   } catch (error) {
@@ -15,7 +15,7 @@ function onNode20(code: string): string {
 it.each(["pulumi-email-security", "pulumi-email-security/runtime", "pulumi-email-security/client"])(
   "names the required Node.js version when %s is loaded",
   (name) => {
-    expect(onNode20(`require("${name}")`)).toContain("needs Node.js 22.19 or later, but this is 20.20.2");
+    expect(runOnNode20(`require("${name}")`)).toContain("needs Node.js 22.19 or later, but this is 20.20.2");
   },
 );
 

@@ -6,7 +6,7 @@ import { parsePlan } from "../../provider/plan/render/plan-json";
 import { buildSerializedProvider } from "../../provider/resources/serialized-provider";
 import { openSqlite } from "../../provider/rollout/database/sqlite-database";
 import { Journal } from "../../provider/rollout/journal/journal";
-import { keptFile, keptReleases } from "../support/release-fixture";
+import { getReleaseFile, listReleases } from "../support/release-fixture";
 
 /*
  * The files of each earlier release can be read. engine/upgrade.slow.test.ts checks through the engine that later
@@ -16,9 +16,9 @@ import { keptFile, keptReleases } from "../support/release-fixture";
 const directory = mkdtempSync(join(tmpdir(), "email-security-kept-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-describe.each(keptReleases())("data of release %s", (release) => {
+describe.each(listReleases())("data of release %s", (release) => {
   it("contains state for handlers that still exist", () => {
-    const state = readFileSync(keptFile(release, "dynamic/.state/.pulumi/stacks/settings/dev.json"), "utf8");
+    const state = readFileSync(getReleaseFile(release, "dynamic/.state/.pulumi/stacks/settings/dev.json"), "utf8");
     const serializedHandlers = new Set(state.match(/exports\.handler(?:[^"\\]|\\.)*/g));
     const kinds = ["allowDenyEntry", "allowDenyList", "vipEmployee", "vipList"] as const;
     expect([...serializedHandlers].sort()).toEqual(
@@ -28,7 +28,7 @@ describe.each(keptReleases())("data of release %s", (release) => {
 
   it("contains a journal that still opens with its rollouts", async () => {
     const file = join(directory, `${release}.db`);
-    cpSync(keptFile(release, "files/.email-security/rollouts.db"), file);
+    cpSync(getReleaseFile(release, "files/.email-security/rollouts.db"), file);
     const journal = await Journal.open(await openSqlite(file));
     try {
       const states = (await journal.listRollouts()).map(({ state }) => state);
@@ -39,7 +39,7 @@ describe.each(keptReleases())("data of release %s", (release) => {
   });
 
   it("contains a reviewed plan that still parses", () => {
-    const file = keptFile(release, "files/plan.json");
+    const file = getReleaseFile(release, "files/plan.json");
     expect(parsePlan(readFileSync(file, "utf8"), file).changes).toMatchObject([{ key: "reviewed.example" }]);
   });
 });

@@ -31,20 +31,20 @@ export interface ShardResult extends Shard {
 /** The results so far. */
 export class ShardJournal extends ResultsFile<ShardResult> {
   constructor(file: string) {
-    super(file, keyOf);
+    super(file, formatShardKey);
   }
 }
 
 /** Returns the last run of a shard. */
-export function entryOf(
+export function findLastResult(
   shard: Shard,
   { entries, seed, of }: { readonly entries: readonly ShardResult[]; readonly seed: number; readonly of: number },
 ): ShardResult | undefined {
-  const key = keyOf({ ...shard, seed, of });
-  return entries.find((entry) => keyOf(entry) === key);
+  const key = formatShardKey({ ...shard, seed, of });
+  return entries.find((entry) => formatShardKey(entry) === key);
 }
 
 /** A different number of cases means a different order, so the number is part of the key. */
-function keyOf(one: Shard & Pick<ShardResult, "seed" | "of">): string {
+function formatShardKey(one: Shard & Pick<ShardResult, "seed" | "of">): string {
   return `${nameOf(one)} of ${one.of}, seed ${one.seed}`;
 }

@@ -15,10 +15,10 @@ import { parseArgs } from "node:util";
 import { getCacheDirectory } from "pulumi-email-security/engine";
 import { ShardJournal } from "#long/journal";
 import { PARTS, type PartName } from "#long/parts";
-import { resultsOf } from "#long/results";
-import { run } from "#long/run";
+import { formatResults } from "#long/results";
+import { runShards } from "#long/run";
 import { showShard } from "#long/run-shard";
-import { wishOf } from "#long/shards";
+import { parseWish } from "#long/shards";
 
 const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 
@@ -30,7 +30,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { parts, shards } = wishOf(parseArgs({ allowPositionals: true }).positionals);
+  const { parts, shards } = parseWish(parseArgs({ allowPositionals: true }).positionals);
   const seed = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
   if (!Number.isInteger(seed)) throw new Error("EMAIL_SECURITY_TEST_SEED is no whole number. Nothing was run.");
   for (const shard of shards) {
@@ -41,12 +41,12 @@ async function main(): Promise<void> {
   const journal = new ShardJournal(join(getCacheDirectory(), "long", "journal.json"));
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => stopping.abort());
-  const { passed, failed, left } = await run(Object.fromEntries(parts.map((name) => [name, PARTS[name]])), {
+  const { passed, failed, left } = await runShards(Object.fromEntries(parts.map((name) => [name, PARTS[name]])), {
     seed,
     journal,
     atOnce: availableParallelism(),
     log: (line) => console.log(line),
-    onKept: () => writeFileSync(RESULTS, resultsOf(PARTS, journal.entries())),
+    onKept: () => writeFileSync(RESULTS, formatResults(PARTS, journal.readEntries())),
     signal: stopping.signal,
   });
   console.log(`${passed} shards have passed, ${failed} have failed, ${left} are left. See test/long/results.md.`);

@@ -37,7 +37,7 @@ const LINES = 12;
  *
  * @param places directories specific to this machine, and the placeholders that replace them in stored text.
  */
-export function outcomeOf(
+export function computeShardOutcome(
   shard: Shard,
   part: Pick<Part, "tests">,
   { code, report, output }: VitestEnd,
@@ -50,22 +50,24 @@ export function outcomeOf(
   const failures = run.flatMap(({ fullName, status, failureMessages }, at): ShardFailure[] => {
     if (status === "passed") return [];
     const message = (failureMessages ?? []).join("\n");
-    const number = isCaseATest ? shard.from + at : storyIn(message);
+    const number = isCaseATest ? shard.from + at : parseStoryNumber(message);
     const isOwn = number !== undefined && number >= shard.from && number < shard.from + shard.count;
     const again = isOwn && run.length === tests ? { ...shard, from: number, count: 1 } : shard;
-    return [{ again: nameOf(again), name: fullName, message: firstLines(message, places) }];
+    return [{ again: nameOf(again), name: fullName, message: shortenFailure(message, places) }];
   });
   const passed = run.filter(({ status }) => status === "passed").map(({ fullName }) => fullName);
-  const whole = (name: string, output: string): ShardFailure => ({
+  const buildRunFailure = (name: string, output: string): ShardFailure => ({
     again: nameOf(shard),
     name,
-    message: firstLines(output, places),
+    message: shortenFailure(output, places),
   });
   if (run.length !== tests) {
-    const about = report?.testResults.map(({ message = "" }) => message).join("\n") || aboutIn(output);
-    failures.push(whole(`${run.length} of its ${tests} tests have run`, about));
+    const about = report?.testResults.map(({ message = "" }) => message).join("\n") || extractErrorOutput(output);
+    failures.push(buildRunFailure(`${run.length} of its ${tests} tests have run`, about));
   } else if (code !== 0 && failures.length === 0) {
-    failures.push(whole(`all ${tests} tests have passed, and vitest ended with ${code}`, aboutIn(output)));
+    failures.push(
+      buildRunFailure(`all ${tests} tests have passed, and vitest ended with ${code}`, extractErrorOutput(output)),
+    );
   }
   if (failures.length === 0) return { done: shard.count, passed, failures };
   // If not every case is a test, the cases after a failed one did not run.
@@ -74,13 +76,13 @@ export function outcomeOf(
 }
 
 /** Returns the number of the failed story, with which fast-check's path starts. */
-function storyIn(message: string): number | undefined {
+function parseStoryNumber(message: string): number | undefined {
   const [, number] = /\bpath:? "?(\d+)/.exec(message) ?? [];
   return number === undefined ? undefined : Number(number);
 }
 
 /** Returns the first lines of a failure, without colors and directories of this machine. */
-export function firstLines(text: string, places: Readonly<Record<string, string>>): string {
+export function shortenFailure(text: string, places: Readonly<Record<string, string>>): string {
   const named = Object.entries(places).reduce((result, [place, name]) => result.replaceAll(place, name), text);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are taken out.
   const plain = named.replaceAll(/\u001b\[[\d;]*m/g, "").trim();
@@ -88,7 +90,7 @@ export function firstLines(text: string, places: Readonly<Record<string, string>
 }
 
 /** Returns the output about errors outside all tests, or else the end of the output. */
-export function aboutIn(output: string): string {
+export function extractErrorOutput(output: string): string {
   const lines = output.trim().split("\n");
   const at = lines.findIndex((line) => /\b(FAIL|Unhandled|\w*Error:)/.test(line));
   return lines.slice(at === -1 ? -LINES : at).join("\n");

@@ -1,8 +1,8 @@
-import { entryOf, type ShardResult } from "#long/journal";
+import { findLastResult, type ShardResult } from "#long/journal";
 import type { Part } from "#long/parts";
-import { casesIn, sumOf } from "#long/schedule";
-import { shardsOf } from "#long/shards";
-import { table, whole } from "../bench/table.ts";
+import { countCases, sumOf } from "#long/schedule";
+import { listShards } from "#long/shards";
+import { formatTable, formatWhole } from "../bench/table.ts";
 
 const HEAD = `# Results of the long test matrices
 
@@ -12,47 +12,49 @@ the commit of their last run; a \`+\` means a work tree with changes on top of t
 incomplete part has cases from the whole matrix. Times are for one core, with two runs at once on two cores.`;
 
 /** Formats the results as Markdown: one row for each part and seed, by the last run of each shard. */
-export function resultsOf(parts: Readonly<Record<string, Part>>, entries: readonly ShardResult[]): string {
+export function formatResults(parts: Readonly<Record<string, Part>>, entries: readonly ShardResult[]): string {
   const rows: string[][] = [];
   const failures: string[] = [];
   for (const [name, part] of Object.entries(parts)) {
     const seeds = [...new Set(entries.filter((one) => one.part === name).map(({ seed }) => seed))];
     for (const seed of seeds.length === 0 ? [undefined] : seeds.sort((a, b) => a - b)) {
-      const run = shardsOf(name, part).flatMap((shard) =>
-        seed === undefined ? [] : (entryOf(shard, { entries, seed, of: part.cases }) ?? []),
+      const run = listShards(name, part).flatMap((shard) =>
+        seed === undefined ? [] : (findLastResult(shard, { entries, seed, of: part.cases }) ?? []),
       );
       const failed = run.flatMap((entry) => entry.failures.map((failure) => ({ ...failure, entry })));
       rows.push([
         name,
         part.aCase,
-        `${whole(sumOf(run.map(({ done }) => done)))} of ${whole(part.cases)}`,
+        `${formatWhole(sumOf(run.map(({ done }) => done)))} of ${formatWhole(part.cases)}`,
         seed === undefined ? "" : String(seed),
-        commitsOf(run),
+        formatCommits(run),
         [...new Set(run.map(({ date }) => date))].sort().join(", "),
-        duration(sumOf(run.map(({ seconds }) => seconds))),
+        formatDuration(sumOf(run.map(({ seconds }) => seconds))),
         failed.length === 0 ? "" : String(failed.length),
       ]);
       for (const { again, name: what, message, entry } of failed) {
         const command = `EMAIL_SECURITY_TEST_SEED=${entry.seed} npm run test:long -- ${again}`;
-        failures.push(`### ${what}\n\nAt \`${entry.commit}\`; to repeat it, run \`${command}\`:\n\n${quoted(message)}`);
+        failures.push(
+          `### ${what}\n\nAt \`${entry.commit}\`; to repeat it, run \`${command}\`:\n\n${quoteMarkdown(message)}`,
+        );
       }
     }
   }
   const head = ["part", "one case", "cases", "seed", "commit", "date", "time", "failures"];
   const failureSection = failures.length === 0 ? [] : ["## Failures", ...failures];
-  return `${[HEAD, table(head, rows, head.length), ...failureSection].join("\n\n")}\n`;
+  return `${[HEAD, formatTable(head, rows, head.length), ...failureSection].join("\n\n")}\n`;
 }
 
 /** Formats the commits, each with its number of cases if there are several. */
-function commitsOf(run: readonly ShardResult[]): string {
+function formatCommits(run: readonly ShardResult[]): string {
   const byCommit = [...Map.groupBy(run, ({ commit }) => commit)];
   return byCommit
-    .map(([commit, all]) => `\`${commit}\`${byCommit.length === 1 ? "" : ` ${whole(casesIn(all))}`}`)
+    .map(([commit, all]) => `\`${commit}\`${byCommit.length === 1 ? "" : ` ${formatWhole(countCases(all))}`}`)
     .join(", ");
 }
 
 /** Formats a duration: `35 s`, `1.7 min`, `12 min`, `3.4 h` */
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   if (seconds === 0) return "";
   if (seconds < 90) return `${Math.round(seconds)} s`;
   const minutes = seconds / 60;
@@ -61,6 +63,6 @@ export function duration(seconds: number): string {
 }
 
 /** Quotes the message so that Markdown doesn't interpret it. */
-export function quoted(message: string): string {
+export function quoteMarkdown(message: string): string {
   return message.replace(/^/gm, "    ");
 }

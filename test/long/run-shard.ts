@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { outcomeOf, type ShardOutcome } from "#long/outcome";
+import { computeShardOutcome, type ShardOutcome } from "#long/outcome";
 import type { Part } from "#long/parts";
 import { ROOT, runVitest, showVitest } from "#long/run-vitest";
 import type { Shard } from "#long/shards";
@@ -24,10 +24,10 @@ export async function runShard(
   // The shard gets its own directory, so that its files are cleaned up even if it is killed.
   const directory = mkdtempSync(join(tmpdir(), "email-security-long-"));
   try {
-    const environment = environmentOf(shard, seed);
-    const end = await runVitest(argumentsOf(part), { directory, environment, maxMs: MOST_MS, signal });
+    const environment = buildShardVariables(shard, seed);
+    const end = await runVitest(buildArguments(part), { directory, environment, maxMs: MOST_MS, signal });
     if (end === undefined) return undefined;
-    return outcomeOf(shard, part, end, { [directory]: "…", [ROOT]: "", [homedir()]: "~" });
+    return computeShardOutcome(shard, part, end, { [directory]: "…", [ROOT]: "", [homedir()]: "~" });
   } finally {
     rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
@@ -35,15 +35,15 @@ export async function runShard(
 
 /** Runs a shard as `npm test` would, with its output shown. Returns its exit code. */
 export async function showShard(shard: Shard, part: Part, seed: number): Promise<number> {
-  return await showVitest(argumentsOf(part), environmentOf(shard, seed));
+  return await showVitest(buildArguments(part), buildShardVariables(shard, seed));
 }
 
-function argumentsOf({ project, file, only }: Part): string[] {
+function buildArguments({ project, file, only }: Part): string[] {
   const args = ["--mode=long", `${file}.test.ts`, `--project=${project}`];
   return only === undefined ? args : [...args, `--testNamePattern=${only}`];
 }
 
-function environmentOf({ part, from, count }: Shard, seed: number): NodeJS.ProcessEnv {
+function buildShardVariables({ part, from, count }: Shard, seed: number): NodeJS.ProcessEnv {
   return {
     EMAIL_SECURITY_TEST_SHARD: `${part}:${from}+${count}`,
     EMAIL_SECURITY_TEST_SEED: String(seed),

@@ -50,15 +50,15 @@ export async function runVitest(
     });
   }
   let isHung = false;
-  const stop = (): void => void killAll(directory, child.pid);
+  const stopAll = (): void => void killAll(directory, child.pid);
   const limit = setTimeout(() => {
     isHung = true;
-    stop();
+    stopAll();
   }, maxMs);
-  signal.addEventListener("abort", stop);
+  signal.addEventListener("abort", stopAll);
   const code = await waitForClose(child);
   clearTimeout(limit);
-  signal.removeEventListener("abort", stop);
+  signal.removeEventListener("abort", stopAll);
   const survivors = await killAll(directory, child.pid);
   if (signal.aborted) return undefined;
   if (isHung) output += `\nIt had not ended after ${maxMs / 3_600_000} hours, and was killed.`;
@@ -89,12 +89,12 @@ async function waitForClose(child: ChildProcess): Promise<number | null> {
  * includes processes in groups of their own and orphans. Returns how many of the latter there were.
  */
 async function killAll(directory: string, pid = 0): Promise<number> {
-  if (pid !== 0) kill(process.platform === "win32" ? pid : -pid);
+  if (pid !== 0) killProcess(process.platform === "win32" ? pid : -pid);
   const killed = new Set<number>();
   // Repeats until none is left that could have started another in the meantime.
-  for (let left = startedWith(directory); left.length > 0; left = startedWith(directory)) {
+  for (let left = listProcessesUsing(directory); left.length > 0; left = listProcessesUsing(directory)) {
     for (const id of left) {
-      kill(id);
+      killProcess(id);
       killed.add(id);
     }
     await sleep(20);
@@ -102,7 +102,7 @@ async function killAll(directory: string, pid = 0): Promise<number> {
   return killed.size;
 }
 
-function kill(id: number): void {
+function killProcess(id: number): void {
   try {
     process.kill(id, "SIGKILL");
   } catch {
@@ -114,7 +114,7 @@ function kill(id: number): void {
  * Returns the processes that use a directory for temporary files. A process that has ended and wasn't reaped yet has no
  * environment.
  */
-function startedWith(directory: string): number[] {
+function listProcessesUsing(directory: string): number[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc")
     .filter((id) => /^\d+$/.test(id))

@@ -1,9 +1,9 @@
 import type { ShardJournal } from "#long/journal";
 import type { Part } from "#long/parts";
-import { duration } from "#long/results";
+import { formatDuration } from "#long/results";
 import { runShard } from "#long/run-shard";
 import { ROOT } from "#long/run-vitest";
-import { casesIn, type PartProgress, progressOf, schedule } from "#long/schedule";
+import { computeProgress, countCases, type PartProgress, scheduleShards } from "#long/schedule";
 import { nameOf, type Shard } from "#long/shards";
 import { Sources } from "#long/sources";
 
@@ -20,7 +20,7 @@ export interface ShardRunOptions {
 }
 
 /** The totals of a run. */
-export interface Sum {
+export interface RunTotals {
   readonly passed: number;
   readonly failed: number;
   /** The number of shards not started or stopped. */
@@ -28,31 +28,31 @@ export interface Sum {
 }
 
 /** Runs everything in the given parts that isn't done yet. */
-export async function run(parts: Readonly<Record<string, Part>>, options: ShardRunOptions): Promise<Sum> {
+export async function runShards(parts: Readonly<Record<string, Part>>, options: ShardRunOptions): Promise<RunTotals> {
   const { seed, journal, atOnce, log } = options;
   const stopping = new AbortController();
   const signal = AbortSignal.any([options.signal, stopping.signal]);
   const sources = Sources.read(ROOT);
-  const entries = journal.entries();
+  const entries = journal.readEntries();
   const progress = Object.entries(parts).map(([name, part]) =>
-    progressOf(name, part, { entries, seed, sourcesOf: (one) => sources.of(one) }),
+    computeProgress(name, part, { entries, seed, sourcesOf: (one) => sources.getDigest(one) }),
   );
-  for (const line of overview(progress, atOnce)) log(line);
-  const queue = schedule(progress);
+  for (const line of formatOverview(progress, atOnce)) log(line);
+  const queue = scheduleShards(progress);
   const done = new Map(progress.map(({ name, done }) => [name, done]));
   const waiting = queue.values();
   const startedAt = performance.now();
-  const clock = (): string => `${((performance.now() - startedAt) / 60_000).toFixed(1).padStart(6)} min`;
+  const formatElapsed = (): string => `${((performance.now() - startedAt) / 60_000).toFixed(1).padStart(6)} min`;
   let [passed, failed] = [0, 0];
 
-  const work = async (shard: Shard): Promise<void> => {
+  const runNextShard = async (shard: Shard): Promise<void> => {
     const part = parts[shard.part] as Part;
     const begunAt = performance.now();
     const outcome = await runShard(shard, part, { seed, signal });
     if (outcome === undefined) return;
     // Part of the shard may have run with the old sources, part with the new ones.
-    if (sources.areChangedFor(part)) {
-      log(`${clock()}  The sources have changed: ${nameOf(shard)} does not count, and what runs is stopped.`);
+    if (sources.haveChangedSince(part)) {
+      log(`${formatElapsed()}  The sources have changed: ${nameOf(shard)} does not count, and what runs is stopped.`);
       return stopping.abort();
     }
     const seconds = (performance.now() - begunAt) / 1_000;
@@ -62,7 +62,7 @@ export async function run(parts: Readonly<Record<string, Part>>, options: ShardR
       ...shard,
       seed,
       of: part.cases,
-      sources: sources.of(part),
+      sources: sources.getDigest(part),
       commit,
       date,
       seconds,
@@ -76,35 +76,37 @@ export async function run(parts: Readonly<Record<string, Part>>, options: ShardR
       done.set(shard.part, (done.get(shard.part) ?? 0) + shard.count);
     }
     const how = isFailed ? "FAILED" : "passed";
-    log(`${clock()}  ${nameOf(shard)} has ${how}, in ${duration(seconds)}: ${done.get(shard.part)} of ${part.cases}`);
+    log(
+      `${formatElapsed()}  ${nameOf(shard)} has ${how}, in ${formatDuration(seconds)}: ${done.get(shard.part)} of ${part.cases}`,
+    );
     for (const { name, message, again } of outcome.failures) {
       log(`            ${name}: ${message.split("\n")[0]}`);
       log(`            again: EMAIL_SECURITY_TEST_SEED=${seed} npm run test:long -- ${again}`);
     }
   };
-  const worker = async (): Promise<void> => {
+  const runWorker = async (): Promise<void> => {
     for (const shard of waiting) {
-      await work(shard);
+      await runNextShard(shard);
       if (signal.aborted) return;
     }
   };
   try {
-    await Promise.all(Array.from({ length: atOnce }, worker));
+    await Promise.all(Array.from({ length: atOnce }, runWorker));
   } finally {
     stopping.abort();
   }
   return { passed, failed, left: queue.length - passed - failed };
 }
 
-function overview(progress: readonly PartProgress[], atOnce: number): string[] {
+function formatOverview(progress: readonly PartProgress[], atOnce: number): string[] {
   const width = Math.max(...progress.map(({ name }) => name.length));
   const lines = progress.map(({ name, part, done, secondsLeft }) => {
-    const left = secondsLeft === 0 ? "done" : `about ${duration(secondsLeft)} left`;
+    const left = secondsLeft === 0 ? "done" : `about ${formatDuration(secondsLeft)} left`;
     return `${name.padEnd(width)}  ${String(done).padStart(6)} of ${String(part.cases).padEnd(6)}  ${left}`;
   });
   const seconds = progress.reduce((sum, { secondsLeft }) => sum + secondsLeft, 0) / atOnce;
-  const cases = casesIn(progress.flatMap(({ undone }) => undone));
+  const cases = countCases(progress.flatMap(({ undone }) => undone));
   const rest =
-    cases === 0 ? "Nothing is left." : `${cases} cases are left: about ${duration(seconds)} of ${atOnce} cores.`;
+    cases === 0 ? "Nothing is left." : `${cases} cases are left: about ${formatDuration(seconds)} of ${atOnce} cores.`;
   return [...lines, rest];
 }

@@ -1,6 +1,6 @@
-import { entryOf, type ShardResult } from "#long/journal";
+import { findLastResult, type ShardResult } from "#long/journal";
 import type { Part } from "#long/parts";
-import { type Shard, shardsOf } from "#long/shards";
+import { listShards, type Shard } from "#long/shards";
 
 /** A part's progress. */
 export interface PartProgress {
@@ -14,7 +14,7 @@ export interface PartProgress {
   readonly secondsLeft: number;
 }
 
-export interface Known {
+export interface ProgressContext {
   readonly entries: readonly ShardResult[];
   readonly seed: number;
   /** Returns the digest of the files that a part tests. */
@@ -28,20 +28,20 @@ const UNKNOWN_SECONDS = 150;
  * Computes a part's progress. A shard is done if it has passed and nothing it tests has changed since. A failed shard
  * runs again.
  */
-export function progressOf(name: string, part: Part, { entries, seed, sourcesOf }: Known): PartProgress {
+export function computeProgress(name: string, part: Part, { entries, seed, sourcesOf }: ProgressContext): PartProgress {
   const sources = sourcesOf(part);
   const isDone = (shard: Shard): boolean => {
-    const entry = entryOf(shard, { entries, seed, of: part.cases });
+    const entry = findLastResult(shard, { entries, seed, of: part.cases });
     return entry !== undefined && entry.failures.length === 0 && entry.sources === sources;
   };
-  const shards = shardsOf(name, part);
+  const shards = listShards(name, part);
   const undone = shards.filter((shard) => !isDone(shard));
   const measured = entries.filter((entry) => entry.part === name);
   const secondsACase =
     measured.length === 0
       ? UNKNOWN_SECONDS / part.shard
       : sumOf(measured.map(({ seconds }) => seconds)) / sumOf(measured.map(({ count }) => count));
-  const left = casesIn(undone);
+  const left = countCases(undone);
   return { name, part, done: part.cases - left, undone, secondsLeft: left * secondsACase };
 }
 
@@ -49,17 +49,17 @@ export function progressOf(name: string, part: Part, { entries, seed, sourcesOf 
  * Returns the remaining shards, those of the parts with the least progress first, so that a stopped run has covered
  * some of each.
  */
-export function schedule(parts: readonly PartProgress[]): readonly Shard[] {
+export function scheduleShards(parts: readonly PartProgress[]): readonly Shard[] {
   const ranked = parts.flatMap(({ part, done, undone }) =>
     undone.map((shard, at) => ({
       shard,
-      share: (done + casesIn(undone.slice(0, at))) / part.cases,
+      share: (done + countCases(undone.slice(0, at))) / part.cases,
     })),
   );
   return ranked.sort((a, b) => a.share - b.share).map(({ shard }) => shard);
 }
 
-export function casesIn(shards: readonly Shard[]): number {
+export function countCases(shards: readonly Shard[]): number {
   return sumOf(shards.map(({ count }) => count));
 }
 

@@ -8,7 +8,7 @@ export interface Shard {
 }
 
 /** Returns all shards of a part. */
-export function shardsOf(part: string, { cases, shard }: Pick<Part, "cases" | "shard">): readonly Shard[] {
+export function listShards(part: string, { cases, shard }: Pick<Part, "cases" | "shard">): readonly Shard[] {
   return Array.from({ length: Math.ceil(cases / shard) }, (_, at) => {
     const from = at * shard;
     return { part, from, count: Math.min(shard, cases - from) };
@@ -31,7 +31,7 @@ export interface Wish {
  *
  * @throws {Error} if it names an unknown part or case.
  */
-export function wishOf(typed: readonly string[]): Wish {
+export function parseWish(typed: readonly string[]): Wish {
   const names = Object.keys(PARTS) as PartName[];
   const wanted = typed.map((text) => {
     const [, name, from, count = "1"] = /^([^:]*)(?::(\d+)(?:\+([1-9]\d*))?)?$/.exec(text) ?? [];

@@ -36,14 +36,14 @@ export class Sources {
   }
 
   static read(root: string): Sources {
-    const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8" });
-    const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ...TESTED);
+    const runGit = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8" });
+    const files = runGit("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ...TESTED);
     const digests = [...new Set(files.split("\0"))]
       .filter((file) => file !== "" && existsSync(join(root, file)))
       .sort()
       .map((file) => [file, digestOf(readFileSync(join(root, file)))] as const);
-    const isChanged = git("status", "--porcelain", "--", ...TESTED) !== "";
-    const commit = `${git("rev-parse", "--short=9", "HEAD").trim()}${isChanged ? "+" : ""}`;
+    const isChanged = runGit("status", "--porcelain", "--", ...TESTED) !== "";
+    const commit = `${runGit("rev-parse", "--short=9", "HEAD").trim()}${isChanged ? "+" : ""}`;
     return new Sources(root, commit, new Map(digests));
   }
 
@@ -53,14 +53,14 @@ export class Sources {
   }
 
   /** Returns the digest of everything a part tests; of the test files, only its own. */
-  of({ file }: Pick<Part, "file">): string {
+  getDigest({ file }: Pick<Part, "file">): string {
     const own = [...this.#digests].filter(([name]) => !/\.test\.ts$/.test(name) || name.startsWith(`${file}.`));
     return digestOf(own.map(([name, digest]) => `${name} ${digest}\n`).join(""));
   }
 
   /** Returns whether the files that a part tests have changed since. */
-  areChangedFor(part: Pick<Part, "file">): boolean {
-    return Sources.read(this.#root).of(part) !== this.of(part);
+  haveChangedSince(part: Pick<Part, "file">): boolean {
+    return Sources.read(this.#root).getDigest(part) !== this.getDigest(part);
   }
 }
 

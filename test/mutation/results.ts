@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { MutationPart } from "#mutation/parts";
-import { table, whole } from "../bench/table.ts";
-import { duration } from "../long/results.ts";
+import { formatTable, formatWhole } from "../bench/table.ts";
+import { formatDuration } from "../long/results.ts";
 
 /** A mutant that no test noticed. */
 export interface Survivor {
@@ -53,7 +53,7 @@ export function formatResults(parts: Readonly<Record<string, MutationPart>>, res
     formatSurvivors(name, part, results[name]?.survivors ?? []),
   );
   const survivorSection = sections.length === 0 ? [] : ["## Surviving mutants", ...sections];
-  return `${[HEAD, table(head, rows, 5), ...survivorSection].join("\n\n")}\n`;
+  return `${[HEAD, formatTable(head, rows, 5), ...survivorSection].join("\n\n")}\n`;
 }
 
 /** Returns the share of mutants that were killed or exceeded a time limit. */
@@ -71,7 +71,7 @@ function formatCells(result: PartResult | undefined): string[] {
   if (result === undefined) return ["not run", "", "", "", "", "", "", ""];
   const { commit, date, seconds, killed, timedOut, survivors, excluded } = result;
   const counts = [killed + timedOut + survivors.length, killed + timedOut, survivors.length, excluded];
-  return [`\`${commit}\``, date, duration(seconds), ...counts.map(whole), formatScore(result)];
+  return [`\`${commit}\``, date, formatDuration(seconds), ...counts.map(formatWhole), formatScore(result)];
 }
 
 function formatSurvivors(name: string, { survivorsReason }: MutationPart, survivors: readonly Survivor[]): string[] {

@@ -26,7 +26,7 @@ export async function runPart(name: string, { sources, tests }: MutationPart): P
   const commit = readCommit();
   const startedAt = performance.now();
   const progressFile = `${CACHE}/${name}.json`;
-  forgetStaticSurvivors(progressFile);
+  removeStaticSurvivors(progressFile);
   // Stryker's option `testFiles` doesn't apply to mutants in constants: with these, it runs all tests of the configuration.
   process.env[TEST_FILES_VARIABLE] = tests.join(" ");
   const mutants = await new Stryker({
@@ -43,11 +43,11 @@ export async function runPart(name: string, { sources, tests }: MutationPart): P
     reporters: ["progress-append-only"],
     timeoutMS: 15_000,
   }).runMutationTest();
-  const count = (wanted: string): number => mutants.filter(({ status }) => status === wanted).length;
+  const countMutants = (wanted: string): number => mutants.filter(({ status }) => status === wanted).length;
   return {
-    killed: count("Killed"),
-    timedOut: count("Timeout"),
-    excluded: count("Ignored"),
+    killed: countMutants("Killed"),
+    timedOut: countMutants("Timeout"),
+    excluded: countMutants("Ignored"),
     survivors: mutants.filter(({ status }) => status === "Survived" || status === "NoCoverage").map(toSurvivor),
     commit,
     date: new Date().toISOString().slice(0, 10),
@@ -56,7 +56,7 @@ export async function runPart(name: string, { sources, tests }: MutationPart): P
 }
 
 /** Stryker wouldn't run new tests with a surviving mutant in a constant, because it doesn't know which tests use it. */
-function forgetStaticSurvivors(progressFile: string): void {
+function removeStaticSurvivors(progressFile: string): void {
   if (!existsSync(progressFile)) return;
   const progress = JSON.parse(readFileSync(progressFile, "utf8")) as StoredProgress;
   for (const file of Object.values(progress.files)) {
@@ -75,7 +75,8 @@ function toSurvivor({ fileName, location, mutatorName, replacement }: MutantResu
 }
 
 function readCommit(): string {
-  const git = (...args: string[]): string => execFileSync("git", args, { encoding: "utf8" });
-  const isChanged = git("status", "--porcelain", "--", "provider", "test", ":(exclude)test/mutation/results.*") !== "";
-  return `${git("rev-parse", "--short=9", "HEAD").trim()}${isChanged ? "+" : ""}`;
+  const runGit = (...args: string[]): string => execFileSync("git", args, { encoding: "utf8" });
+  const isChanged =
+    runGit("status", "--porcelain", "--", "provider", "test", ":(exclude)test/mutation/results.*") !== "";
+  return `${runGit("rev-parse", "--short=9", "HEAD").trim()}${isChanged ? "+" : ""}`;
 }

@@ -1,15 +1,15 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-const replacement = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+const getReplacementPath = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
 /** The tests that Stryker runs for the current part. */
 export default defineConfig({
   resolve: {
     // Stryker mutates sources, so providers must run from them, and not from the built package.
     alias: [
-      { find: /^\.\/running-provider$/, replacement: replacement("../support/in-process-provider.ts") },
-      { find: /^\.\/struct\/struct-messages$/, replacement: replacement("../support/in-process-messages.ts") },
+      { find: /^\.\/running-provider$/, replacement: getReplacementPath("../support/in-process-provider.ts") },
+      { find: /^\.\/struct\/struct-messages$/, replacement: getReplacementPath("../support/in-process-messages.ts") },
     ],
   },
   define: { PLUGIN_VERSION: JSON.stringify("0.0.0"), PLUGIN_SCHEMA: JSON.stringify("{}") },

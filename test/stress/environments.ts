@@ -49,7 +49,7 @@ function createHome(home: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const cache = getCacheDirectory({ HOME: home });
   mkdirSync(dirname(cache), { recursive: true });
   symlinkSync(getCacheDirectory(env), cache, "junction");
-  const safe = read("git", "config", "--global", "--get-all", "safe.directory");
+  const safe = readCommandOutput("git", "config", "--global", "--get-all", "safe.directory");
   const lines = safe.split("\n").map((path) => `\tdirectory = ${JSON.stringify(path)}\n`);
   writeFileSync(join(home, ".gitconfig"), safe === "" ? "" : `[safe]\n${lines.join("")}`);
   const pipConfig = [".pip/pip.conf", ".config/pip/pip.conf"]
@@ -63,15 +63,17 @@ function createHome(home: string, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     XDG_CONFIG_HOME: undefined,
     XDG_DATA_HOME: undefined,
     XDG_STATE_HOME: undefined,
-    npm_config_userconfig: read("npm", "config", "get", "userconfig"),
-    npm_config_cache: read("npm", "config", "get", "cache"),
-    ...Object.fromEntries(["GOENV", "GOCACHE", "GOMODCACHE"].map((name) => [name, read("go", "env", name)])),
+    npm_config_userconfig: readCommandOutput("npm", "config", "get", "userconfig"),
+    npm_config_cache: readCommandOutput("npm", "config", "get", "cache"),
+    ...Object.fromEntries(
+      ["GOENV", "GOCACHE", "GOMODCACHE"].map((name) => [name, readCommandOutput("go", "env", name)]),
+    ),
     ...(pipConfig !== undefined && { PIP_CONFIG_FILE: pipConfig }),
   };
 }
 
 /** Returns the output of a command, or an empty text if it fails. */
-function read(command: string, ...args: readonly string[]): string {
+function readCommandOutput(command: string, ...args: readonly string[]): string {
   try {
     return execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   } catch {

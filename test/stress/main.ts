@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     ...options,
     journal,
     log: (line) => console.log(line),
-    onResult: () => writeFileSync(PAGE, formatResults(journal.entries())),
+    onResult: () => writeFileSync(PAGE, formatResults(journal.readEntries())),
     signal: stopping.signal,
   });
   console.log(`${green} runs were green, ${red} were red, ${left} are left. See test/stress/results.md.`);

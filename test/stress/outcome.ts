@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { aboutIn, firstLines, type VitestEnd } from "../long/outcome.ts";
+import { extractErrorOutput, shortenFailure, type VitestEnd } from "../long/outcome.ts";
 
 /** A test that failed, or an error outside all tests. */
 export interface RedTest {
@@ -35,15 +35,15 @@ export function readOutcome(
     const failed = assertionResults.filter((test) => test.status === "failed");
     passed += assertionResults.filter((test) => test.status === "passed").length;
     for (const { fullName, failureMessages } of failed) {
-      const text = firstLines((failureMessages ?? []).join("\n"), places);
+      const text = shortenFailure((failureMessages ?? []).join("\n"), places);
       red.push({ name: `${file} > ${fullName}`, file, message: text });
     }
     // A file can fail outside its tests, for example in a hook.
     if (status === "failed" && failed.length === 0)
-      red.push({ name: file, file, message: firstLines(message, places) });
+      red.push({ name: file, file, message: shortenFailure(message, places) });
   }
   if (red.length === 0 && code !== 0) {
-    red.push({ name: `vitest ended with ${code}`, message: firstLines(aboutIn(output), places) });
+    red.push({ name: `vitest ended with ${code}`, message: shortenFailure(extractErrorOutput(output), places) });
   }
   return { passed, failed: red.length, red };
 }

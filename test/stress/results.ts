@@ -1,7 +1,7 @@
 import type { RedTest, StressOutcome } from "#stress/outcome";
 import { formatCommand, getRunKey, type StressRun, TIER_NAMES } from "#stress/runs";
-import { table, whole } from "../bench/table.ts";
-import { duration, quoted } from "../long/results.ts";
+import { formatTable, formatWhole } from "../bench/table.ts";
+import { formatDuration, quoteMarkdown } from "../long/results.ts";
 
 /** The result of a run. */
 export interface StressResult extends StressRun, StressOutcome {
@@ -44,15 +44,15 @@ export function formatResults(results: readonly StressResult[]): string {
     `${one.load}, ${one.concurrency}`,
     `\`${one.commit}\``,
     one.date,
-    whole(one.passed),
-    whole(one.failed),
-    duration(one.seconds),
+    formatWhole(one.passed),
+    formatWhole(one.failed),
+    formatDuration(one.seconds),
     one.leftovers.map(escapeCell).join(", "),
     one.red.map(({ name }) => escapeCell(name)).join(", "),
   ]);
   const sections = formatRedTests(sorted);
   const redSection = sections.length === 0 ? [] : ["## Red tests", ...sections];
-  return `${[HEAD, table(head, rows, head.length), ...redSection].join("\n\n")}\n`;
+  return `${[HEAD, formatTable(head, rows, head.length), ...redSection].join("\n\n")}\n`;
 }
 
 function formatRedTests(results: readonly StressResult[]): string[] {
@@ -61,7 +61,7 @@ function formatRedTests(results: readonly StressResult[]): string[] {
     const [first] = found as [{ readonly run: StressResult; readonly test: RedTest }];
     const runs = found.map(({ run }) => `${run.tier} ${run.number} (${run.environment})`).join(", ");
     const command = formatCommand(first.run, first.test.file === undefined ? undefined : [first.test.file]);
-    return `### ${name}\n\nRed in ${runs}. To repeat it, run \`${command}\`:\n\n${quoted(first.test.message)}`;
+    return `### ${name}\n\nRed in ${runs}. To repeat it, run \`${command}\`:\n\n${quoteMarkdown(first.test.message)}`;
   });
 }
 

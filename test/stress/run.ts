@@ -5,7 +5,7 @@ import { buildEnvironment, getDirectoryPrefix } from "#stress/environments";
 import { readOutcome } from "#stress/outcome";
 import type { StressResult } from "#stress/results";
 import { buildArguments, getRunKey, listPending, type StressRun } from "#stress/runs";
-import { duration } from "../long/results.ts";
+import { formatDuration } from "../long/results.ts";
 import type { ResultsFile } from "../long/results-file.ts";
 import { ROOT, runVitest } from "../long/run-vitest.ts";
 import { Sources } from "../long/sources.ts";
@@ -37,11 +37,11 @@ export async function runAll(runs: readonly StressRun[], options: StressRunOptio
   const stopping = new AbortController();
   const signal = AbortSignal.any([options.signal, stopping.signal]);
   const sources = Sources.read(ROOT);
-  const pending = listPending(runs, journal.entries(), sources.digest);
+  const pending = listPending(runs, journal.readEntries(), sources.digest);
   log(`${pending.length} of ${runs.length} runs are left.`);
   let [green, red] = [0, 0];
   const queue = pending.values();
-  const work = async (run: StressRun): Promise<void> => {
+  const runOne = async (run: StressRun): Promise<void> => {
     log(`start    ${getRunKey(run)}, seed ${run.seed}`);
     const startedAt = performance.now();
     const outcome = await runTests(run, signal);
@@ -58,18 +58,18 @@ export async function runAll(runs: readonly StressRun[], options: StressRunOptio
     if (outcome.failed === 0) green += 1;
     else red += 1;
     const counts = `${outcome.passed} passed, ${outcome.failed} failed`;
-    log(`${outcome.failed === 0 ? "green" : "RED  "}    ${getRunKey(run)}: ${counts}, in ${duration(seconds)}`);
+    log(`${outcome.failed === 0 ? "green" : "RED  "}    ${getRunKey(run)}: ${counts}, in ${formatDuration(seconds)}`);
     for (const { name, message } of outcome.red) log(`         ${name}: ${message.split("\n")[0]}`);
     if (outcome.leftovers.length > 0) log(`         left behind: ${outcome.leftovers.join(", ")}`);
   };
-  const worker = async (): Promise<void> => {
+  const runWorker = async (): Promise<void> => {
     for (const run of queue) {
-      await work(run);
+      await runOne(run);
       if (signal.aborted) return;
     }
   };
   try {
-    await Promise.all(Array.from({ length: concurrency }, worker));
+    await Promise.all(Array.from({ length: concurrency }, runWorker));
   } finally {
     stopping.abort();
   }

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { cp } from "node:fs/promises";
 import { promisify } from "node:util";
-import { goTool } from "./go-tool";
+import { buildGoTool } from "./go-tool";
 import { createTestDirectory } from "./test-directory";
 
 const run = promisify(execFile);
@@ -11,8 +11,8 @@ const run = promisify(execFile);
  * doesn't have to be a repository: actionlint runs on a copy that is made one, since it checks the repository's own
  * actions only in a repository.
  */
-export async function actionlint(directory: string): Promise<string[]> {
-  const command = await goTool("github.com/rhysd/actionlint", "actionlint");
+export async function runActionlint(directory: string): Promise<string[]> {
+  const command = await buildGoTool("github.com/rhysd/actionlint", "actionlint");
   using copy = createTestDirectory();
   await cp(directory, copy.path, {
     recursive: true,

@@ -19,15 +19,15 @@ const POLICY =
 export const BASELINE = `version: 1\n${POLICY}`;
 
 /** Formats a tenant's allow entry as YAML. */
-export const entry = (fields: Record<string, string>, value = "partner.example"): string =>
+export const formatAllowEntry = (fields: Record<string, string>, value = "partner.example"): string =>
   `  - ${JSON.stringify({ value, comment: "Contract", acceptRisk: "all of it", ...fields })}\n`;
 
 /** Formats a tenant's file that includes the baseline. */
-export const tenant = (...entries: string[]): string =>
+export const formatTenantFile = (...entries: string[]): string =>
   `version: 1\ninclude: [baseline.yaml]\n${entries.length === 0 ? "" : `allow:\n${entries.join("")}`}`;
 
 /** An entry from before the change. */
-export const old = entry({ approvedBy: "Somebody Gone" }, "old.example");
+export const old = formatAllowEntry({ approvedBy: "Somebody Gone" }, "old.example");
 
 /** Creates a repository whose branch `change` adds these files to those of main. */
 export function change(files: Readonly<Record<string, string | undefined>>): Disposable & {
@@ -35,14 +35,14 @@ export function change(files: Readonly<Record<string, string | undefined>>): Dis
   readonly head: string;
 } {
   const history = createSettingsRepository();
-  history.commit("Begin", { "settings/baseline.yaml": BASELINE, "settings/acme.yaml": tenant(old) });
+  history.commit("Begin", { "settings/baseline.yaml": BASELINE, "settings/acme.yaml": formatTenantFile(old) });
   history.git("switch", "--quiet", "--create", "change");
   const head = history.commit("Change", files);
   return { history, head, [Symbol.dispose]: () => history[Symbol.dispose]() };
 }
 
 /** A review as a test has it. */
-export interface Given {
+export interface ReviewFields {
   readonly login: string;
   readonly commit: string;
   readonly state?: string;
@@ -51,7 +51,7 @@ export interface Given {
 /** Returns the findings for a change, given a response in GitHub's format. */
 export async function check(
   history: SettingsRepository,
-  given: readonly Given[],
+  given: readonly ReviewFields[],
   options: { author?: string; base?: string } = {},
 ) {
   const reviews = given.map(({ login, commit, state = "APPROVED" }) => ({
@@ -80,4 +80,6 @@ export async function check(
 }
 
 /** A change that adds an entry with an `approvedBy`. */
-export const by = (approvedBy: string) => ({ "settings/acme.yaml": tenant(old, entry({ approvedBy })) });
+export const buildApprovedChange = (approvedBy: string) => ({
+  "settings/acme.yaml": formatTenantFile(old, formatAllowEntry({ approvedBy })),
+});

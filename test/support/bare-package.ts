@@ -11,7 +11,7 @@ import { PACKAGE } from "./packed-package";
  *
  * @returns the `email-security` command.
  */
-export async function barePackage(directory: string): Promise<string> {
+export async function layOutBarePackage(directory: string): Promise<string> {
   const modules = join(directory, "node_modules");
   const home = join(modules, PACKAGE);
   const dist = dirname(dirname(getBuildPath("commands/main.js", () => import("../../provider/commands/main.ts"))));

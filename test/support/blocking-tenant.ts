@@ -1,5 +1,5 @@
 import type { ServiceRequest } from "../../provider/sandbox/options";
-import { type ManagedSandboxTenant, sandboxTenant } from "./sandbox-tenant";
+import { type ManagedSandboxTenant, startSandboxTenant } from "./sandbox-tenant";
 
 /** A tenant whose service holds some answers back. */
 export interface HoldingTenant extends ManagedSandboxTenant {
@@ -10,14 +10,14 @@ export interface HoldingTenant extends ManagedSandboxTenant {
 }
 
 /** @param answer the response to the held requests. Default: the service's own answer. */
-export async function blockingTenant(
+export async function startBlockingTenant(
   isHeld: (request: ServiceRequest) => boolean,
   answer?: { readonly status: number; readonly body: unknown },
 ): Promise<HoldingTenant> {
   const gate = Promise.withResolvers<void>();
   let isOpen = false;
   let held = 0;
-  const tenant = await sandboxTenant({
+  const tenant = await startSandboxTenant({
     async intercept(request) {
       if (isOpen || !isHeld(request)) return undefined;
       held += 1;

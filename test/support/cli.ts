@@ -2,7 +2,7 @@ import { COMMAND, type CommandStart, type PrintedOutput, runCommand, runInOwnPro
 import { removeProgress } from "./remove-progress";
 import { runEnvironment } from "./run-environment";
 import { unwrapError } from "./unwrap-error";
-import { onDisk, type UnwritableDisk } from "./unwritable-disk";
+import { buildDiskCommand, type UnwritableDisk } from "./unwritable-disk";
 
 /** The result of the command. */
 export interface CliResult {
@@ -31,7 +31,7 @@ export async function runCli(
 ): Promise<CliResult> {
   const start: CommandStart = { directory, args, environment: { ...runEnvironment(), ...environment } };
   if (disk === undefined) return unwrapOutput(await runCommand(start));
-  const [file, parameters] = onDisk(disk, [process.execPath, COMMAND, ...args]);
+  const [file, parameters] = buildDiskCommand(disk, [process.execPath, COMMAND, ...args]);
   return unwrapOutput(await runInOwnProcess([file, ...parameters], start));
 }
 

@@ -3,10 +3,10 @@ import { CombinedPlanBuilder } from "../../provider/rollout/plan-report/combined
 import type { PlanSummaryInput } from "../../provider/rollout/plan-report/plan-summary-view";
 import type { MailSearchResult } from "../../provider/rollout/planning/search-tenant-mail";
 import { emptyPlan } from "./plans";
-import { countsOf, playRollout } from "./rollouts";
+import { countStates, playRollout } from "./rollouts";
 
 /** Renders these plans, one per tenant; undefined for a tenant that can't be planned. */
-export function shownOf(
+export function combinePlans(
   plans: readonly (Plan | undefined)[],
   { text = "", mail }: { readonly text?: string; readonly mail?: MailSearchResult } = {},
 ): PlanSummaryInput {
@@ -30,7 +30,7 @@ export function shownOf(
     (plan?.blockers ?? []).map((blocker) => ({ tenant: `t${at}`, blocker })),
   );
   return {
-    report: { ...before, tenants, counts: countsOf(tenants) },
+    report: { ...before, tenants, counts: countStates(tenants) },
     plannedRollout: { blockers, ...(mail === undefined ? {} : { mail }) },
     combinedPlan: maker.build(plans.length),
   };

@@ -47,7 +47,7 @@ process.on("beforeExit", () => {
   if (running !== undefined) end(running);
 });
 
-const ownListeners = emitters.map((emitter) => new Set(listenersOf(emitter).map(({ listener }) => listener)));
+const ownListeners = emitters.map((emitter) => new Set(listListeners(emitter).map(({ listener }) => listener)));
 
 function run({ program, ours, directory, args, environment }: Command): void {
   process.chdir(directory);
@@ -63,7 +63,7 @@ function end({ endMark }: Command): void {
   running = undefined;
   const code = process.exitCode ?? 0;
   for (const [at, emitter] of emitters.entries()) {
-    for (const { event, listener } of listenersOf(emitter)) {
+    for (const { event, listener } of listListeners(emitter)) {
       if (ownListeners[at]?.has(listener)) continue;
       if (emitter === process && event === "exit") listener.call(process, code);
       emitter.off(event, listener);
@@ -76,7 +76,7 @@ function end({ endMark }: Command): void {
   process.send?.({ code });
 }
 
-function listenersOf(emitter: NodeJS.EventEmitter) {
+function listListeners(emitter: NodeJS.EventEmitter) {
   return emitter.eventNames().flatMap((event) =>
     // Raw listeners, as they were added: `once` wraps them.
     emitter.rawListeners(event).map((listener) => ({ event, listener: listener as (...args: unknown[]) => void })),

@@ -51,10 +51,10 @@ export async function runCommand(start: CommandStart): Promise<PrintedOutput> {
   if (process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own" || hasStartupVariable(environment)) {
     return await runInOwnProcess([process.execPath, COMMAND, ...args], start);
   }
-  const host = resting.pop() ?? newHost();
+  const host = resting.pop() ?? startHost();
   const command = { program: COMMAND, ours: OURS, directory, args, environment, endMark: END_MARK };
   host.process.send(command, () => {});
-  const { code, ...texts } = await outputOf(host.process, END_MARK);
+  const { code, ...texts } = await collectOutput(host.process, END_MARK);
   if (code === undefined) return { code: host.process.exitCode, ...texts };
   if (++host.runs < MAX_RUNS) resting.push(host);
   else host.process.disconnect();
@@ -67,11 +67,11 @@ export async function runInOwnProcess(
   { directory, environment }: Omit<CommandStart, "args">,
 ): Promise<PrintedOutput> {
   const child = spawn(file, args, { cwd: directory, env: environment, stdio: ["ignore", "pipe", "pipe"] });
-  const texts = await outputOf(child);
+  const texts = await collectOutput(child);
   return { ...texts, code: child.exitCode };
 }
 
-function newHost(): Host {
+function startHost(): Host {
   const env = { ...runEnvironment(), ...getCompileCacheVariables() };
   return { process: spawn(process.execPath, [HOST], { env, stdio: ["ignore", "pipe", "pipe", "ipc"] }), runs: 0 };
 }
@@ -84,7 +84,10 @@ function hasStartupVariable(environment: NodeJS.ProcessEnv): boolean {
  * Collects a process's output until it ends, or until both streams show the mark. Returns the code that it sends then;
  * undefined if it has ended.
  */
-async function outputOf(child: ChildProcess, endMark = ""): Promise<Omit<PrintedOutput, "code"> & { code?: number }> {
+async function collectOutput(
+  child: ChildProcess,
+  endMark = "",
+): Promise<Omit<PrintedOutput, "code"> & { code?: number }> {
   const texts = { stdout: "", stderr: "" };
   const chunks: { readonly name: keyof typeof texts; readonly text: string }[] = [];
   const stop = new AbortController();

@@ -13,32 +13,32 @@ export abstract class InterruptedDatabase implements Database {
   }
 
   /** @param hasWritten whether the current write took effect. */
-  protected abstract moment(hasWritten: boolean): void;
+  protected abstract countMoment(hasWritten: boolean): void;
 
   async query(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]> {
-    this.moment(false);
+    this.countMoment(false);
     this.statements += 1;
     const rows = await this.#inner.query(sql, parameters);
-    if (!/^\s*SELECT/.test(sql)) this.moment(true);
+    if (!/^\s*SELECT/.test(sql)) this.countMoment(true);
     return rows;
   }
 
   async transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T> {
-    this.moment(false);
+    this.countMoment(false);
     const result = await this.#inner.transaction(async (transaction) => {
       this.statements += 2;
       const done = await work({
         dialect: this.dialect,
         query: async (sql, parameters) => {
-          this.moment(false);
+          this.countMoment(false);
           this.statements += 1;
           return await transaction.query(sql, parameters);
         },
       });
-      this.moment(false);
+      this.countMoment(false);
       return done;
     });
-    this.moment(true);
+    this.countMoment(true);
     return result;
   }
 
@@ -69,7 +69,7 @@ export class CrashingDatabase extends InterruptedDatabase {
   /** Whether the write in progress took effect before the crash. */
   hasWritten = false;
 
-  protected override moment(hasWritten: boolean): void {
+  protected override countMoment(hasWritten: boolean): void {
     if (this.isCrashed) throw new Crash("The process is gone.");
     if (this.momentsLeft === undefined) return;
     this.momentsLeft -= 1;

@@ -34,7 +34,7 @@ export async function installPackage({ label, packageName }: DebianServer): Prom
     );
     return true;
   } catch (error) {
-    console.log(`${label} for the tests: apt-get could not: ${lastLine(error)}`);
+    console.log(`${label} for the tests: apt-get could not: ${getLastLine(error)}`);
     return false;
   }
 }
@@ -61,7 +61,7 @@ export async function unpackPackage(server: DebianServer): Promise<boolean> {
     });
     return true;
   } catch (error) {
-    console.log(`${label} for the tests: the packages could not be downloaded: ${lastLine(error)}`);
+    console.log(`${label} for the tests: the packages could not be downloaded: ${getLastLine(error)}`);
     return false;
   }
 }
@@ -113,7 +113,7 @@ function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-function lastLine(error: unknown): string {
+function getLastLine(error: unknown): string {
   const { stderr = "", message } = error as { stderr?: string; message: string };
   return (stderr || message).trim().split("\n").at(-1) ?? "";
 }

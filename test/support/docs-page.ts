@@ -10,7 +10,7 @@ export class DocsPage {
   }
 
   /** Returns the table rows under a heading, up to the next heading of any level, one string per column. */
-  rows(heading: string): string[][] {
+  getTableRows(heading: string): string[][] {
     const lines = this.text.split("\n");
     const start = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, "") === heading);
     if (start < 0) throw new Error(`There is no heading "${heading}".`);
@@ -18,13 +18,13 @@ export class DocsPage {
     const section = lines.slice(start + 1, length < 0 ? undefined : start + 1 + length);
     return section.flatMap((line, index) => {
       const isRow = line.startsWith("|") && !isRule(line) && !isRule(section[index + 1]);
-      return isRow ? [cellsOf(line)] : [];
+      return isRow ? [splitCells(line)] : [];
     });
   }
 
   /** Returns all code spans in the first column of that table, row by row in one list. */
-  codes(heading: string): string[] {
-    return this.rows(heading).flatMap(([cell = ""]) => codesIn(cell));
+  getTableCodes(heading: string): string[] {
+    return this.getTableRows(heading).flatMap(([cell = ""]) => extractCodes(cell));
   }
 
   /** All headings, verbatim. */
@@ -34,7 +34,7 @@ export class DocsPage {
 }
 
 /** Returns the texts between backticks. */
-export function codesIn(text: string): string[] {
+export function extractCodes(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 }
 
@@ -42,7 +42,7 @@ function isRule(line = ""): boolean {
   return /^\|[\s:|-]+\|$/.test(line) && line.includes("---");
 }
 
-function cellsOf(line: string): string[] {
+function splitCells(line: string): string[] {
   return line
     .replace(/^\||\|$/g, "")
     .split(/(?<!\\)\|/)

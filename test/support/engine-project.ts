@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { requireEngine } from "../../provider/engine";
 import { getBuildPath } from "./build-path";
 import { linkPackages } from "./program-packages";
+import { removeDeveloperVariables } from "./run-environment";
 
 /** The result of a run of the CLI. */
 export interface PulumiResult {
@@ -192,7 +193,7 @@ export class EngineProject implements AsyncDisposable {
   }
 
   /** Returns the exported state: its text, and our resources in it. */
-  async state(...args: string[]): Promise<{ text: string; resources: StackResource[] }> {
+  async exportState(...args: string[]): Promise<{ text: string; resources: StackResource[] }> {
     const text = await this.runOrThrow("stack", "export", ...args);
     const exported = JSON.parse(text) as { deployment: { resources?: StackResource[] } };
     const resources = exported.deployment.resources ?? [];
@@ -202,10 +203,4 @@ export class EngineProject implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#scratch, { recursive: true, force: true });
   }
-}
-
-/** Tests must not use the developer's own tenant or Pulumi account. */
-function removeDeveloperVariables(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const own = /^(PULUMI_|EMAIL_SECURITY_)/;
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
 }

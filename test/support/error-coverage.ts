@@ -70,10 +70,10 @@ export const BY_STORIES = [
 ] as const satisfies readonly ExplainedErrorCode[];
 
 /** An error as thrown, or a command's error output. */
-export type Provoked = string | { readonly code: string; readonly message: string };
+export type ObservedError = string | { readonly code: string; readonly message: string };
 
 /** Provokes the error and returns it. Each call gets its own new directory. */
-export type Provocation = (directory: string) => Promise<Provoked>;
+export type Provocation = (directory: string) => Promise<ObservedError>;
 
 /** The provocation of each error. */
 export type Provocations<Code extends ExplainedErrorCode> = Readonly<Record<Code, Provocation>>;
@@ -82,10 +82,10 @@ export type Provocations<Code extends ExplainedErrorCode> = Readonly<Record<Code
  * Asserts the error's code, and that the message equals the example of `email-security explain`, except for volatile
  * parts.
  */
-export function expectExample(code: ExplainedErrorCode, provoked: Provoked): void {
+export function expectExample(code: ExplainedErrorCode, provoked: ObservedError): void {
   const error = typeof provoked === "string" ? fromOutput(provoked, code) : provoked;
   expect(error.code, error.message).toBe(code);
-  const message = withoutVolatile(error.message);
+  const message = maskVolatileText(error.message);
   expect(message).toBe(EXPLANATIONS[code].example);
 }
 
@@ -102,7 +102,7 @@ function fromOutput(output: string, code: string): { code: string; message: stri
 }
 
 /** Replaces addresses, directories, IDs, digests and times, which differ in every run. */
-function withoutVolatile(message: string): string {
+function maskVolatileText(message: string): string {
   return (
     message
       .replaceAll(tmpdir(), "/tmp")

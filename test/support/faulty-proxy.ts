@@ -52,7 +52,7 @@ export interface Injection {
 }
 
 /** The counters of an {@link Injection}. */
-export interface Injected {
+export interface InjectionCounts {
   /** The number of requests that matched. */
   readonly matches: number;
   /** The number of requests that the fault hit. */
@@ -146,14 +146,14 @@ export class FaultyProxy implements AsyncDisposable {
   /**
    * Adds a fault for some of the requests from now on. If several faults match a request, the one injected first wins.
    */
-  inject(injection: Injection): Injected {
+  inject(injection: Injection): InjectionCounts {
     const counted = new CountedInjection(injection);
     this.#injections.push(counted);
     return counted;
   }
 
   /** Removes all faults and hooks, accepts connections again, and clears the recorded requests. */
-  async heal(): Promise<void> {
+  async removeFaults(): Promise<void> {
     this.#injections.length = 0;
     this.hooks = {};
     this.requests.length = 0;
@@ -176,7 +176,7 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   /** Uses this certificate for new connections. */
-  present(certificate: ProxyCertificate): void {
+  setCertificate(certificate: ProxyCertificate): void {
     (this.#server as TlsServer).setSecureContext(certificate);
   }
 
@@ -218,7 +218,7 @@ export class FaultyProxy implements AsyncDisposable {
     const fault = this.#faultOf(proxied);
 
     if ((await this.hooks.beforeForward?.(proxied)) === "drop") return this.#reset(proxied, request);
-    let answer: Answer = { status: 200, headers: {}, body: Buffer.alloc(0) };
+    let answer: ProxiedResponse = { status: 200, headers: {}, body: Buffer.alloc(0) };
     if (fault === undefined || fault.forwarded) {
       try {
         answer = await forward(this.target, request, body);
@@ -232,8 +232,8 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   #faultOf(request: ProxiedRequest): Fault | undefined {
-    const hits = this.#injections.filter((injection) => injection.meets(request));
-    return hits[0]?.hit();
+    const hits = this.#injections.filter((injection) => injection.matchRequest(request));
+    return hits[0]?.countHit();
   }
 
   async #tell(
@@ -243,7 +243,7 @@ export class FaultyProxy implements AsyncDisposable {
       request,
       response,
       answer,
-    }: { proxied: ProxiedRequest; request: IncomingMessage; response: ServerResponse; answer: Answer },
+    }: { proxied: ProxiedRequest; request: IncomingMessage; response: ServerResponse; answer: ProxiedResponse },
   ): Promise<void> {
     if (deliveredStatus === "reset") return this.#reset(proxied, request);
     proxied.clientOutcome =
@@ -290,7 +290,7 @@ export class FaultyProxy implements AsyncDisposable {
   }
 }
 
-class CountedInjection implements Injected {
+class CountedInjection implements InjectionCounts {
   matches = 0;
   hits = 0;
   readonly #injection: Injection;
@@ -300,26 +300,26 @@ class CountedInjection implements Injected {
   }
 
   /** Returns whether the fault applies to this request, and counts the request. */
-  meets({ method, path }: ProxiedRequest): boolean {
+  matchRequest({ method, path }: ProxiedRequest): boolean {
     const { method: wanted = method, path: pattern, nth } = this.#injection;
     if (method !== wanted || (pattern !== undefined && !pattern.test(path))) return false;
     this.matches += 1;
     return nth === undefined || nth.includes(this.matches);
   }
 
-  hit(): Fault {
+  countHit(): Fault {
     this.hits += 1;
     return this.#injection.fault;
   }
 }
 
-interface Answer {
+interface ProxiedResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-async function forward(target: string, request: IncomingMessage, body: Buffer): Promise<Answer> {
+async function forward(target: string, request: IncomingMessage, body: Buffer): Promise<ProxiedResponse> {
   const headers = { ...request.headers, host: new URL(target).host };
   const forwarded = forwardRequest(`${target}${request.url}`, {
     method: request.method ?? "GET",

@@ -17,7 +17,8 @@ import {
 import type { CliResult } from "./cli";
 import { COMMAND } from "./command-process";
 import { linkPackages } from "./program-packages";
-import { tenantWith } from "./scenario-tenant";
+import { removeDeveloperVariables } from "./run-environment";
+import { buildTenant } from "./scenario-tenant";
 import { click } from "./tenant-console";
 import { unwrapError } from "./unwrap-error";
 
@@ -105,7 +106,7 @@ export class Fleet implements AsyncDisposable {
       scenario: {
         name: "fleet",
         tenants: [
-          ...Array.from({ length: options.tenants }, (_, number) => tenantOf(`t${number}`, options)),
+          ...Array.from({ length: options.tenants }, (_, number) => buildScenarioTenant(`t${number}`, options)),
           ...(options.others ?? []),
         ],
       },
@@ -114,12 +115,12 @@ export class Fleet implements AsyncDisposable {
     const engine = await requireEngine();
     const keys = sandbox.tenants
       .slice(0, options.tenants)
-      .map(({ name, apiKeys }) => [keyVariable(name), apiKeys.ci] as const);
+      .map(({ name, apiKeys }) => [getKeyVariable(name), apiKeys.ci] as const);
     const fleet = new Fleet(
       directory,
       sandbox,
       {
-        ...engine.environment(removeDeveloperSettings(process.env)),
+        ...engine.environment(removeDeveloperVariables(process.env)),
         PULUMI_BACKEND_URL: `file://${join(directory, ".state")}`,
         PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
         PULUMI_HOME: join(directory, ".home"),
@@ -145,12 +146,12 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Replaces the baseline, with the values that every tenant denies. */
-  async baseline(values: readonly string[]): Promise<void> {
+  async writeBaseline(values: readonly string[]): Promise<void> {
     await this.write("settings/baseline.yaml", `version: 1\ndeny:\n${values.map((one) => `  - ${one}\n`).join("")}`);
   }
 
   /** Replaces `tenants.yaml`. */
-  async targets(options: Partial<Pick<FleetOptions, "waves" | "about">> = {}): Promise<void> {
+  async writeTargets(options: Partial<Pick<FleetOptions, "waves" | "about">> = {}): Promise<void> {
     const { waves = ONE_WAVE, about = () => "{}" } = { ...this.#options, ...options };
     const tenants = this.names.map((name, number) => `  ${name}: ${about(name, number)}\n`).join("");
     await this.write(
@@ -167,7 +168,7 @@ ${tenants}${waves}`,
   }
 
   /** Runs `email-security rollout` to its end and collects its events. */
-  async rollout(...args: string[]): Promise<FleetCliResult> {
+  async runRollout(...args: string[]): Promise<FleetCliResult> {
     return await this.start({}, "rollout", ...args).result;
   }
 
@@ -206,17 +207,17 @@ ${tenants}${waves}`,
       child.once("close", (code) => {
         isOver = true;
         for (const look of waiting) look();
-        const reported = (): RolloutReport => {
+        const readReport = (): RolloutReport => {
           const file = join(this.directory, report);
           if (!existsSync(file)) throw new Error(`no report:\n${texts.output}`);
           return JSON.parse(readFileSync(file, "utf8")) as RolloutReport;
         };
         const stderr = unwrapError(texts.stderr);
         const output = unwrapError(texts.output);
-        done({ code: code ?? -1, stdout: texts.stdout, stderr, output, events, report: reported });
+        done({ code: code ?? -1, stdout: texts.stdout, stderr, output, events, report: readReport });
       });
     });
-    const until = async <T>(find: () => T | undefined): Promise<T> =>
+    const waitUntilFound = async <T>(find: () => T | undefined): Promise<T> =>
       await new Promise((done, fail) => {
         const look = (): void => {
           const found = find();
@@ -232,8 +233,8 @@ ${tenants}${waves}`,
       process: child,
       events,
       output: () => texts.output,
-      seen: async (which) => await until(() => events.find(which)),
-      waitForOutput: async (text) => void (await until(() => texts.output.includes(text) || undefined)),
+      seen: async (which) => await waitUntilFound(() => events.find(which)),
+      waitForOutput: async (text) => void (await waitUntilFound(() => texts.output.includes(text) || undefined)),
       result,
     };
   }
@@ -249,12 +250,12 @@ ${tenants}${waves}`,
   }
 
   /** Returns the state of each tenant in the newest rollout. */
-  async states(): Promise<Record<string, string>> {
-    return statesIn(await this.report());
+  async readStates(): Promise<Record<string, string>> {
+    return getStates(await this.report());
   }
 
   /** Runs git in the directory. All commits have the same author. */
-  git(...args: string[]): string {
+  runGit(...args: string[]): string {
     const who = ["AUTHOR", "COMMITTER"].flatMap((role) => [
       [`GIT_${role}_NAME`, "a"],
       [`GIT_${role}_EMAIL`, "a@a.example"],
@@ -266,19 +267,19 @@ ${tenants}${waves}`,
   /** Makes the directory a Git repository, with all files of a rollout in its first commit. */
   async commitAll(message: string): Promise<void> {
     await this.write(".gitignore", "/.*\n/node_modules\n");
-    this.git("init", "--quiet");
-    this.git("add", "settings", "tenants.yaml", "Pulumi.yaml");
-    this.git("commit", "--quiet", "-m", message);
+    this.runGit("init", "--quiet");
+    this.runGit("add", "settings", "tenants.yaml", "Pulumi.yaml");
+    this.runGit("commit", "--quiet", "-m", message);
   }
 
   /** Runs Pulumi's CLI on a tenant's stack in the directory's project, as a person would. */
-  pulumi(name: string, ...args: string[]): { process: ChildProcess; ended: Promise<CliResult> } {
+  startPulumi(name: string, ...args: string[]): { process: ChildProcess; ended: Promise<CliResult> } {
     const child = spawn(this.#pulumi, ["--non-interactive", "--color", "never", ...args, "--stack", name], {
       cwd: this.directory,
       env: {
         ...this.environment,
         EMAIL_SECURITY_BASE_URL: this.sandbox.url,
-        EMAIL_SECURITY_API_KEY: this.environment[keyVariable(name)],
+        EMAIL_SECURITY_API_KEY: this.environment[getKeyVariable(name)],
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -298,12 +299,12 @@ ${tenants}${waves}`,
   }
 
   /** Returns a key of a tenant at the service. */
-  keyOf(name: string, label: "ci" | "console" = "ci"): string {
+  getServiceKey(name: string, label: "ci" | "console" = "ci"): string {
     return this.sandbox.tenants.find((one) => one.name === name)?.apiKeys[label] ?? "";
   }
 
   /** Returns the contents of a tenant: `deny evil0.example`, sorted. */
-  holds(name: string): string[] {
+  listContents(name: string): string[] {
     const entries = this.sandbox
       .allowDenyEntries(name)
       .map(({ list, value, comment }) => `${list} ${value} ${comment}`.trim());
@@ -318,7 +319,10 @@ ${tenants}${waves}`,
    * Returns the contents that the settings files of {@link start} declare for a tenant, with the default baseline or
    * the given one.
    */
-  declared(name: string, baseline: readonly string[] = baselineOf(this.#options.entries)): string[] {
+  listDeclaredContents(
+    name: string,
+    baseline: readonly string[] = buildBaselineValues(this.#options.entries),
+  ): string[] {
     return [...baseline, `only-${name}.example`].map((value) => `deny ${value}`).sort();
   }
 
@@ -330,7 +334,7 @@ ${tenants}${waves}`,
   }
 
   /** Sends a colleague's request in the console. */
-  async console(name: string, method: string, path: string, body?: unknown): Promise<void> {
+  async sendFromConsole(name: string, method: string, path: string, body?: unknown): Promise<void> {
     await click(this.sandbox, method, path, body, name);
   }
 
@@ -339,17 +343,18 @@ ${tenants}${waves}`,
    * home in their environment. Not all have its state backend there: a process that runs engines receives the backend
    * with each tenant.
    */
-  processes(): FleetProcess[] {
+  listProcesses(): FleetProcess[] {
     const mark = `PULUMI_HOME=${join(this.directory, ".home")}`;
     return readdirSync("/proc")
       .filter((id) => /^\d+$/.test(id) && Number(id) !== process.pid)
       .flatMap((id) => {
         try {
-          const commandNow = (): string => readFileSync(`/proc/${id}/cmdline`, "utf8").replaceAll("\0", " ").trim();
-          let [command, environment] = [commandNow(), readFileSync(`/proc/${id}/environ`, "utf8")];
+          const readCommandLine = (): string =>
+            readFileSync(`/proc/${id}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+          let [command, environment] = [readCommandLine(), readFileSync(`/proc/${id}/environ`, "utf8")];
           // A process that execs another program between the two reads would pair one program's environment with the
           // other's command.
-          for (let next = commandNow(); next !== command; next = commandNow())
+          for (let next = readCommandLine(); next !== command; next = readCommandLine())
             [command, environment] = [next, readFileSync(`/proc/${id}/environ`, "utf8")];
           if (!environment.includes(mark)) return [];
           // A process that has ended and wasn't reaped yet has no command.
@@ -365,11 +370,11 @@ ${tenants}${waves}`,
    *
    * @throws if one still does after half a minute.
    */
-  async quiet(): Promise<void> {
+  async waitForQuiet(): Promise<void> {
     const until = performance.now() + 30_000;
-    while (this.processes().length > 0) {
+    while (this.listProcesses().length > 0) {
       if (performance.now() > until) {
-        const left = this.processes().map(({ id, command }) => `${id} ${command}`);
+        const left = this.listProcesses().map(({ id, command }) => `${id} ${command}`);
         throw new Error(`still running after 30 s:\n${left.join("\n")}`);
       }
       await sleep(100);
@@ -382,15 +387,15 @@ ${tenants}${waves}`,
     await this.write("Pulumi.yaml", "name: fleet\nruntime: nodejs\n");
     await this.write("package.json", '{ "name": "fleet", "private": true, "main": "index.ts" }');
     await this.write("index.ts", PROGRAM);
-    await this.baseline(baselineOf(this.#options.entries));
-    for (const name of this.names) await this.write(`settings/${name}.yaml`, settingsOf(name));
-    await this.targets();
+    await this.writeBaseline(buildBaselineValues(this.#options.entries));
+    for (const name of this.names) await this.write(`settings/${name}.yaml`, formatTenantSettings(name));
+    await this.writeTargets();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const child of this.#begun) if (child.exitCode === null) child.kill("SIGKILL");
     await this.sandbox.close();
-    await this.quiet();
+    await this.waitForQuiet();
     await rm(this.directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
@@ -406,7 +411,7 @@ export function summarizeRun(run: FleetCliResult): readonly [code: number, begun
 }
 
 /** Returns the state of each tenant in a report. */
-export function statesIn({ tenants }: RolloutReport): Record<string, string> {
+export function getStates({ tenants }: RolloutReport): Record<string, string> {
   return Object.fromEntries(tenants.map(({ name, state }) => [name, state]));
 }
 
@@ -418,11 +423,11 @@ export interface FleetProcess {
 }
 
 /** Formats a tenant's settings file: the baseline, and an entry of its own. */
-export function settingsOf(name: string, more = ""): string {
+export function formatTenantSettings(name: string, more = ""): string {
   return `version: 1\ninclude: [baseline.yaml]\ndeny:\n  - only-${name}.example\n${more}`;
 }
 
-export function baselineOf(entries = 3): string[] {
+export function buildBaselineValues(entries = 3): string[] {
   return Array.from({ length: entries }, (_, number) => `evil${number}.example`);
 }
 
@@ -436,16 +441,10 @@ const name = pulumi.getStack();
 new TenantSettings(name, { file: \`settings/\${name}.yaml\` });
 `;
 
-export function keyVariable(name: string): string {
+export function getKeyVariable(name: string): string {
   return `${name.toUpperCase()}_KEY`;
 }
 
-function tenantOf(name: string, { scenario }: FleetOptions): ScenarioTenant {
-  return { ...tenantWith(name, []), ...scenario?.(name) };
-}
-
-/** Tests must not use the developer's own tenant or Pulumi account. */
-function removeDeveloperSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const own = /^(PULUMI_|EMAIL_SECURITY_)/;
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
+function buildScenarioTenant(name: string, { scenario }: FleetOptions): ScenarioTenant {
+  return { ...buildTenant(name, []), ...scenario?.(name) };
 }

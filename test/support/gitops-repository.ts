@@ -126,7 +126,7 @@ export class GitopsRepository implements AsyncDisposable {
   }
 
   /** Starts a branch at main, lets the callback write it, and pushes it. */
-  async branch(name: string, write: () => Promise<void>): Promise<void> {
+  async pushBranch(name: string, write: () => Promise<void>): Promise<void> {
     await this.git("switch", "--quiet", "--force-create", name, "main");
     await write();
     await this.commit(name);

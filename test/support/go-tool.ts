@@ -10,6 +10,6 @@ const MODULE = resolve("test/support/go-tools");
  *
  * @param module whose version the go.mod pins.
  */
-export async function goTool(module: string, name: string): Promise<string> {
+export async function buildGoTool(module: string, name: string): Promise<string> {
   return await buildGoProgram({ name, directory: MODULE, package: `${module}/cmd/${name}` });
 }

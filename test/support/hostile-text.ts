@@ -60,7 +60,7 @@ export const hostileText = fc
  * empty for plain text. Line ends and tabs count as text here. Based on the behavior of those programs, not on the
  * product's escaping.
  */
-export function commandsIn(output: string): string[] {
+export function findTerminalCommands(output: string): string[] {
   const found: string[] = [];
   for (const character of output) {
     const code = character.codePointAt(0) ?? 0;

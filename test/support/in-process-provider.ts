@@ -1,7 +1,7 @@
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import { vi } from "vitest";
-import { lagPauses } from "./lag-pauses";
+import { listLagPauses } from "./lag-pauses";
 import type { ProviderStart, RunningProvider } from "./running-provider";
 import { skipPauses } from "./skip-pauses.mts";
 
@@ -12,7 +12,7 @@ import { skipPauses } from "./skip-pauses.mts";
 export type { ProviderStart, RunningProvider };
 
 export async function runInHost(_program: string, start: ProviderStart): Promise<RunningProvider> {
-  skipPauses(start.hasRealPauses ? [] : lagPauses());
+  skipPauses(start.hasRealPauses ? [] : listLagPauses());
   for (const name of Object.keys(process.env)) {
     if (name.startsWith("EMAIL_SECURITY_") && name !== "EMAIL_SECURITY_TEST_PROVIDER") delete process.env[name];
   }

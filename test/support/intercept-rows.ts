@@ -19,7 +19,7 @@ export function createRowHooks(
         const list = row["list"] === "allow" ? "allow" : "deny";
         return query["list"] === undefined || list === query["list"];
       };
-      const rows = path.endsWith("/vip_employees") ? now(vips) : now(entries).filter(isOfList);
+      const rows = path.endsWith("/vip_employees") ? resolveRows(vips) : resolveRows(entries).filter(isOfList);
       const [page, size] = [Number(query["page"] ?? 1), Number(query["page_size"] ?? 50)];
       const items = rows.slice((page - 1) * size, page * size);
       return {
@@ -30,6 +30,6 @@ export function createRowHooks(
   };
 }
 
-function now(rows: readonly WireRow[] | (() => readonly WireRow[])): readonly WireRow[] {
+function resolveRows(rows: readonly WireRow[] | (() => readonly WireRow[])): readonly WireRow[] {
   return typeof rows === "function" ? rows() : rows;
 }

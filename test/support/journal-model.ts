@@ -37,7 +37,7 @@ const KINDS = [
   ...["start", "request stop", "reclaim", "note", "interrupted", "stop"],
 ] as const;
 
-export function arbitraryOperations(): fc.Arbitrary<readonly JournalOperation[]> {
+export function generateOperations(): fc.Arbitrary<readonly JournalOperation[]> {
   return fc.array(
     fc.record({
       kind: fc.constantFrom(...KINDS),
@@ -130,7 +130,9 @@ export class JournalModelTest {
       })),
     );
     for (const { state, error } of tenants) expect(error !== undefined).toBe(state === "failed");
-    expect(comparable(await this.#journal.readRunState(id, 9))).toEqual(comparable({ ...virtual.view(), capacity: 9 }));
+    expect(dropUncomparedFields(await this.#journal.readRunState(id, 9))).toEqual(
+      dropUncomparedFields({ ...virtual.getView(), capacity: 9 }),
+    );
     expect(await this.#handedOut(id)).toEqual([...handedOut].sort());
     await this.#compareEvents(id, virtual);
   }
@@ -161,7 +163,7 @@ export class JournalModelTest {
     if (virtual.state !== "planned") expect(ending?.kind).toBe(expected[virtual.state]);
   }
 
-  #choose({ kind, which, other, yes }: JournalOperation, chosen: TwoReadings): Act | undefined {
+  #choose({ kind, which, other, yes }: JournalOperation, chosen: TwoReadings): PairedAction | undefined {
     const { id, virtual, claims } = chosen;
     const journal = this.#journal;
     const all = [...virtual.tenants.values()];
@@ -172,7 +174,7 @@ export class JournalModelTest {
     });
     const claim = pick(taken, which) ?? pick(claims, which);
     const isSuccessful = other % 5 > 0;
-    const finish = (ended: ClaimedJob | undefined): Act | undefined =>
+    const finish = (ended: ClaimedJob | undefined): PairedAction | undefined =>
       ended && {
         real: async () => await journal.finish(ended, isSuccessful ? undefined : ERROR),
         virtual: () => virtual.finish(ended.job.tenant, ended.attempt, isSuccessful),
@@ -235,10 +237,10 @@ export class JournalModelTest {
   }
 
   /** Returns the coordinator's next step. */
-  #step(chosen: TwoReadings): Act | undefined {
+  #step(chosen: TwoReadings): PairedAction | undefined {
     const { id, virtual } = chosen;
     const journal = this.#journal;
-    const step = chooseNextStep({ ...virtual.view(), capacity: 3 }, this.#nowMs);
+    const step = chooseNextStep({ ...virtual.getView(), capacity: 3 }, this.#nowMs);
     switch (step.kind) {
       case "wait":
       case "pause":
@@ -248,26 +250,26 @@ export class JournalModelTest {
       case "begin":
         return {
           real: async () => await journal.setWaveState(id, step.wave, "running"),
-          virtual: () => virtual.wave(step.wave, "running"),
+          virtual: () => virtual.setWaveState(step.wave, "running"),
         };
       case "soak": {
         const { wave, untilMs: soakUntilMs } = step;
         return {
           real: async () => await journal.setWaveState(id, wave, "soaking", { soakUntilMs }),
-          virtual: () => virtual.wave(wave, "soaking", { soakUntilMs }),
+          virtual: () => virtual.setWaveState(wave, "soaking", { soakUntilMs }),
         };
       }
       case "check": {
         const health = { isHealthy: this.#nowMs % 20 !== 0, message: "as it was found" };
         return {
           real: async () => await journal.setWaveState(id, step.wave, "checking", { health }),
-          virtual: () => virtual.wave(step.wave, "checking", { health }),
+          virtual: () => virtual.setWaveState(step.wave, "checking", { health }),
         };
       }
       case "settle":
         return {
           real: async () => await journal.setWaveState(id, step.wave, "done"),
-          virtual: () => virtual.wave(step.wave, "done"),
+          virtual: () => virtual.setWaveState(step.wave, "done"),
         };
       case "hand-over":
         return {
@@ -287,18 +289,22 @@ export class JournalModelTest {
     }
   }
 
-  #release({ id, virtual, handedOut }: TwoReadings, wave: number, names: readonly string[]): Act {
+  #release({ id, virtual, handedOut }: TwoReadings, wave: number, names: readonly string[]): PairedAction {
     return {
       real: async () => await this.#journal.dispatch(id, wave, names, QUEUE),
       virtual: () => {
         for (const { name, retryRound } of virtual.dispatch(wave, names)) {
-          handedOut.add(jobId({ rollout: id, wave, tenant: name, retryRound }));
+          handedOut.add(formatJobId({ rollout: id, wave, tenant: name, retryRound }));
         }
       },
     };
   }
 
-  #begin({ id, virtual, claims }: TwoReadings, tenant: VirtualTenant | undefined, back: number): Act | undefined {
+  #begin(
+    { id, virtual, claims }: TwoReadings,
+    tenant: VirtualTenant | undefined,
+    back: number,
+  ): PairedAction | undefined {
     if (tenant === undefined) return undefined;
     const { name, wave } = tenant;
     const retryRound = tenant.retryRound + back;
@@ -308,7 +314,7 @@ export class JournalModelTest {
         if (claim !== undefined) claims.push(claim);
         return claim?.attempt;
       },
-      virtual: () => virtual.claim(name, retryRound),
+      virtual: () => virtual.startAttempt(name, retryRound),
     };
   }
 
@@ -369,7 +375,7 @@ export class JournalModelTest {
     for (const { virtual } of this.#rollouts) {
       const others = this.#rollouts.filter((other) => other.virtual !== virtual);
       for (const address of [`${this.#address}/0`, `${this.#address}/1`]) {
-        const taken = others.reduce((sum, other) => sum + other.virtual.busyAt(address), 0);
+        const taken = others.reduce((sum, other) => sum + other.virtual.countBusy(address), 0);
         virtual.takenElsewhere.set(address, taken);
       }
     }
@@ -391,7 +397,7 @@ interface TwoReadings {
   readonly handedOut: Set<string>;
 }
 
-interface Act {
+interface PairedAction {
   real(): Promise<unknown>;
   virtual(): unknown;
 }
@@ -408,14 +414,14 @@ const START: JournalOperation = { kind: "start", rollout: 0, which: 0, other: 50
 const QUEUE: JobQueue = {
   enqueue: async (database, jobs) => {
     for (const job of jobs) {
-      await database.query("INSERT INTO handed_out (job) VALUES ($1) ON CONFLICT DO NOTHING", [jobId(job)]);
+      await database.query("INSERT INTO handed_out (job) VALUES ($1) ON CONFLICT DO NOTHING", [formatJobId(job)]);
     }
   },
   start: () => {},
   drain: async () => {},
 };
 
-function jobId({ rollout, wave, tenant, retryRound }: Job): string {
+function formatJobId({ rollout, wave, tenant, retryRound }: Job): string {
   return `${rollout} ${wave} ${tenant} ${retryRound}`;
 }
 
@@ -424,7 +430,7 @@ function pick<T>(among: readonly T[], which: number): T | undefined {
 }
 
 /** Returns a view without the fields that only the journal or only the model knows. */
-function comparable({ waves, pending, freeSlotsByAddress, ...rest }: RunState): unknown {
+function dropUncomparedFields({ waves, pending, freeSlotsByAddress, ...rest }: RunState): unknown {
   return {
     ...rest,
     waves: waves.map(({ wave, state, counts, soakUntilMs, isApproved, health }) => ({

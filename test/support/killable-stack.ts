@@ -97,7 +97,7 @@ export class KillableStack implements AsyncDisposable {
       await cp(join(this.#directory, name, kept), now, { recursive: true });
     }
     await this.#restartService();
-    await this.proxy.heal();
+    await this.proxy.removeFaults();
   }
 
   /** Runs `pulumi up` without killing anything. */
@@ -110,12 +110,16 @@ export class KillableStack implements AsyncDisposable {
    *
    * @throws if nothing was killed because the run makes too few requests.
    */
-  async upWith(kill: Kill, declared: unknown, { isBackAtOnce }: { isBackAtOnce: boolean }): Promise<PulumiResult> {
+  async killDuringUp(
+    kill: Kill,
+    declared: unknown,
+    { isBackAtOnce }: { isBackAtOnce: boolean },
+  ): Promise<PulumiResult> {
     const skip = kill.victim === "engine without checkpoints" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
     let killed = false;
-    const at = (moment: KillMoment) => async (request: ProxiedRequest) => {
+    const createRequestHook = (moment: KillMoment) => async (request: ProxiedRequest) => {
       if (request.index !== kill.at || moment !== kill.moment) return undefined;
-      this.#provider = providerOf(run.pid, this.#providerKind);
+      this.#provider = findProviderProcess(run.pid, this.#providerKind);
       // After the last answer, the engine may have ended the provider already.
       killed = this.#provider !== undefined || moment === MOMENTS.at(-1);
       if (kill.victim === "provider") {
@@ -129,11 +133,11 @@ export class KillableStack implements AsyncDisposable {
     if (kill.victim === "service" && kill.moment === "before the answer to") {
       this.proxy.inject({ nth: [kill.at + 1], fault: { forwarded: true, response: "reset" } });
     }
-    const [before, commit, after] = MOMENTS.map(at);
+    const [before, commit, after] = MOMENTS.map(createRequestHook);
     Object.assign(this.proxy.hooks, { beforeForward: before, afterCommit: commit, afterAnswer: after });
     const run = this.#begin(declared, skip, UP);
     const ended = await run.result;
-    await this.proxy.heal();
+    await this.proxy.removeFaults();
     if (!killed) throw new Error(`nobody was killed; the run ended with ${ended.code}:\n${ended.output}`);
     if (!this.#sandbox.isRunning) await this.#restartService();
     return ended;
@@ -182,24 +186,24 @@ export class KillableStack implements AsyncDisposable {
   }
 
   /** Resolves when the provider process of the killed run is gone. */
-  async providerIsGone(): Promise<void> {
+  async waitForProviderExit(): Promise<void> {
     while (this.#provider !== undefined && isRunning(this.#provider)) await sleep(50);
   }
 
   /** Returns the tenant's contents, and the changes since a row of its audit log. */
-  async outcome(since: number): Promise<StackContent> {
+  async readOutcome(since: number): Promise<StackContent> {
     const entries = await this.#get("/api/v1/settings/allow_deny_entries?page_size=200");
     const vips = await this.#get("/api/v1/settings/vip_employees?page_size=200");
     const audit = (await this.#audit()).filter(({ id }) => id > since);
     const texts = audit
-      .map(({ action, before, after }) => [action, textOf(before), textOf(after)] as const)
+      .map(({ action, before, after }) => [action, formatRow(before), formatRow(after)] as const)
       .filter(([, before, after]) => before !== after)
       .map(([action, before, after]) => `${action}: ${before} -> ${after}`);
-    return { holds: [...entries, ...vips].map(textOf).sort(), changes: texts.sort() };
+    return { holds: [...entries, ...vips].map(formatRow).sort(), changes: texts.sort() };
   }
 
   /** Returns the last row of the tenant's audit log. */
-  async lastChange(): Promise<number> {
+  async readLastAuditId(): Promise<number> {
     return Math.max(0, ...(await this.#audit()).map(({ id }) => id));
   }
 
@@ -254,7 +258,7 @@ interface AuditRow {
 }
 
 /** Formats an entry or a VIP as returned by the service, without the fields that differ between runs. */
-function textOf(row: unknown): string {
+function formatRow(row: unknown): string {
   if (row === null) return "nothing";
   const { list, value, email, source, excluded, comment } = row as Record<string, unknown>;
   const words = [list, value, email, source, excluded === true ? "excluded" : undefined, comment];
@@ -272,7 +276,7 @@ export function isRunning(id: number): boolean {
 const PROVIDER_PROGRAMS = { dynamic: "cmd/dynamic-provider", native: "/pulumi-resource-email-security" } as const;
 
 /** Returns the id of the process in which an engine runs a provider's resources; undefined if it has ended. */
-export function providerOf(engine: number, providerKind: KillableProviderKind): number | undefined {
+export function findProviderProcess(engine: number, providerKind: KillableProviderKind): number | undefined {
   const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
   const processes = lines.flatMap((line) => {
     const [, id, parent, command = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];

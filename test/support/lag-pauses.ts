@@ -2,7 +2,7 @@ import { LIST_LAG_MS } from "../../provider/settings/assumptions";
 import { INITIAL_BACKOFF_MS } from "../../provider/tenant/read-until";
 
 /** Returns the pauses between two reads of a lagging list, and their sum, in milliseconds. */
-export function lagPauses(): number[] {
+export function listLagPauses(): number[] {
   const pauses: number[] = [LIST_LAG_MS];
   let left = LIST_LAG_MS;
   for (let pause = INITIAL_BACKOFF_MS; left > 0; pause *= 2) {

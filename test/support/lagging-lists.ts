@@ -12,14 +12,14 @@ export interface LaggingLists extends SandboxHooks {
   hide(list: "allow" | "deny" | "vips", readings: number): void;
 }
 
-type Stale = Record<string, { rows: readonly object[]; readsLeft: number }>;
+type StaleLists = Record<string, { rows: readonly object[]; readsLeft: number }>;
 
 /**
  * Makes the first reads of each list after a write return the rows from before it. Counts reads, so that no test
  * depends on the clock.
  */
-export function laggingLists(staleReads = 1): LaggingLists {
-  let stale: Stale = {};
+export function createLaggingLists(staleReads = 1): LaggingLists {
+  let stale: StaleLists = {};
   const lists: LaggingLists = {
     staleReads,
     catchUp() {
@@ -32,7 +32,7 @@ export function laggingLists(staleReads = 1): LaggingLists {
     intercept({ method }) {
       const { sandbox } = lists;
       if (method === "GET" || sandbox === undefined || lists.staleReads === 0) return undefined;
-      const now = rowsByList(sandbox);
+      const now = groupRowsByList(sandbox);
       const isLagging = (name: string) => (stale[name]?.readsLeft ?? 0) > 0;
       stale = Object.fromEntries(
         Object.entries(now).map(([name, rows]) => [
@@ -53,7 +53,7 @@ export function laggingLists(staleReads = 1): LaggingLists {
   return lists;
 }
 
-function rowsByList(sandbox: Sandbox): Record<string, readonly object[]> {
+function groupRowsByList(sandbox: Sandbox): Record<string, readonly object[]> {
   const entries = sandbox.allowDenyEntries("acme");
   return {
     vips: sandbox.vips("acme"),

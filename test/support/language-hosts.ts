@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { buildGoProgram } from "#scripts/go-program";
 import { getCacheDirectory } from "../../provider/engine";
 import { withLock } from "../../provider/engine/lock";
-import { pythonPackages } from "./python-packages";
+import { installPythonPackages } from "./python-packages";
 
 const run = promisify(execFile);
 
@@ -42,7 +42,7 @@ export const GO_BUILD = {
  * Returns the directory of a language's host, for PATH. The host is kept in the user's cache directory; if it is
  * missing there, building it takes a minute or two for YAML.
  */
-export async function languageHost(language: HostedLanguage): Promise<string> {
+export async function buildLanguageHost(language: HostedLanguage): Promise<string> {
   const command = await buildGoProgram({ name: `pulumi-language-${language}`, ...PROGRAMS[language] });
   const directory = dirname(command);
   if (language === "python") await addExecutor(directory);
@@ -50,8 +50,8 @@ export async function languageHost(language: HostedLanguage): Promise<string> {
 }
 
 /** Returns the directory with the commands of a Python that has Pulumi's pinned package, for PATH. */
-export async function pulumiPython(): Promise<string> {
-  return await pythonPackages("pulumi-python", join(HOSTS, "python-requirements.txt"));
+export async function installPulumiPython(): Promise<string> {
+  return await installPythonPackages("pulumi-python", join(HOSTS, "python-requirements.txt"));
 }
 
 /**
@@ -76,7 +76,7 @@ export async function installPython(python: string, source: string, target: stri
 export async function installJava(): Promise<{ MAVEN_OPTS: string }> {
   const source = resolve("sdk/java");
   const digest = createHash("sha256");
-  for (const entry of (await readdir(source, { recursive: true, withFileTypes: true })).sort(byPath)) {
+  for (const entry of (await readdir(source, { recursive: true, withFileTypes: true })).sort(comparePaths)) {
     if (entry.isFile()) digest.update(await readFile(join(entry.parentPath, entry.name))).update("\0");
   }
   const repository = join(getCacheDirectory(), "test", "maven");
@@ -103,17 +103,17 @@ export async function installJava(): Promise<{ MAVEN_OPTS: string }> {
   return environment;
 }
 
-function byPath(one: Dirent, other: Dirent): number {
+function comparePaths(one: Dirent, other: Dirent): number {
   return join(one.parentPath, one.name) < join(other.parentPath, other.name) ? -1 : 1;
 }
 
 /** Returns a PATH with these directories first, then that of the Node.js which runs the tests. */
-export function pathWith(...directories: string[]): { PATH: string } {
+export function prependToPath(...directories: string[]): { PATH: string } {
   return { PATH: [...directories, dirname(process.execPath), process.env["PATH"]].join(delimiter) };
 }
 
 /** Returns the reason why programs in a language can't run on this machine; undefined if they can. */
-export function missingToolchain(language: HostedLanguage): string | undefined {
+export function findMissingToolchain(language: HostedLanguage): string | undefined {
   if (spawnSync("go", ["version"]).status !== 0) return "there is no Go, which builds the language host";
   const script = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))";
   if (language === "python" && spawnSync("python3", ["-c", script]).status !== 0) {

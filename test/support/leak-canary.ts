@@ -27,7 +27,7 @@ export class Canary {
 
   constructor(key = 'canary-9Qz7&Vx2"Tk8pL4<wR6/mN3+Hd5=Jc1yB') {
     this.key = key;
-    const forwards = partsOf(key.toLowerCase());
+    const forwards = listParts(key.toLowerCase());
     this.#parts = [...forwards, ...forwards.map((part) => [...part].reverse().join(""))];
   }
 
@@ -71,58 +71,58 @@ export class Canary {
   }
 }
 
-function partsOf(text: string): string[] {
+function listParts(text: string): string[] {
   return Array.from({ length: text.length - PART + 1 }, (_, at) => text.slice(at, at + PART));
 }
 
 /** The decoders by encoding. Text here is bytes, one character per byte. */
 const WAYS_OF_WRITING: Readonly<Record<string, (text: string) => Iterable<string>>> = {
   JSON: (text) =>
-    changed(
+    listIfChanged(
       text,
-      text.replace(/\\(?:u00([\da-f]{2})|(["\\/]))/gi, (_, code, plain) => plain ?? byte(code, 16)),
+      text.replace(/\\(?:u00([\da-f]{2})|(["\\/]))/gi, (_, code, plain) => plain ?? parseByte(code, 16)),
     ),
   // `\x41` of Go and of JavaScript, `\u{41}` of our own messages.
   escapes: (text) =>
-    changed(
+    listIfChanged(
       text,
-      text.replace(/\\(?:x([\da-f]{2})|u\{0*([\da-f]{1,2})\})/gi, (_, x, u) => byte(x ?? u, 16)),
+      text.replace(/\\(?:x([\da-f]{2})|u\{0*([\da-f]{1,2})\})/gi, (_, x, u) => parseByte(x ?? u, 16)),
     ),
   percent: (text) =>
-    changed(
+    listIfChanged(
       text,
-      text.replace(/%([\da-f]{2})/gi, (_, code) => byte(code, 16)),
+      text.replace(/%([\da-f]{2})/gi, (_, code) => parseByte(code, 16)),
     ),
   HTML: (text) =>
-    changed(
+    listIfChanged(
       text,
       text
-        .replace(/&#x0*([\da-f]{1,2});/gi, (_, code) => byte(code, 16))
-        .replace(/&#0*(\d{1,3});/g, (_, code) => byte(code, 10))
+        .replace(/&#x0*([\da-f]{1,2});/gi, (_, code) => parseByte(code, 16))
+        .replace(/&#0*(\d{1,3});/g, (_, code) => parseByte(code, 10))
         .replace(/&(amp|lt|gt|quot|apos);/g, (_, name: keyof typeof HTML) => HTML[name]),
     ),
-  "UTF-16": (text) => changed(text, text.replaceAll("\0", "")),
+  "UTF-16": (text) => listIfChanged(text, text.replaceAll("\0", "")),
   hex: (text) =>
-    runs(text, /(?:[\da-f]{2}[ :,-]?){8,}/gi, (run) => {
+    decodeRuns(text, /(?:[\da-f]{2}[ :,-]?){8,}/gi, (run) => {
       const digits = run.replace(/[ :,-]/g, "");
       // If a run starts with another digit, the pairs shift by one.
       return [fromBytes(digits, "hex"), fromBytes(digits.slice(1), "hex")];
     }),
   "0x…": (text) =>
-    runs(text, /(?:0x[\da-f]{2}[\s,]*){8,}/gi, (run) => [fromBytes(run.replace(/0x|[\s,]/gi, ""), "hex")]),
+    decodeRuns(text, /(?:0x[\da-f]{2}[\s,]*){8,}/gi, (run) => [fromBytes(run.replace(/0x|[\s,]/gi, ""), "hex")]),
   bytes: (text) =>
-    runs(text, /(?:\b\d{2,3}\b[\s,]*){8,}/g, (run) => [
+    decodeRuns(text, /(?:\b\d{2,3}\b[\s,]*){8,}/g, (run) => [
       run
         .split(/[\s,]+/)
-        .map((code) => byte(code, 10))
+        .map((code) => parseByte(code, 10))
         .join(""),
     ]),
   // A part of the key may start at any of the four positions in a base64 group.
   base64: (text) =>
-    runs(text, /[\w+/-]{10,}/g, (run) => [0, 1, 2, 3].map((skipped) => fromBytes(run.slice(skipped), "base64"))),
+    decodeRuns(text, /[\w+/-]{10,}/g, (run) => [0, 1, 2, 3].map((skipped) => fromBytes(run.slice(skipped), "base64"))),
   compressed: (text) => {
     const bytes = Buffer.from(text, "latin1");
-    return [...text.matchAll(COMPRESSED)].flatMap(({ index }) => decompressed(bytes.subarray(index)));
+    return [...text.matchAll(COMPRESSED)].flatMap(({ index }) => decompressStream(bytes.subarray(index)));
   },
 };
 
@@ -132,7 +132,7 @@ const COMPRESSED = new RegExp(BEGINNINGS.join("|"), "g");
 
 const HTML = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" } as const;
 
-function byte(digits: string, radix: number): string {
+function parseByte(digits: string, radix: number): string {
   return String.fromCharCode(Number.parseInt(digits, radix) & 0xff);
 }
 
@@ -140,16 +140,16 @@ function fromBytes(text: string, encoding: "hex" | "base64"): string {
   return Buffer.from(text, encoding).toString("latin1");
 }
 
-function changed(before: string, after: string): string[] {
+function listIfChanged(before: string, after: string): string[] {
   return before === after ? [] : [after];
 }
 
-function runs(text: string, pattern: RegExp, undo: (run: string) => string[]): string[] {
+function decodeRuns(text: string, pattern: RegExp, undo: (run: string) => string[]): string[] {
   return [...text.matchAll(pattern)].flatMap(([run]) => undo(run));
 }
 
 /** Returns the contents of a compressed stream; as much as can be read if it is truncated. */
-function decompressed(bytes: Buffer): string[] {
+function decompressStream(bytes: Buffer): string[] {
   try {
     return [inflateRawSync(bytes.subarray(startOfData(bytes)), CUT_SHORT).toString("latin1")];
   } catch {

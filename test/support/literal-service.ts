@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
-import { textOf } from "./read-request-body";
+import { readRequestText } from "./read-request-body";
 
 /** An allow/deny row as sent over the wire. */
 export interface LiteralEntry {
@@ -87,7 +87,7 @@ export class LiteralService implements AsyncDisposable {
   }
 
   /** Returns the contents of the lists: `deny evil.example`, sorted. */
-  held(): string[] {
+  listContents(): string[] {
     return this.entries.map(({ list, value }) => `${list} ${value}`).sort();
   }
 
@@ -133,7 +133,7 @@ export class LiteralService implements AsyncDisposable {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "", this.url);
-    const text = await textOf(request);
+    const text = await readRequestText(request);
     if (text === undefined) return;
     const body = text === "" ? {} : (JSON.parse(text) as Partial<LiteralEntry> & VipBody);
     if (request.method === "DELETE") await this.beforeDelete(getEntryId(url));
@@ -171,27 +171,27 @@ export class LiteralService implements AsyncDisposable {
   }
 
   #handle(method: string, url: URL, body: Partial<LiteralEntry> & VipBody): [status: number, body: unknown] {
-    const results = (value: unknown, status = 200): [number, unknown] => [status, { status, results: value }];
+    const buildResponse = (value: unknown, status = 200): [number, unknown] => [status, { status, results: value }];
     if (method !== "GET" && url.pathname.includes("/vip_employees"))
       return this.#changeVips(method, url.pathname, body);
     const id = getEntryId(url);
     const row = this.entries.find((one) => one.id === id);
     if (method === "GET") {
       if (url.searchParams.get("page_size") === "200") this.reads += 1;
-      return results(this.#page(url));
+      return buildResponse(this.#page(url));
     }
-    if (method === "POST") return this.#create(body, results);
+    if (method === "POST") return this.#create(body, buildResponse);
     if (row === undefined || this.answers404) return [404, { error: "no such entry" }];
     if (method === "DELETE" && this.undeletable.has(id)) return [400, { error: "can't be deleted now" }];
     this.#fallBehind();
     if (method === "PATCH") {
       this.writes.push(`PATCH ${id} ${JSON.stringify(body)}`);
       Object.assign(row, body);
-      return results(row);
+      return buildResponse(row);
     }
     this.writes.push(`DELETE ${id}`);
     this.entries.splice(this.entries.indexOf(row), 1);
-    return results({ id, deleted: true, deleted_at: "2026-11-25T09:00:00Z", deleted_by: "ci" });
+    return buildResponse({ id, deleted: true, deleted_at: "2026-11-25T09:00:00Z", deleted_by: "ci" });
   }
 
   #create(
@@ -244,7 +244,7 @@ export interface LiteralTenant extends AsyncDisposable {
   readonly provider: ProviderProcess;
 }
 
-export async function literalTenant(
+export async function startLiteralTenant(
   options: LiteralServiceOptions = {},
   process: Pick<ProviderProcessOptions, "hasRealPauses"> = {},
 ): Promise<LiteralTenant> {

@@ -6,7 +6,7 @@ import { toReportRecord, toThreatRecord } from "../../provider/plan/mail-records
 export type ThreatFields = Partial<Threat>;
 
 /** Builds evidence from exactly this mail, newest first, over the 30 days before 21 November 2026. */
-export function evidenceBaseOf(mail: {
+export function buildEvidenceBase(mail: {
   readonly threats?: readonly ThreatFields[];
   readonly reports?: readonly Partial<PhishingReport>[];
   readonly vips?: readonly string[];

@@ -3,13 +3,13 @@ import { InitFailed, type ResourceProperties } from "./provider-call";
 import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
 
 /** A resource of a program. */
-export interface Declared {
+export interface ProgramResource {
   readonly handler: HandlerName;
   readonly args: ResourceProperties;
 }
 
 /** A program: its resources by name, in order of declaration. */
-export type DeclaredProgram = Readonly<Record<string, Declared>>;
+export type DeclaredProgram = Readonly<Record<string, ProgramResource>>;
 
 /** A resource in the stack's state. Plain data. */
 export interface StoredResource {
@@ -81,12 +81,12 @@ export class ManagedProgram implements AsyncDisposable {
         failures[name] = reasons.join("\n");
       }
     };
-    const all = async (steps: readonly (() => Promise<void>)[]): Promise<void> => {
+    const runSteps = async (steps: readonly (() => Promise<void>)[]): Promise<void> => {
       if (parallel) await Promise.all(steps.map((step) => step()));
       else for (const step of steps) await step();
     };
     const declared = Object.entries(program);
-    await all(
+    await runSteps(
       declared.map(
         ([name, one]) =>
           () =>
@@ -96,13 +96,13 @@ export class ManagedProgram implements AsyncDisposable {
     if (Object.keys(failures).length > 0) return { outcomes, failures };
 
     const gone = [...this.#resources].filter(([name]) => program[name] === undefined);
-    await all([
+    await runSteps([
       ...gone.map(
         ([name, kept]) =>
           () =>
             attempt(name, async () => {
               onStep();
-              await provider.resource(kept.handler, name).delete(kept.id, kept.properties, kept.inputs);
+              await provider.getResource(kept.handler, name).delete(kept.id, kept.properties, kept.inputs);
               this.#resources.delete(name);
               return "deleted";
             }),
@@ -111,7 +111,7 @@ export class ManagedProgram implements AsyncDisposable {
         (kept) => () =>
           attempt(`the replaced ${kept.id}`, async () => {
             onStep();
-            await provider.resource(kept.handler).delete(kept.id, kept.properties, kept.inputs);
+            await provider.getResource(kept.handler).delete(kept.id, kept.properties, kept.inputs);
             this.#doomed = this.#doomed.filter((other) => other !== kept);
             return "deleted";
           }),
@@ -126,7 +126,7 @@ export class ManagedProgram implements AsyncDisposable {
     const provider = this.#process ?? (await this.#nextRun());
     await Promise.all(
       [...this.#resources].map(async ([name, { handler, id, properties, inputs }]) => {
-        const resource = provider.resource(handler, name);
+        const resource = provider.getResource(handler, name);
         found.set(name, (await resource.read(id, properties, inputs))?.properties);
       }),
     );
@@ -145,10 +145,10 @@ export class ManagedProgram implements AsyncDisposable {
 
   async #bring(
     name: string,
-    { handler, args }: Declared,
+    { handler, args }: ProgramResource,
     { provider, onStep }: { provider: ProviderProcess; onStep: () => void },
   ): Promise<ResourceOutcome> {
-    const resource = provider.resource(handler, name);
+    const resource = provider.getResource(handler, name);
     const check = async (olds?: ResourceProperties): Promise<ResourceProperties> => {
       const { inputs, failures } = await resource.check(args, olds);
       if (Object.keys(failures).length > 0) throw new Error(JSON.stringify(failures));

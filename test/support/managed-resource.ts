@@ -3,15 +3,18 @@ import { InitFailed, type ResourceProperties } from "./provider-call";
 import { ProviderProcess, type ProviderResource } from "./provider-process";
 
 /** Serves the resources of a run. */
-export interface ServesRuns extends Pick<ProviderProcess, "nextRun" | "printed"> {
-  resource(handler: HandlerName, name?: string): Served;
+export interface RunServer extends Pick<ProviderProcess, "startNextRun" | "printed"> {
+  getResource(handler: HandlerName, name?: string): ResourceCalls;
 }
 
 /** The engine's calls for one kind of resource. */
-export type Served = Pick<ProviderResource, "check" | "diff" | "diffDetails" | "create" | "read" | "update" | "delete">;
+export type ResourceCalls = Pick<
+  ProviderResource,
+  "check" | "diff" | "diffDetails" | "create" | "read" | "update" | "delete"
+>;
 
 /** The result of an `up` of one resource. */
-export interface Up {
+export interface ResourceUpResult {
   readonly outcome: "created" | "updated" | "same" | "refused" | "failed" | "partial";
   /** The failures of check by property, or the error message. */
   readonly failures: Record<string, string>;
@@ -31,18 +34,18 @@ export class ManagedResource {
   inputs: ResourceProperties = {};
   properties: ResourceProperties | undefined;
   id = "";
-  readonly #tenant: { readonly provider: ServesRuns };
+  readonly #tenant: { readonly provider: RunServer };
   readonly #handler: HandlerName;
   readonly #name: string;
   readonly #sharesRuns: boolean;
   #hasFailed = false;
 
   /**
-   * @param options with `sharesRuns`, the caller starts each run itself (`provider.nextRun`), for several resources at
+   * @param options with `sharesRuns`, the caller starts each run itself (`provider.startNextRun`), for several resources at
    * once.
    */
   constructor(
-    tenant: { readonly provider: ServesRuns },
+    tenant: { readonly provider: RunServer },
     handler: HandlerName,
     { name = "list", sharesRuns = false } = {},
   ) {
@@ -57,7 +60,7 @@ export class ManagedResource {
    *
    * @param seconds the time limit of the change, from `customTimeouts`.
    */
-  async up(args: ResourceProperties, seconds = 0): Promise<Up> {
+  async up(args: ResourceProperties, seconds = 0): Promise<ResourceUpResult> {
     return await this.#run(async () => {
       const resource = this.#resource;
       const before = this.inputs;
@@ -108,7 +111,7 @@ export class ManagedResource {
     });
   }
 
-  async destroy(): Promise<Up> {
+  async destroy(): Promise<ResourceUpResult> {
     return await this.#run(async () => {
       try {
         await this.#resource.delete(this.id, this.properties ?? {}, this.inputs);
@@ -121,16 +124,18 @@ export class ManagedResource {
     });
   }
 
-  get #resource(): Served {
-    return this.#tenant.provider.resource(this.#handler, this.#name);
+  get #resource(): ResourceCalls {
+    return this.#tenant.provider.getResource(this.#handler, this.#name);
   }
 
-  async #run(work: () => Promise<Omit<Up, "printed" | "reasons" | "details"> & Partial<Up>>): Promise<Up> {
+  async #run(
+    work: () => Promise<Omit<ResourceUpResult, "printed" | "reasons" | "details"> & Partial<ResourceUpResult>>,
+  ): Promise<ResourceUpResult> {
     const { provider } = this.#tenant;
-    if (!this.#sharesRuns) await provider.nextRun();
+    if (!this.#sharesRuns) await provider.startNextRun();
     const before = provider.printed.length;
     const up = await work();
-    const printed = provider instanceof ProviderProcess ? await provider.printedSoFar() : provider.printed;
+    const printed = provider instanceof ProviderProcess ? await provider.readPrintedLines() : provider.printed;
     return { reasons: [], details: {}, ...up, printed: printed.slice(before).join("\n") };
   }
 }

@@ -3,14 +3,14 @@
  * links, images, mentions, references, other HTML, escapes, table rows with too many cells. Empty if there is none.
  * Based on the behavior of GitHub and GitLab, not on the product's escaping.
  */
-export function breakoutsIn(markdown: string): string[] {
-  const outside = outsideOfCode(markdown);
+export function findBreakouts(markdown: string): string[] {
+  const outside = removeCode(markdown);
   const found = [...outside.matchAll(BREAKOUTS)].map(([text]) => text);
-  return [...found, ...oddRows(markdown)];
+  return [...found, ...findUnevenRows(markdown)];
 }
 
 /** Removes every code block and code span. An unmatched run of backticks stays. */
-function outsideOfCode(markdown: string): string {
+function removeCode(markdown: string): string {
   const lines: string[] = [];
   let fence: string | undefined;
   for (const line of markdown.split(/\r\n|[\r\n]/)) {
@@ -26,11 +26,11 @@ function outsideOfCode(markdown: string): string {
   return lines
     .join("\n")
     .split(/\n{2,}/)
-    .map(withoutSpans)
+    .map(removeCodeSpans)
     .join("\n\n");
 }
 
-function withoutSpans(block: string): string {
+function removeCodeSpans(block: string): string {
   let outside = "";
   let rest = block;
   for (let run = /`+/.exec(rest); run !== null; run = /`+/.exec(rest)) {
@@ -48,7 +48,7 @@ function withoutSpans(block: string): string {
 const BREAKOUTS =
   /`+|\\|@|:\/\/|www\.|mailto:|!\[|\]\(|(?<![\w/])#\d|<(?!!-- email-security-(?:plan|rollout) -->|\/?details>|details open>|\/?summary>|br>)[^\n]{0,20}|&[#\w]+;|\[(?!!(?:CAUTION|WARNING|TIP|NOTE)\])|_{1,2}\w|\$|:\w+:|\bGH-\d/g;
 
-function oddRows(markdown: string): string[] {
+function findUnevenRows(markdown: string): string[] {
   const odd: string[] = [];
   let cells = 0;
   for (const line of markdown.split("\n")) {

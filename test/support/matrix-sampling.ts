@@ -13,13 +13,13 @@ export const SEED = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
 const shard = readShard(process.env["EMAIL_SECURITY_TEST_SHARD"]);
 
 /** Returns the cases of a matrix that this run covers. */
-export function matrix<Case>(part: PartName, all: readonly Case[], sample: readonly Case[]): readonly Case[] {
+export function selectCases<Case>(part: PartName, all: readonly Case[], sample: readonly Case[]): readonly Case[] {
   const { cases } = PARTS[part];
   if (all.length !== cases) {
     throw new Error(`The part ${part} has ${cases} cases by test/long/parts.ts, and ${all.length} in truth.`);
   }
   if (!isRun(part)) return sample;
-  return shuffled(all).slice(shard?.from, (shard?.from ?? 0) + (shard?.count ?? 0));
+  return shuffleCases(all).slice(shard?.from, (shard?.from ?? 0) + (shard?.count ?? 0));
 }
 
 /**
@@ -35,7 +35,7 @@ export function getPropertyOptions<Sample extends { readonly numRuns: number; re
 }
 
 /** Returns a size: the full one if the part runs in full, the small one in a sample. */
-export function sized<Size>(part: PartName, whole: Size, small: Size): Size {
+export function selectSize<Size>(part: PartName, whole: Size, small: Size): Size {
   return isRun(part) ? whole : small;
 }
 
@@ -43,7 +43,7 @@ export function sized<Size>(part: PartName, whole: Size, small: Size): Size {
  * Returns a test's time limit in milliseconds. Tests in a shard have none of their own: the shard's runner ends hanging
  * tests.
  */
-export function timeLimit(ms: number): number {
+export function getTimeLimit(ms: number): number {
   return shard === undefined ? ms : 0;
 }
 
@@ -60,10 +60,10 @@ function readShard(text: string | undefined) {
 }
 
 /** Shuffles deterministically: the same seed gives the same order. */
-function shuffled<Case>(cases: readonly Case[]): readonly Case[] {
-  const place = (at: number): string => createHash("sha256").update(`${SEED} ${at}`).digest("hex");
+function shuffleCases<Case>(cases: readonly Case[]): readonly Case[] {
+  const computePlace = (at: number): string => createHash("sha256").update(`${SEED} ${at}`).digest("hex");
   return cases
-    .map((one, at) => ({ one, place: place(at) }))
+    .map((one, at) => ({ one, place: computePlace(at) }))
     .sort((a, b) => (a.place < b.place ? -1 : 1))
     .map(({ one }) => one);
 }

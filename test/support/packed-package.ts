@@ -26,7 +26,7 @@ export type PackageManager = "npm" | "pnpm";
 export async function packPackage(destination: string, source = resolve("provider")): Promise<PackedPackage> {
   // The package's own scripts run as before publishing, and their output isn't mixed into the JSON.
   const options = ["--json", "--foreground-scripts=false", `--pack-destination=${destination}`];
-  const output = await npm(source, "pack", ...options);
+  const output = await runNpm(source, "pack", ...options);
   const [packed] = Object.values(
     JSON.parse(output) as Record<
       string,
@@ -43,7 +43,7 @@ export async function packPackage(destination: string, source = resolve("provide
 }
 
 /** Packs this repository's package once for all tests of a file. */
-export function sharedPackage(): () => PackedPackage {
+export function sharePackage(): () => PackedPackage {
   let directory: TestDirectory;
   let packed: PackedPackage;
   beforeAll(async () => {
@@ -69,16 +69,16 @@ export async function install(
 ): Promise<void> {
   const dependencies = {
     [PACKAGE]: `file:${packed.tarball}`,
-    "@pulumi/pulumi": await pulumiVersion(),
+    "@pulumi/pulumi": await readPulumiVersion(),
     ...more,
   };
   await writeManifest(directory, { dependencies });
-  if (manager === "npm") await npm(directory, "install", "--prefer-offline", "--ignore-scripts");
+  if (manager === "npm") await runNpm(directory, "install", "--prefer-offline", "--ignore-scripts");
   else {
     // Without hoisting, a package resolves only its declared dependencies.
     const strict = "--config.hoist=false";
     const asAPerson = ["--ignore-scripts", "--ignore-workspace", "--no-frozen-lockfile"];
-    await pnpm(directory, "install", "--prefer-offline", ...asAPerson, strict);
+    await runPnpm(directory, "install", "--prefer-offline", ...asAPerson, strict);
   }
 }
 
@@ -86,26 +86,26 @@ export async function install(
  * Returns the packages that npm installed in a directory only because of this package. Excludes the dependencies of
  * Pulumi and the package itself.
  */
-export async function broughtAlong(directory: string): Promise<{ packages: string[]; bytes: number }> {
+export async function listInstalledPackages(directory: string): Promise<{ packages: string[]; bytes: number }> {
   const lock = await readFile(join(directory, "package-lock.json"), "utf8");
-  const { packages } = JSON.parse(lock) as { packages: Record<string, Locked> };
-  const ofPulumi = reached(packages, "node_modules/@pulumi/pulumi");
+  const { packages } = JSON.parse(lock) as { packages: Record<string, LockedPackage> };
+  const ofPulumi = collectReachable(packages, "node_modules/@pulumi/pulumi");
   const own = `node_modules/${PACKAGE}`;
-  const alone = [...reached(packages, own)].filter((path) => path !== own && !ofPulumi.has(path));
+  const alone = [...collectReachable(packages, own)].filter((path) => path !== own && !ofPulumi.has(path));
   let bytes = 0;
-  for (const path of alone) bytes += await bytesOf(join(directory, path));
+  for (const path of alone) bytes += await measurePackage(join(directory, path));
   return { packages: alone.map((path) => path.replace(/^.*node_modules\//, "")), bytes };
 }
 
 /** A package in npm's lock file. */
-interface Locked {
+interface LockedPackage {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
 /** Returns the places of a package and its transitive dependencies. */
-function reached(packages: Readonly<Record<string, Locked>>, from: string, found = new Set<string>()) {
+function collectReachable(packages: Readonly<Record<string, LockedPackage>>, from: string, found = new Set<string>()) {
   if (found.has(from)) return found;
   found.add(from);
   const { dependencies, optionalDependencies, peerDependencies } = packages[from] ?? {};
@@ -113,7 +113,7 @@ function reached(packages: Readonly<Record<string, Locked>>, from: string, found
     // The nearest one further up, as Node.js resolves it.
     for (let above = from; ; above = above.replace(/(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/, "")) {
       const place = join(above, "node_modules", name);
-      if (place in packages) reached(packages, place, found);
+      if (place in packages) collectReachable(packages, place, found);
       if (place in packages || above === "") break;
     }
   }
@@ -121,10 +121,10 @@ function reached(packages: Readonly<Record<string, Locked>>, from: string, found
 }
 
 /** Returns a package's size, without the packages nested in it. */
-async function bytesOf(directory: string): Promise<number> {
+async function measurePackage(directory: string): Promise<number> {
   const sizes = (await readdir(directory, { withFileTypes: true })).map(async (entry) => {
     const path = join(directory, entry.name);
-    if (entry.isDirectory()) return entry.name === "node_modules" ? 0 : await bytesOf(path);
+    if (entry.isDirectory()) return entry.name === "node_modules" ? 0 : await measurePackage(path);
     return (await stat(path)).size;
   });
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
@@ -175,7 +175,7 @@ export async function packLaterRelease(installed: string, destination: string): 
 }
 
 /** Returns the version of the peer that this repository uses. */
-async function pulumiVersion(): Promise<string> {
+async function readPulumiVersion(): Promise<string> {
   const manifest = await readFile(resolve("node_modules/@pulumi/pulumi/package.json"), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;
 }
@@ -191,7 +191,7 @@ async function rewrite(file: string, edit: (text: string) => string): Promise<vo
   await writeFile(file, edit(await readFile(file, "utf8")));
 }
 
-export async function npm(directory: string, ...args: string[]): Promise<string> {
+export async function runNpm(directory: string, ...args: string[]): Promise<string> {
   const options = [...args, "--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier"];
   // Uses the npm that runs the tests, or else the one on PATH.
   const running = process.env["npm_execpath"];
@@ -201,7 +201,7 @@ export async function npm(directory: string, ...args: string[]): Promise<string>
   return await run(directory, "npm", options);
 }
 
-async function pnpm(directory: string, ...args: string[]): Promise<string> {
+async function runPnpm(directory: string, ...args: string[]): Promise<string> {
   // pnpm exports only its package.json, so the program is found next to it.
   const program = join(dirname(require.resolve("pnpm")), "bin", "pnpm.cjs");
   return await run(directory, process.execPath, [program, ...args, "--reporter=append-only"]);
@@ -213,7 +213,7 @@ async function run(directory: string, command: string, args: readonly string[]):
   try {
     const { stdout } = await promisify(execFile)(command, args, {
       cwd: directory,
-      env: { ...withoutRunningScript(process.env), PATH: path },
+      env: { ...removeScriptVariables(process.env), PATH: path },
       maxBuffer: 64 * 1024 * 1024,
       shell: process.platform === "win32" && command === "npm",
     });
@@ -228,7 +228,7 @@ async function run(directory: string, command: string, args: readonly string[]):
  * Removes the variables with which `npm test` tells its children their package; an installation elsewhere must not see
  * them.
  */
-function withoutRunningScript(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function removeScriptVariables(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const running = /^npm_(package_|lifecycle_|config_(local_prefix|prefix|workspace))|^INIT_CWD$/i;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !running.test(name)));
 }

@@ -6,7 +6,7 @@ import { parse } from "yaml";
 export const GITOPS = "examples/gitops";
 
 /** A step of a GitHub Actions job. */
-export interface Step {
+export interface WorkflowStep {
   readonly name?: string;
   readonly id?: string;
   readonly if?: string;
@@ -27,7 +27,7 @@ export interface WorkflowJob {
   readonly env?: Readonly<Record<string, string>>;
   readonly outputs?: Readonly<Record<string, string>>;
   readonly "timeout-minutes"?: number;
-  readonly steps: readonly Step[];
+  readonly steps: readonly WorkflowStep[];
 }
 
 /** A GitHub Actions workflow. */
@@ -40,13 +40,13 @@ export interface Workflow {
 
 export const WORKFLOWS = ["pull-request", "approvals", "merge", "drift", "expire", "review", "sync"] as const;
 
-export function workflow(name: (typeof WORKFLOWS)[number]): Workflow {
+export function readWorkflow(name: (typeof WORKFLOWS)[number]): Workflow {
   return read(GITOPS, `.github/workflows/${name}.yml`) as Workflow;
 }
 
 /** Returns the steps of the repository's own action, which prepares a job. */
-export function getPreparationSteps(directory = GITOPS): readonly Step[] {
-  return (read(directory, ".github/actions/prepare/action.yml") as { runs: { steps: Step[] } }).runs.steps;
+export function getPreparationSteps(directory = GITOPS): readonly WorkflowStep[] {
+  return (read(directory, ".github/actions/prepare/action.yml") as { runs: { steps: WorkflowStep[] } }).runs.steps;
 }
 
 /** A job of a GitLab pipeline. */
@@ -65,13 +65,15 @@ export interface GitLabJob {
 }
 
 /** Returns GitLab's pipeline: its keywords and jobs by name. */
-export function gitLabPipeline(directory = GITOPS): Readonly<Record<string, unknown>> {
+export function readGitLabPipeline(directory = GITOPS): Readonly<Record<string, unknown>> {
   return read(directory, ".gitlab-ci.yml") as Record<string, unknown>;
 }
 
 /** Returns the jobs of a pipeline: the elements with a script. */
-export function gitLabJobs(directory = GITOPS): Readonly<Record<string, GitLabJob & { script: readonly string[] }>> {
-  const jobs = Object.entries(gitLabPipeline(directory)).filter(
+export function readGitLabJobs(
+  directory = GITOPS,
+): Readonly<Record<string, GitLabJob & { script: readonly string[] }>> {
+  const jobs = Object.entries(readGitLabPipeline(directory)).filter(
     ([, job]) => typeof job === "object" && job !== null && "script" in job,
   );
   return Object.fromEntries(jobs) as Record<string, GitLabJob & { script: readonly string[] }>;

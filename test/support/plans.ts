@@ -11,7 +11,7 @@ import type {
   UnmanagedItem,
 } from "../../provider/plan/plan";
 import { HOSTILE, HOSTILE_ID, hostileText } from "./hostile-text";
-import { countsOf } from "./named-counts";
+import { buildNamedCounts } from "./named-counts";
 
 const FILE = "settings/acme.yaml";
 const BASELINE = "baseline/security.yaml";
@@ -99,8 +99,8 @@ const dangerousAllow: PlanChange = {
   evidence: {
     applies: true,
     threats: 37,
-    verdicts: countsOf({ malicious: 35, spam: 2 }),
-    actions: countsOf({ quarantined: 29, none: 6, moved_to_spam: 2 }),
+    verdicts: buildNamedCounts({ malicious: 35, spam: 2 }),
+    actions: buildNamedCounts({ quarantined: 29, none: 6, moved_to_spam: 2 }),
     lastThreatAt: "2026-11-19T16:42:10Z",
     recipients: [
       { email: "samuel.okoro@acme.example", isVip: true, count: 14 },
@@ -111,9 +111,9 @@ const dangerousAllow: PlanChange = {
     recipientCount: 4,
     vipCount: 2,
     reports: 3,
-    reportVerdicts: countsOf({ malicious: 2, safe: 1 }),
+    reportVerdicts: buildNamedCounts({ malicious: 2, safe: 1 }),
     lastReportAt: "2026-11-18T08:00:00Z",
-    senders: countsOf({ "billing@supplier-portal.test": 30, "no-reply@supplier-portal.test": 7 }),
+    senders: buildNamedCounts({ "billing@supplier-portal.test": 30, "no-reply@supplier-portal.test": 7 }),
     senderCount: 2,
   },
   alarm: "danger",
@@ -122,7 +122,7 @@ const dangerousAllow: PlanChange = {
 const dangerousBacktest: BacktestAllow = {
   key: "supplier-portal.test",
   letThrough: 31,
-  verdicts: countsOf({ malicious: 29, spam: 2 }),
+  verdicts: buildNamedCounts({ malicious: 29, spam: 2 }),
   recipients: [
     { email: "samuel.okoro@acme.example", isVip: true, count: 12 },
     { email: "lena.hartmann@acme.example", isVip: true, count: 8 },
@@ -173,12 +173,12 @@ const warned: PlanChange = {
   evidence: {
     ...quiet,
     threats: 12,
-    verdicts: countsOf({ graymail: 12 }),
-    actions: countsOf({ moved_to_graymail: 12 }),
+    verdicts: buildNamedCounts({ graymail: 12 }),
+    actions: buildNamedCounts({ moved_to_graymail: 12 }),
     lastThreatAt: "2026-11-20T06:00:00Z",
     recipients: [{ email: "olivia.park@acme.example", isVip: false, count: 12 }],
     recipientCount: 1,
-    senders: countsOf({ "hello@news.example.com": 12 }),
+    senders: buildNamedCounts({ "hello@news.example.com": 12 }),
     senderCount: 1,
   },
   alarm: "warning",
@@ -201,8 +201,8 @@ const calmChanges: readonly PlanChange[] = [
     evidence: {
       ...quiet,
       threats: 9,
-      verdicts: countsOf({ malicious: 9 }),
-      actions: countsOf({ quarantined: 5, none: 4 }),
+      verdicts: buildNamedCounts({ malicious: 9 }),
+      actions: buildNamedCounts({ quarantined: 5, none: 4 }),
       lastThreatAt: "2026-11-12T11:12:13Z",
       recipients: [
         { email: "ruth.castellan@acme.example", isVip: true, count: 3 },
@@ -210,7 +210,7 @@ const calmChanges: readonly PlanChange[] = [
       ],
       recipientCount: 2,
       vipCount: 1,
-      senders: countsOf({ "it-support@acme-login.example": 9 }),
+      senders: buildNamedCounts({ "it-support@acme-login.example": 9 }),
       senderCount: 1,
     },
     alarm: "none",
@@ -256,8 +256,8 @@ const calmChanges: readonly PlanChange[] = [
     evidence: {
       ...quiet,
       threats: 21,
-      verdicts: countsOf({ malicious: 15, spam: 6 }),
-      actions: countsOf({ quarantined: 21 }),
+      verdicts: buildNamedCounts({ malicious: 15, spam: 6 }),
+      actions: buildNamedCounts({ quarantined: 21 }),
       lastThreatAt: "2026-11-20T18:00:00Z",
     },
     alarm: "none",
@@ -400,7 +400,7 @@ export const blindPlan: Plan = {
  *
  * @param count the number of changes.
  */
-export function hugePlan(count: number): Plan {
+export function buildHugePlan(count: number): Plan {
   const changes = Array.from({ length: count }, (_, index): PlanChange => {
     const value = `sender-${index}.bulk.example`;
     const template =

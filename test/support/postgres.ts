@@ -31,10 +31,10 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const programs = await findOrInstallPostgres();
   const directory = await mkdtemp("/tmp/email-security-pg-");
   try {
-    const user = await unprivileged();
+    const user = await findUnprivilegedUser();
     if (user !== undefined) await chown(directory, user.uid, user.gid);
-    const certificate = options.tls === true ? await certify(directory, user) : undefined;
-    await initialize(programs, directory, user);
+    const certificate = options.tls === true ? await createCertificate(directory, user) : undefined;
+    await initializeCluster(programs, directory, user);
     const server = new Postgres(programs, directory, user, options, certificate);
     await server.start();
     return server;
@@ -70,7 +70,7 @@ export class Postgres implements AsyncDisposable {
 
   /** The URL of the superuser, over loopback. */
   get url(): string {
-    return this.urlOf("127.0.0.1");
+    return this.getUrl("127.0.0.1");
   }
 
   /** The URL over the unix socket. */
@@ -79,22 +79,22 @@ export class Postgres implements AsyncDisposable {
   }
 
   /** @param database Default: `postgres`. */
-  urlOf(host: string, database = "postgres"): string {
+  getUrl(host: string, database = "postgres"): string {
     return `postgres://postgres:${encodeURIComponent(POSTGRES_PASSWORD)}@${host}:${this.#port}/${database}`;
   }
 
   /** Creates an empty database and returns its URL. */
   async createDatabase(name: string): Promise<string> {
-    await this.sql(`create database ${name}`);
-    return this.urlOf("127.0.0.1", name);
+    await this.runSql(`create database ${name}`);
+    return this.getUrl("127.0.0.1", name);
   }
 
   /** Runs statements and returns their rows, one per line, with `|` between columns. */
-  async sql(statements: string, database = "postgres"): Promise<string> {
+  async runSql(statements: string, database = "postgres"): Promise<string> {
     const args = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set", "ON_ERROR_STOP=1"];
     const { stdout } = await run(
       join(this.#programs.directory, "psql"),
-      [...args, "--command", statements, this.urlOf("127.0.0.1", database)],
+      [...args, "--command", statements, this.getUrl("127.0.0.1", database)],
       { env: { ...process.env, ...this.#programs.environment } },
     );
     return stdout.trim();
@@ -103,7 +103,7 @@ export class Postgres implements AsyncDisposable {
   /** Starts the server again on the same port. */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const port = this.#port || (await freePort());
+      const port = this.#port || (await findFreePort());
       const server = this.#spawn(port);
       const log = await this.#ready(server);
       if (log === undefined) {
@@ -224,13 +224,13 @@ interface User {
 }
 
 /** PostgreSQL refuses to run as root, so it runs as nobody. */
-async function unprivileged(): Promise<User | undefined> {
+async function findUnprivilegedUser(): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined;
-  const id = async (flag: string) => Number((await run("id", [flag, "nobody"])).stdout);
-  return { uid: await id("-u"), gid: await id("-g") };
+  const readId = async (flag: string) => Number((await run("id", [flag, "nobody"])).stdout);
+  return { uid: await readId("-u"), gid: await readId("-g") };
 }
 
-async function initialize(programs: PostgresPrograms, directory: string, user: User | undefined): Promise<void> {
+async function initializeCluster(programs: PostgresPrograms, directory: string, user: User | undefined): Promise<void> {
   const password = join(directory, "password");
   await writeFile(password, POSTGRES_PASSWORD);
   const args = ["--no-sync", "--username=postgres", "--auth=scram-sha-256", `--pwfile=${password}`];
@@ -248,7 +248,7 @@ async function initialize(programs: PostgresPrograms, directory: string, user: U
 }
 
 /** Creates a key and a self-signed certificate for `localhost`. Returns the certificate's path. */
-async function certify(directory: string, user: User | undefined): Promise<string> {
+async function createCertificate(directory: string, user: User | undefined): Promise<string> {
   const key = join(directory, "server.key");
   const certificate = join(directory, "server.crt");
   await run("openssl", [
@@ -259,7 +259,7 @@ async function certify(directory: string, user: User | undefined): Promise<strin
   return certificate;
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as { port: number };

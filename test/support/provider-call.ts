@@ -6,7 +6,7 @@ import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 export type ResourceProperties = Record<string, unknown>;
 
 /** Builds a resource's URN, as the engine passes it to a provider. */
-export function urnOf(type: string, name: string): string {
+export function buildUrn(type: string, name: string): string {
   return `urn:pulumi:dev::settings::${type}::${name}`;
 }
 

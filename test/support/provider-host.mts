@@ -11,14 +11,14 @@ import { skipPauses } from "./skip-pauses.mts";
  */
 
 /** A run of a provider. */
-interface Run {
+interface ProviderRun {
   readonly environment: Readonly<Record<string, string>>;
   /** The pauses between two reads of a lagging list, in milliseconds; they are skipped. */
   readonly skippedPauses: readonly number[];
 }
 
 /** A program to load and run. */
-interface Program extends Run {
+interface ProviderProgram extends ProviderRun {
   readonly program: string;
   readonly engine: string;
   /** The directory of our own modules. */
@@ -50,7 +50,7 @@ globalThis.setInterval = ((...args: Parameters<typeof startInterval>) => {
   return interval;
 }) as typeof startInterval;
 
-process.on("message", (message: Program | Run | { readonly end: true }) => {
+process.on("message", (message: ProviderProgram | ProviderRun | { readonly end: true }) => {
   if ("end" in message) void end();
   else if ("program" in message) load(message);
   else {
@@ -62,17 +62,17 @@ process.on("message", (message: Program | Run | { readonly end: true }) => {
 process.on("disconnect", () => process.exit());
 
 const emitters: readonly NodeJS.EventEmitter[] = [process, process.stdin];
-const ownListeners = emitters.map((emitter) => new Set(listenersOf(emitter).map(({ listener }) => listener)));
-const idle = underWay();
+const ownListeners = emitters.map((emitter) => new Set(listListeners(emitter).map(({ listener }) => listener)));
+const idle = countActiveResources();
 let isLoaded = false;
 
-function prepare({ environment, skippedPauses }: Run): void {
+function prepare({ environment, skippedPauses }: ProviderRun): void {
   skipPauses(skippedPauses);
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, environment);
 }
 
-function load({ program, engine, ours, staysLoaded, ...run }: Program): void {
+function load({ program, engine, ours, staysLoaded, ...run }: ProviderProgram): void {
   prepare(run);
   process.argv = [process.execPath, program, engine];
   const require = createRequire(`${process.cwd()}/`);
@@ -93,24 +93,24 @@ async function end(): Promise<void> {
   for (const interval of intervals) clearInterval(interval);
   intervals.clear();
   if (!isLoaded) await unload();
-  for (let turns = 0; turns < TURNS && left().length > 0; turns++) await turn();
+  for (let turns = 0; turns < TURNS && listLeftovers().length > 0; turns++) await turn();
   // Marks the end of the output, so that the reader attributes later lines to the next provider.
   for (const stream of [process.stdout, process.stderr]) stream.write("provider-host: ended\n");
-  process.send?.({ left: left() });
+  process.send?.({ left: listLeftovers() });
 }
 
 async function unload(): Promise<void> {
   const closed = [...servers].map((server) => promisify(server.close.bind(server))());
   servers.clear();
   for (const [at, emitter] of emitters.entries()) {
-    for (const { event, listener } of listenersOf(emitter)) {
+    for (const { event, listener } of listListeners(emitter)) {
       if (!ownListeners[at]?.has(listener)) emitter.off(event, listener);
     }
   }
   await Promise.all(closed);
 }
 
-function listenersOf(emitter: NodeJS.EventEmitter) {
+function listListeners(emitter: NodeJS.EventEmitter) {
   return emitter.eventNames().flatMap((event) =>
     // Raw listeners, as they were added: `once` wraps them.
     emitter.rawListeners(event).map((listener) => ({ event, listener: listener as () => void })),
@@ -118,12 +118,12 @@ function listenersOf(emitter: NodeJS.EventEmitter) {
 }
 
 /** Returns the active resources that keep this process alive, counted by kind: requests and timers. */
-function underWay(): Map<string, number> {
+function countActiveResources(): Map<string, number> {
   const kinds = new Map<string, number>();
   for (const kind of process.getActiveResourcesInfo()) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   return kinds;
 }
 
-function left(): string[] {
-  return [...underWay()].filter(([kind, count]) => count > (idle.get(kind) ?? 0)).map(([kind]) => kind);
+function listLeftovers(): string[] {
+  return [...countActiveResources()].filter(([kind, count]) => count > (idle.get(kind) ?? 0)).map(([kind]) => kind);
 }

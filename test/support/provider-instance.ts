@@ -1,7 +1,7 @@
 import type { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
-import { call, convertStruct, type ResourceProperties, urnOf } from "./provider-call";
+import { buildUrn, call, convertStruct, type ResourceProperties } from "./provider-call";
 
 const TYPE = "pulumi:providers:email-security";
 const ID = "0e8ae4ae-1b4d-4b57-8d2c-3c5f3a1c6b6e";
@@ -18,7 +18,7 @@ export class ProviderInstance {
   constructor(client: ResourceProviderClient, name = "default") {
     this.#client = client;
     this.#name = name;
-    this.#urn = urnOf(TYPE, name);
+    this.#urn = buildUrn(TYPE, name);
   }
 
   async check(args: ResourceProperties): Promise<{ inputs: ResourceProperties; failures: string[] }> {

@@ -6,7 +6,7 @@ import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { buildSerializedProvider, type HandlerName } from "../../provider/resources/serialized-provider";
 import { getBuildPath } from "./build-path";
-import { call, convertStruct, type ResourceProperties, type Start, urnOf } from "./provider-call";
+import { buildUrn, call, convertStruct, type ResourceProperties, type Start } from "./provider-call";
 import { ProviderInstance } from "./provider-instance";
 import { type RunningProvider, runAlone, runInHost } from "./running-provider";
 
@@ -39,7 +39,7 @@ export interface ProviderProcessOptions {
   /** The name of an explicit provider instance. Default: the process serves the default one. */
   readonly instance?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** The engine's address ({@link engineAddress}), the same for all processes of a run. Default: a run of its own. */
+  /** The engine's address ({@link createEngineAddress}), the same for all processes of a run. Default: a run of its own. */
   readonly engine?: string;
   /** The program's directory, in which the engine starts the provider. Default: an arbitrary directory. */
   readonly directory?: string;
@@ -97,7 +97,7 @@ const PROVIDERS: Readonly<Record<TestProviderKind, ProviderProtocol>> = {
  * built package; or the native plugin as built.
  */
 export class ProviderProcess implements AsyncDisposable {
-  /** The output read so far, for the person at the terminal; see {@link printedSoFar}. */
+  /** The output read so far, for the person at the terminal; see {@link readPrintedLines}. */
   readonly printed: string[];
   readonly #providerKind: TestProviderKind;
   readonly #options: ProviderProcessOptions;
@@ -111,7 +111,7 @@ export class ProviderProcess implements AsyncDisposable {
     this.#options = options;
     this.printed = printed;
     this.#running = running;
-    this.#client = clientOf(running);
+    this.#client = createClient(running);
   }
 
   static async start(options: ProviderProcessOptions = {}): Promise<ProviderProcess> {
@@ -128,15 +128,15 @@ export class ProviderProcess implements AsyncDisposable {
   }
 
   /** Returns one resource of the process, or several that need not be distinguished. */
-  resource(handler: HandlerName, name = "one"): ProviderResource {
+  getResource(handler: HandlerName, name = "one"): ProviderResource {
     const { types, extra, buildNameProperties } = PROVIDERS[this.#providerKind];
-    const urn = urnOf(`${types}:${handler[0]?.toUpperCase()}${handler.slice(1)}`, name);
+    const urn = buildUrn(`${types}:${handler[0]?.toUpperCase()}${handler.slice(1)}`, name);
     return new ProviderResource(this, { urn, extra: extra(handler), nameProperties: buildNameProperties(name) });
   }
 
   /** Returns a resource of a third-party dynamic provider that the process serves too, by its serialized text. */
-  foreign(text: string): ProviderResource {
-    const urn = urnOf("pulumi-nodejs:dynamic:Resource", "one");
+  getForeignResource(text: string): ProviderResource {
+    const urn = buildUrn("pulumi-nodejs:dynamic:Resource", "one");
     return new ProviderResource(this, { urn, extra: { __provider: text }, nameProperties: {} });
   }
 
@@ -150,7 +150,7 @@ export class ProviderProcess implements AsyncDisposable {
    * Returns the output printed before the last answer. The process writes before it answers, so all output is in the
    * pipes by then; one turn of the event loop reads it.
    */
-  async printedSoFar(): Promise<readonly string[]> {
+  async readPrintedLines(): Promise<readonly string[]> {
     for (const _turn of [1, 2]) await new Promise((resolve) => setImmediate(resolve));
     return this.printed;
   }
@@ -159,11 +159,11 @@ export class ProviderProcess implements AsyncDisposable {
    * Ends the provider and starts another, as the engine does between two runs. A provider that hasn't served any call
    * is equivalent to a new one, and stays.
    */
-  async nextRun(): Promise<void> {
+  async startNextRun(): Promise<void> {
     if (!this.#hasServed) return;
     await this.#stop();
     this.#running = await run(this.#options, this.printed);
-    this.#client = clientOf(this.#running);
+    this.#client = createClient(this.#running);
     this.#hasServed = false;
     await this.#attach();
     if (this.#options.isConfigured !== false) await this.configure();
@@ -197,7 +197,7 @@ async function run(options: ProviderProcessOptions, printed: string[]): Promise<
     copy,
     providerKind = PROVIDER_KIND,
     environment = {},
-    engine = engineAddress(),
+    engine = createEngineAddress(),
     hasRealPauses = false,
   } = options;
   const staysLoaded = providerKind === "native" && PROCESSES === undefined;
@@ -221,7 +221,7 @@ function hasOwnProcess({ environment = {}, isConfigured = true, directory }: Pro
   );
 }
 
-function clientOf({ port }: RunningProvider): ResourceProviderClient {
+function createClient({ port }: RunningProvider): ResourceProviderClient {
   return new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
     "grpc.max_receive_message_length": 400 * 1024 * 1024,
     // A partial failure comes in the trailers with its whole state. The engine accepts the same size.
@@ -230,7 +230,7 @@ function clientOf({ port }: RunningProvider): ResourceProviderClient {
 }
 
 /** The engine's record of a resource in state. */
-interface Known {
+interface StoredResource {
   readonly id: string;
   readonly properties: ResourceProperties;
   /** The checked arguments of the last run. */
@@ -418,10 +418,10 @@ export class ProviderResource {
    * is a change.
    */
   async change(
-    resource: Known,
+    resource: StoredResource,
     args: ResourceProperties,
-  ): Promise<Known & { readonly changed: boolean; readonly replaces: string[] }> {
-    await this.#provider.nextRun();
+  ): Promise<StoredResource & { readonly changed: boolean; readonly replaces: string[] }> {
+    await this.#provider.startNextRun();
     const before = resource.inputs ?? {};
     const { inputs, failures } = await this.check(args, resource.inputs ?? resource.properties);
     if (Object.keys(failures).length > 0) throw new Error(`check failed: ${JSON.stringify(failures)}`);
@@ -444,6 +444,6 @@ export class ProviderResource {
 /**
  * Returns an unused engine address. Processes of one run share an address; those of another run have a different one.
  */
-export function engineAddress(): string {
+export function createEngineAddress(): string {
   return `unix:/nowhere/${Math.floor(Math.random() * 1e9)}`;
 }

@@ -15,17 +15,18 @@ const run = promisify(execFile);
  * @param requirements the file that pins every package of the environment
  * @returns the directory with its commands, to add to PATH.
  */
-export async function pythonPackages(name: string, requirements: string): Promise<string> {
+export async function installPythonPackages(name: string, requirements: string): Promise<string> {
   const { stdout: version } = await run("python3", ["-c", "import sys; print(sys.version, sys.prefix)"]);
   const digest = createHash("sha256")
     .update(version)
     .update(await readFile(requirements));
   const directory = join(getCacheDirectory(), "test", `${name}-${digest.digest("hex").slice(0, 12)}`);
-  const commands = (environment: string) => join(environment, process.platform === "win32" ? "Scripts" : "bin");
+  const getCommandDirectory = (environment: string) =>
+    join(environment, process.platform === "win32" ? "Scripts" : "bin");
   await createOnce(directory, async (unfinished) => {
     await run("python3", ["-m", "venv", unfinished]);
-    const python = join(commands(unfinished), "python");
+    const python = join(getCommandDirectory(unfinished), "python");
     await run(python, ["-m", "pip", "install", "--quiet", "--no-deps", "--requirement", requirements]);
   });
-  return commands(directory);
+  return getCommandDirectory(directory);
 }

@@ -29,12 +29,12 @@ const DATA = "sandbox.db";
 /** The comment that every program declares. */
 export const COMMENT = "INC-7";
 
-export function keptReleases(): readonly string[] {
+export function listReleases(): readonly string[] {
   return readdirSync(RELEASES).sort();
 }
 
 /** Returns the content of a file that a release left behind. */
-export function keptFile(release: string, path: string): string {
+export function getReleaseFile(release: string, path: string): string {
   return join(RELEASES, release, path);
 }
 
@@ -43,7 +43,7 @@ export function keptFile(release: string, path: string): string {
  * repository of settings files. Its files are stored per release, and later releases must be able to continue with
  * them.
  */
-export class KeptRelease implements AsyncDisposable {
+export class StoredRelease implements AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly #data: string;
   readonly #open: EngineProject[] = [];
@@ -54,16 +54,16 @@ export class KeptRelease implements AsyncDisposable {
   }
 
   /** Continues with the files of a release. */
-  static async of(release: string): Promise<KeptRelease> {
+  static async restore(release: string): Promise<StoredRelease> {
     const data = join(await mkdtemp(join(tmpdir(), "email-security-")), DATA);
     await cp(join(RELEASES, release, DATA), data);
-    const kept = await KeptRelease.#start(data);
+    const kept = await StoredRelease.#start(data);
     await cp(join(RELEASES, release), DIRECTORY, { recursive: true });
     return kept;
   }
 
   /** Starts with a service to which nothing was ever declared. */
-  static async blank(): Promise<KeptRelease> {
+  static async startBlank(): Promise<StoredRelease> {
     const tenants = TENANTS.map((name) => ({
       name,
       keyLabels: { ci: "ci", console: "console" },
@@ -78,17 +78,17 @@ export class KeptRelease implements AsyncDisposable {
       threats: 0,
     }));
     const data = join(await mkdtemp(join(tmpdir(), "email-security-")), DATA);
-    return await KeptRelease.#start(data, { scenario: { name: "kept", tenants } });
+    return await StoredRelease.#start(data, { scenario: { name: "kept", tenants } });
   }
 
-  static async #start(data: string, options: SandboxOptions = {}): Promise<KeptRelease> {
-    const sandbox = await patientSandbox({ ...options, data, port: PORT });
+  static async #start(data: string, options: SandboxOptions = {}): Promise<StoredRelease> {
+    const sandbox = await startPatientSandbox({ ...options, data, port: PORT });
     await rm(DIRECTORY, { recursive: true, force: true });
-    return new KeptRelease(sandbox, data);
+    return new StoredRelease(sandbox, data);
   }
 
   /** Returns the project of a provider, with its stack `dev`. */
-  async project(providerKind: ReleaseProviderKind): Promise<EngineProject> {
+  async getProject(providerKind: ReleaseProviderKind): Promise<EngineProject> {
     return await this.#engineIn(providerKind);
   }
 
@@ -102,16 +102,16 @@ export class KeptRelease implements AsyncDisposable {
   }
 
   /** Returns the repository of settings files, with one tenant's key for commands about a single tenant. */
-  async repository(tenant: (typeof TENANTS)[number] = "solo"): Promise<Repository> {
+  async getRepository(tenant: (typeof TENANTS)[number] = "solo"): Promise<SettingsFilesRepository> {
     const pulumi = await this.#engineIn("files");
     return {
       pulumi,
       command: createCli(pulumi.directory, {
         ...pulumi.environment,
         EMAIL_SECURITY_BASE_URL: this.sandbox.url,
-        EMAIL_SECURITY_API_KEY: keyOf(tenant),
-        T0_KEY: keyOf("t0"),
-        T1_KEY: keyOf("t1"),
+        EMAIL_SECURITY_API_KEY: getTenantKey(tenant),
+        T0_KEY: getTenantKey("t0"),
+        T1_KEY: getTenantKey("t1"),
         EMAIL_SECURITY_KEY_VARIABLES: "T0_KEY,T1_KEY",
       }),
     };
@@ -153,19 +153,19 @@ export class KeptRelease implements AsyncDisposable {
 }
 
 /** A repository of settings files. */
-export interface Repository {
+export interface SettingsFilesRepository {
   /** Runs Pulumi's CLI in the repository. */
   readonly pulumi: EngineProject;
   /** Runs our command in the repository. */
   readonly command: Cli;
 }
 
-function keyOf(tenant: (typeof TENANTS)[number]): string {
+function getTenantKey(tenant: (typeof TENANTS)[number]): string {
   return `sandbox-${tenant}-ci`;
 }
 
 /** Retries, since another checkout may run the same test, and the port exists only once per machine. */
-async function patientSandbox(options: SandboxOptions): Promise<Sandbox> {
+async function startPatientSandbox(options: SandboxOptions): Promise<Sandbox> {
   for (const until = performance.now() + 60_000; ; await sleep(500)) {
     try {
       return await startSandbox(options);
@@ -177,7 +177,7 @@ async function patientSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 /** Creates every kind of data that a user of this release can leave behind, and prints each step. */
-export async function leaveAll(world: KeptRelease): Promise<void> {
+export async function leaveAll(world: StoredRelease): Promise<void> {
   for (const providerKind of PROVIDERS) await leaveStack(world, providerKind);
   await leaveRepository(world);
 }
@@ -186,20 +186,20 @@ export async function leaveAll(world: KeptRelease): Promise<void> {
  * Creates a stack with a resource of each kind, and a second tenant through a Provider; keys are secrets in its
  * configuration.
  */
-async function leaveStack(world: KeptRelease, providerKind: ReleaseProviderKind): Promise<void> {
-  const project = await world.project(providerKind);
+async function leaveStack(world: StoredRelease, providerKind: ReleaseProviderKind): Promise<void> {
+  const project = await world.getProject(providerKind);
   const plugin = providerKind === "native" ? PLUGIN_LINES : "";
   await project.writeFile("Pulumi.yaml", `name: settings\nruntime: nodejs\n${plugin}`);
   await project.writeFile("package.json", '{ "name": "settings", "private": true, "main": "index.ts" }\n');
-  await project.write(programOf(world, providerKind));
+  await project.write(buildProgram(world, providerKind));
   await project.runOrThrow("stack", "init", "dev");
   await project.runOrThrow("config", "set", "email-security:baseUrl", world.sandbox.url);
-  await project.runOrThrow("config", "set", "--secret", "email-security:apiKey", keyOf(providerKind));
-  await project.runOrThrow("config", "set", "--secret", "secondKey", keyOf("second"));
+  await project.runOrThrow("config", "set", "--secret", "email-security:apiKey", getTenantKey(providerKind));
+  await project.runOrThrow("config", "set", "--secret", "secondKey", getTenantKey("second"));
   await project.up();
 }
 
-function programOf({ sandbox }: KeptRelease, providerKind: ReleaseProviderKind): string {
+function buildProgram({ sandbox }: StoredRelease, providerKind: ReleaseProviderKind): string {
   const name = providerKind === "native" ? "pulumi-email-security/native" : "pulumi-email-security";
   return `import * as pulumi from "@pulumi/pulumi";
 import { AllowDenyEntry, AllowDenyList, Provider, VipEmployee, VipList } from "${name}";
@@ -226,10 +226,10 @@ export const entryId = entry.entryId;
  * Creates a repository of settings files: a completed rollout, one waiting at its gate, a stack created by `apply`, and
  * a reviewed plan for a change to it that isn't applied yet.
  */
-async function leaveRepository(world: KeptRelease): Promise<void> {
-  const { pulumi, command } = await world.repository();
+async function leaveRepository(world: StoredRelease): Promise<void> {
+  const { pulumi, command } = await world.getRepository();
   const write = async (path: string, text: string): Promise<void> => await pulumi.writeFile(path, text);
-  const succeed = async (code: number, ...args: string[]): Promise<void> => {
+  const expectExitCode = async (code: number, ...args: string[]): Promise<void> => {
     const run = await command(...args);
     if (run.code !== code) throw new Error(`${args.join(" ")} ended with ${run.code}:\n${run.output}`);
   };
@@ -245,22 +245,25 @@ const name = pulumi.getStack();
 new TenantSettings(name, { file: \`settings/\${name}.yaml\` });
 `,
   );
-  for (const name of ["t0", "t1", "solo"]) await write(`settings/${name}.yaml`, settingsOf(name));
+  for (const name of ["t0", "t1", "solo"]) await write(`settings/${name}.yaml`, formatReleaseSettings(name));
   await write("settings/baseline.yaml", "version: 1\ndeny:\n  - evil0.example\n");
-  await write("tenants.yaml", targetsOf(world, "{ name: canary, match: { ring: canary } }"));
-  await succeed(0, "rollout", "--yes");
+  await write("tenants.yaml", formatTargets(world, "{ name: canary, match: { ring: canary } }"));
+  await expectExitCode(0, "rollout", "--yes");
   await write("settings/baseline.yaml", "version: 1\ndeny:\n  - evil0.example\n  - evil1.example\n");
-  await write("tenants.yaml", targetsOf(world, "{ name: canary, match: { ring: canary }, gate: true }"));
-  await succeed(2, "rollout", "--yes");
+  await write("tenants.yaml", formatTargets(world, "{ name: canary, match: { ring: canary }, gate: true }"));
+  await expectExitCode(2, "rollout", "--yes");
 
   const stack = ["settings/solo.yaml", "--stack", "solo"];
   await pulumi.runOrThrow("stack", "init", "solo");
-  await succeed(0, "apply", ...stack, "--yes");
-  await write("settings/solo.yaml", settingsOf("solo", "  - value: reviewed.example\n    comment: Seen by two\n"));
-  await succeed(2, "plan", ...stack, "--output", "plan.json");
+  await expectExitCode(0, "apply", ...stack, "--yes");
+  await write(
+    "settings/solo.yaml",
+    formatReleaseSettings("solo", "  - value: reviewed.example\n    comment: Seen by two\n"),
+  );
+  await expectExitCode(2, "plan", ...stack, "--output", "plan.json");
 }
 
-function targetsOf({ sandbox }: KeptRelease, firstWave: string): string {
+function formatTargets({ sandbox }: StoredRelease, firstWave: string): string {
   return `version: 1
 project: fleet
 defaults:
@@ -277,7 +280,7 @@ waves:
 }
 
 /** Formats a tenant's settings file. */
-export function settingsOf(name: string, more = ""): string {
+export function formatReleaseSettings(name: string, more = ""): string {
   return `version: 1
 include: [baseline.yaml]
 deny:

@@ -2,7 +2,7 @@ import type { ReviewItem, ReviewReport } from "../../provider/commands/review/re
 import { HOSTILE } from "./hostile-text";
 
 /** Builds a review report of these items. */
-export function reviewReport(items: readonly ReviewItem[], rest: Partial<ReviewReport> = {}): ReviewReport {
+export function buildReviewReport(items: readonly ReviewItem[], rest: Partial<ReviewReport> = {}): ReviewReport {
   return {
     format: 1,
     file: "settings/acme.yaml",
@@ -18,7 +18,7 @@ export function reviewReport(items: readonly ReviewItem[], rest: Partial<ReviewR
 const place = { file: "settings/acme.yaml", line: 12, column: 5 };
 
 /** One item of most kinds, the most severe first. */
-export const mixedReview = reviewReport(
+export const mixedReview = buildReviewReport(
   [
     {
       list: "allow",
@@ -95,14 +95,14 @@ export const mixedReview = reviewReport(
 );
 
 /** A review without items, and with data that could not be read. */
-export const unreadReview = reviewReport([], { missingEvidence: ["Of the threats, none could be read: 500."] });
+export const unreadReview = buildReviewReport([], { missingEvidence: ["Of the threats, none could be read: 500."] });
 
 /** A review without items. */
-export const emptyReview = reviewReport([]);
+export const emptyReview = buildReviewReport([]);
 
 /** Builds a review with this many items. */
-export function hugeReview(count: number): ReviewReport {
-  return reviewReport(
+export function buildHugeReview(count: number): ReviewReport {
+  return buildReviewReport(
     Array.from({ length: count }, (_, at) => ({
       list: "deny",
       value: `d${at}.example`,
@@ -114,7 +114,7 @@ export function hugeReview(count: number): ReviewReport {
 }
 
 /** Builds a review with the text in every field that accepts text. */
-export function reviewOfText(text: string): ReviewReport {
+export function buildTextReview(text: string): ReviewReport {
   const one: ReviewItem = {
     list: "allow",
     value: text,
@@ -126,7 +126,7 @@ export function reviewOfText(text: string): ReviewReport {
     expires: "2026-12-02",
     reasons: [{ kind: "malicious", evidence: text }],
   };
-  return reviewReport([one, { list: "vip", value: text, reasons: [{ kind: "departed", evidence: text }] }], {
+  return buildReviewReport([one, { list: "vip", value: text, reasons: [{ kind: "departed", evidence: text }] }], {
     file: text,
     host: text,
     missingEvidence: [text],
@@ -134,7 +134,7 @@ export function reviewOfText(text: string): ReviewReport {
   });
 }
 
-export const hostileReview = reviewReport(
-  Object.values(HOSTILE).flatMap((text) => reviewOfText(text).items),
+export const hostileReview = buildReviewReport(
+  Object.values(HOSTILE).flatMap((text) => buildTextReview(text).items),
   { file: Object.values(HOSTILE).join(" ") },
 );

@@ -11,7 +11,7 @@ import { emptyPlan } from "./plans";
 import { createTarget } from "./rollout-target";
 
 /** The properties of a rollout to write to a journal. */
-export interface Writing {
+export interface RolloutFixture {
   /** The planned changes of each tenant, in wave order; a tenant without changes is unchanged. */
   readonly tenants: Readonly<Record<string, readonly RecordedChange[]>>;
   /** The tenants that fail. */
@@ -35,7 +35,7 @@ export const FAILED: TenantError = {
 const QUEUE: JobQueue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
 
 /** Writes a rollout as a run does: one wave, and each tenant through the journal's own methods. Returns its id. */
-export async function writeRollout(journal: Journal, writing: Writing): Promise<string> {
+export async function writeRollout(journal: Journal, writing: RolloutFixture): Promise<string> {
   const { tenants, failing = [], end = "done", files = {}, spec, seq = 0 } = writing;
   const names = Object.keys(tenants);
   const id = await storeStartedRollout(
@@ -54,7 +54,7 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
           name,
           state: isPending ? "pending" : "unchanged",
           digest: `v2-${name}`,
-          summary: summaryOf(changes),
+          summary: summarizeChanges(changes),
         },
         ...(isPending ? { plan: planWith(changes) } : {}),
       };
@@ -153,7 +153,7 @@ export async function openFleetJournal(database: Database, backend: string): Pro
         names.map((name) => ({ ...createTarget(name, "https://a.example"), settings: `settings/${name}.yaml` })),
         names.map((name) => ({
           ...{ name, state: tenants[name] ?? "pending", digest: "" },
-          ...(read.has(name) ? { summary: { ...summaryOf([]), resource: "settings", ...read.get(name) } } : {}),
+          ...(read.has(name) ? { summary: { ...summarizeChanges([]), resource: "settings", ...read.get(name) } } : {}),
         })),
         { bundle, digest: "r2-reviewed" },
       );
@@ -182,7 +182,7 @@ function planWith(changes: readonly RecordedChange[]): string {
   return formatPlanJson(plan);
 }
 
-function summaryOf(changes: readonly RecordedChange[]): TenantSummary {
+function summarizeChanges(changes: readonly RecordedChange[]): TenantSummary {
   const count = (sign: RecordedChange["sign"]) => changes.filter((one) => one.sign === sign).length;
   return {
     planned: { added: count("add"), changed: count("change"), removed: count("remove") },

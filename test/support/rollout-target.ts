@@ -1,7 +1,7 @@
-import type { Target } from "../../provider/rollout/model/target";
+import type { KeySource, Target } from "../../provider/rollout/model/target";
 
 /** Builds a tenant as declared in `tenants.yaml`. */
-export function target(
+export function buildTarget(
   name: string,
   labels: Readonly<Record<string, string>> = {},
   rest: Partial<Target> = {},
@@ -21,5 +21,9 @@ export function target(
 
 /** Builds a tenant without labels at an address. Its settings file is in the same directory. */
 export function createTarget(name: string, baseUrl: string): Target {
-  return target(name, {}, { baseUrl, key: { from: "environment", variable: "KEY" }, settings: `${name}.yaml` });
+  return buildTarget(name, {}, { baseUrl, key: { from: "environment", variable: "KEY" }, settings: `${name}.yaml` });
+}
+
+export function buildVariableSource(name: string): KeySource {
+  return { from: "environment", variable: name };
 }

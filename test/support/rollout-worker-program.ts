@@ -20,7 +20,7 @@ async function main(): Promise<void> {
     else ended.abort();
   });
 
-  const doJob: JobHandler = async (job, signal) => {
+  const runJob: JobHandler = async (job, signal) => {
     const claimed = await journal.claim(job, name);
     tell({
       kind: claimed === undefined ? "refused" : "began",
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   }
   tell({ kind: "ready" });
   const signals = { stopping: stopping.signal, aborted: aborted.signal };
-  await runPgBossWorker(url, doJob, { concurrency, ...signals, log: (line) => tell({ kind: "log", line }) });
+  await runPgBossWorker(url, runJob, { concurrency, ...signals, log: (line) => tell({ kind: "log", line }) });
   await journal.close();
   process.disconnect();
 }

@@ -66,12 +66,12 @@ export class RolloutWorker implements AsyncDisposable {
   }
 
   /** Sends a signal, such as SIGSTOP or SIGCONT. */
-  signal(signal: NodeJS.Signals): void {
+  sendSignal(signal: NodeJS.Signals): void {
     this.#process.kill(signal);
   }
 
   /** Resolves to the worker's `count`-th event of a kind. */
-  async heard(kind: WorkerEvent["kind"], count = 1): Promise<WorkerEvent> {
+  async waitForEvent(kind: WorkerEvent["kind"], count = 1): Promise<WorkerEvent> {
     for (;;) {
       const event = this.events.filter((one) => one.kind === kind)[count - 1];
       if (event !== undefined) return event;
@@ -85,12 +85,12 @@ export class RolloutWorker implements AsyncDisposable {
     }
   }
 
-  async gone(): Promise<void> {
+  async waitForExit(): Promise<void> {
     await this.#closed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#process.kill("SIGKILL");
-    await this.gone();
+    await this.waitForExit();
   }
 }

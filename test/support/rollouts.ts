@@ -36,8 +36,8 @@ const START = Date.UTC(2026, 10, 21, 8, 0, 0);
 export function playRollout(options: RolloutOptions): PlayedRollout {
   const { failing = [], unchangedEvery = 5, text = "", tolerated = 2 } = options;
   const failed = new Set(failing);
-  const all = Array.from({ length: options.tenants }, (_, index) => tenantOf(index, options, unchangedEvery));
-  const sizes = waveSizes(options.tenants);
+  const all = Array.from({ length: options.tenants }, (_, index) => buildTenantReport(index, options, unchangedEvery));
+  const sizes = computeWaveSizes(options.tenants);
   const names = ["canary", "early", "rest"].map((name) => `${name}${text}`);
   const waves = sizes.map((size, wave): WaveReport => {
     const name = names[wave] ?? "";
@@ -45,7 +45,7 @@ export function playRollout(options: RolloutOptions): PlayedRollout {
       name,
       state: "pending",
       tenants: size,
-      counts: countsOf(all.filter((tenant) => tenant.wave === name)),
+      counts: countStates(all.filter((tenant) => tenant.wave === name)),
       maxConcurrent: [1, 4, 8][wave] ?? 8,
       toleratedFailures: wave === 0 ? 0 : tolerated,
       exitCriteria: { soakMs: wave === 1 ? 600_000 : 0, hasHealthCheck: false, hasGate: wave === 0 },
@@ -59,8 +59,8 @@ export function playRollout(options: RolloutOptions): PlayedRollout {
     isActive: true,
     advice: [],
     digest: `sha256:5d3c0f6a${text}`,
-    createdAt: at(0),
-    counts: countsOf(all),
+    createdAt: formatTime(0),
+    counts: countStates(all),
     waves,
     tenants: all,
   };
@@ -69,23 +69,28 @@ export function playRollout(options: RolloutOptions): PlayedRollout {
 
 function play(before: RolloutReport, failing: ReadonlySet<number>, text: string) {
   const events: RolloutEvent[] = [];
-  const happen = (ms: number, happening: RolloutEventData) =>
-    events.push({ seq: events.length + 1, occurredAt: at(ms), rollout: before.id, ...happening } as RolloutEvent);
+  const recordEvent = (ms: number, happening: RolloutEventData) =>
+    events.push({
+      seq: events.length + 1,
+      occurredAt: formatTime(ms),
+      rollout: before.id,
+      ...happening,
+    } as RolloutEvent);
   const tenants = [...before.tenants];
   const waves = [...before.waves];
   let clock = 60_000;
   let reason: string | undefined;
-  happen(0, {
+  recordEvent(0, {
     kind: "planned",
     tenants: tenants.length,
     changing: tenants.filter(({ state }) => state === "pending").length,
     digest: before.digest,
   });
-  happen(clock, { kind: "started", resumed: false });
+  recordEvent(clock, { kind: "started", resumed: false });
   for (const [position, wave] of waves.entries()) {
     if (reason !== undefined) break;
-    const startedAt = at(clock);
-    happen(clock, { kind: "wave-started", wave: wave.name, tenants: wave.tenants });
+    const startedAt = formatTime(clock);
+    recordEvent(clock, { kind: "wave-started", wave: wave.name, tenants: wave.tenants });
     const slots = Array.from({ length: wave.maxConcurrent }, () => clock);
     const happenings: [ms: number, happening: RolloutEventData][] = [];
     let failed = 0;
@@ -99,7 +104,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
       const end = begun + durationMs;
       slots[slot] = end;
       const worker = `build-${slot % 3}:${4_100 + slot}${text}`;
-      const error = isFailing ? errorOf(index, text) : undefined;
+      const error = isFailing ? buildTenantError(index, text) : undefined;
       const state = isFailing ? "failed" : "done";
       happenings.push([begun, { kind: "tenant-started", wave: wave.name, tenant: tenant.name, attempt: 1, worker }]);
       if (index % 37 === 5) {
@@ -123,37 +128,44 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
         state,
         attempts: 1,
         worker,
-        startedAt: at(begun),
-        finishedAt: at(end),
+        startedAt: formatTime(begun),
+        finishedAt: formatTime(end),
         durationMs,
         ...(error !== undefined && { error }),
       };
     }
     happenings.sort(([one], [other]) => one - other);
-    for (const [ms, happening] of happenings) happen(ms, happening);
+    for (const [ms, happening] of happenings) recordEvent(ms, happening);
     clock = Math.max(clock, ...slots);
-    const counts = () => countsOf(tenants.filter(({ wave: name }) => name === wave.name));
+    const countTenants = () => countStates(tenants.filter(({ wave: name }) => name === wave.name));
     if (failed > wave.toleratedFailures) {
       reason = `${failed} tenants of wave "${wave.name}" failed, and ${wave.toleratedFailures} may.`;
-      happen(clock, { kind: "stopped", reason });
-      waves[position] = { ...wave, state: "stopped", startedAt, counts: counts() };
+      recordEvent(clock, { kind: "stopped", reason });
+      waves[position] = { ...wave, state: "stopped", startedAt, counts: countTenants() };
       break;
     }
     let soak: Partial<WaveReport> = {};
     const { soakMs } = wave.exitCriteria;
     if (soakMs > 0) {
-      soak = { soakUntil: at(clock + soakMs), health: { isHealthy: true, message: `All is well${text}` } };
-      happen(clock, { kind: "wave-soaking", wave: wave.name, until: at(clock + soakMs) });
+      soak = { soakUntil: formatTime(clock + soakMs), health: { isHealthy: true, message: `All is well${text}` } };
+      recordEvent(clock, { kind: "wave-soaking", wave: wave.name, until: formatTime(clock + soakMs) });
       clock += soakMs;
-      happen(clock, { kind: "wave-health", wave: wave.name, isHealthy: true, message: `All is well${text}` });
+      recordEvent(clock, { kind: "wave-health", wave: wave.name, isHealthy: true, message: `All is well${text}` });
     }
-    const { done, failed: inAll } = counts();
-    happen(clock, { kind: "wave-finished", wave: wave.name, done, failed: inAll });
-    waves[position] = { ...wave, ...soak, state: "done", startedAt, finishedAt: at(clock), counts: counts() };
+    const { done, failed: inAll } = countTenants();
+    recordEvent(clock, { kind: "wave-finished", wave: wave.name, done, failed: inAll });
+    waves[position] = {
+      ...wave,
+      ...soak,
+      state: "done",
+      startedAt,
+      finishedAt: formatTime(clock),
+      counts: countTenants(),
+    };
   }
-  const counts = countsOf(tenants);
+  const counts = countStates(tenants);
   if (reason === undefined) {
-    happen(clock, {
+    recordEvent(clock, {
       kind: "finished",
       done: counts.done,
       unchanged: counts.unchanged,
@@ -178,24 +190,24 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
               command: `email-security rollout rollback ${before.id}`,
             },
           ],
-    startedAt: at(60_000),
-    finishedAt: at(clock),
+    startedAt: formatTime(60_000),
+    finishedAt: formatTime(clock),
     counts,
     waves: waves.map((wave) => ({
       ...wave,
-      counts: countsOf(tenants.filter((tenant) => tenant.wave === wave.name)),
+      counts: countStates(tenants.filter((tenant) => tenant.wave === wave.name)),
     })),
     tenants,
   };
   return { events, after };
 }
 
-function tenantOf(
+function buildTenantReport(
   index: number,
   { tenants, text = "", nameOf, changes = 3 }: RolloutOptions,
   unchangedEvery: number,
 ): TenantReport {
-  const sizes = waveSizes(tenants);
+  const sizes = computeWaveSizes(tenants);
   const [canary = 0, early = 0] = sizes;
   const wave = index < canary ? "canary" : index < canary + early ? "early" : "rest";
   const isUnchanged = unchangedEvery > 0 && index % unchangedEvery === unchangedEvery - 1;
@@ -228,7 +240,7 @@ function changeOf(change: number, index: number, text: string): TenantChange {
   return { sign: "add", kind: "entry", list: "deny", value: `phish-${change}.example${text}` };
 }
 
-function errorOf(index: number, text: string): TenantError {
+function buildTenantError(index: number, text: string): TenantError {
   const errors: readonly TenantError[] = [
     {
       code: "ERR_AUTH",
@@ -252,19 +264,19 @@ function errorOf(index: number, text: string): TenantError {
   return errors[index % errors.length] as TenantError;
 }
 
-function waveSizes(tenants: number): number[] {
+function computeWaveSizes(tenants: number): number[] {
   const canary = Math.max(1, Math.round(tenants * 0.02));
   const early = Math.min(tenants - canary, Math.max(1, Math.round(tenants * 0.15)));
   return [canary, early, tenants - canary - early].filter((size) => size > 0);
 }
 
-export function countsOf(tenants: readonly TenantReport[]): Record<TenantState, number> {
+export function countStates(tenants: readonly TenantReport[]): Record<TenantState, number> {
   const counts = { pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
   for (const { state } of tenants) counts[state] += 1;
   return counts;
 }
 
-function at(ms: number): string {
+function formatTime(ms: number): string {
   return new Date(START + ms).toISOString();
 }
 
@@ -283,6 +295,6 @@ export const rollouts = {
 } as const;
 
 /** Returns a rollout with the text in every field that outsiders control. */
-export function rolloutOf(text: string, tenants = 8): PlayedRollout {
+export function playTextRollout(text: string, tenants = 8): PlayedRollout {
   return playRollout({ tenants, failing: [2, 5], text });
 }

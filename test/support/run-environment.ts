@@ -7,3 +7,9 @@ export function runEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, PULUMI_HOME, TMPDIR, NODE_OPTIONS } = process.env;
   return { PATH, HOME, PULUMI_HOME, TMPDIR, NODE_OPTIONS };
 }
+
+/** Tests must not use the developer's own tenant or Pulumi account. */
+export function removeDeveloperVariables(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const own = /^(PULUMI_|EMAIL_SECURITY_)/;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
+}

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { getCompileCacheVariables } from "./compile-cache";
-import { lagPauses } from "./lag-pauses";
+import { listLagPauses } from "./lag-pauses";
 import { runEnvironment } from "./run-environment";
 
 /** A running provider that accepts calls. */
@@ -33,8 +33,10 @@ export async function runAlone(
   [executable = "", ...args]: readonly string[],
   { engine, environment, print, cwd }: ProviderStart & { readonly cwd: string },
 ): Promise<RunningProvider> {
-  const child = new Child(spawn(executable, [...args, engine], { cwd, stdio: "pipe", env: whole(environment) }));
-  const port = await child.port(print);
+  const child = new Child(
+    spawn(executable, [...args, engine], { cwd, stdio: "pipe", env: completeEnvironment(environment) }),
+  );
+  const port = await child.waitForPort(print);
   return { port, kill: (signal) => child.kill(signal), stop: async () => await child.end() };
 }
 
@@ -54,7 +56,7 @@ const loaded: { readonly host: Child; readonly port: string; readonly lastEngine
  */
 export async function runInHost(program: string, start: ProviderStart): Promise<RunningProvider> {
   const { engine, environment, print, hasRealPauses, staysLoaded } = start;
-  const run = { environment: whole(environment), skippedPauses: hasRealPauses ? [] : lagPauses() };
+  const run = { environment: completeEnvironment(environment), skippedPauses: hasRealPauses ? [] : listLagPauses() };
   // Only another engine's address makes the plugin discard the data of its last run.
   const idle = loaded.findLastIndex(({ lastEngine }) => lastEngine !== engine);
   const [attachable] = staysLoaded && idle !== -1 ? loaded.splice(idle, 1) : [];
@@ -62,15 +64,15 @@ export async function runInHost(program: string, start: ProviderStart): Promise<
     const { host, port } = attachable;
     host.printTo(print);
     if ((await host.answerTo(run)) === undefined) return await runInHost(program, start);
-    return { ...inHost(host, port, start), nextEngine: engine };
+    return { ...wrapHost(host, port, start), nextEngine: engine };
   }
-  const host = resting.pop() ?? newHost();
-  const port = host.port(print);
+  const host = resting.pop() ?? startProviderHost();
+  const port = host.waitForPort(print);
   host.send({ ...run, program, engine, ours: OURS, staysLoaded });
-  return inHost(host, await port, start);
+  return wrapHost(host, await port, start);
 }
 
-function inHost(host: Child, port: string, { engine, staysLoaded }: ProviderStart): RunningProvider {
+function wrapHost(host: Child, port: string, { engine, staysLoaded }: ProviderStart): RunningProvider {
   return {
     port,
     kill: (signal) => host.kill(signal),
@@ -82,8 +84,10 @@ function inHost(host: Child, port: string, { engine, staysLoaded }: ProviderStar
   };
 }
 
-function newHost(): Child {
-  return new Child(spawn(process.execPath, [HOST], { stdio: ["pipe", "pipe", "pipe", "ipc"], env: whole({}) }));
+function startProviderHost(): Child {
+  return new Child(
+    spawn(process.execPath, [HOST], { stdio: ["pipe", "pipe", "pipe", "ipc"], env: completeEnvironment({}) }),
+  );
 }
 
 /**
@@ -92,13 +96,13 @@ function newHost(): Child {
  */
 async function isFree(host: Child): Promise<boolean> {
   const answer = host.answerTo({ end: true });
-  const printed = host.printsTwice("provider-host: ended");
+  const printed = host.waitForBothStreams("provider-host: ended");
   const { left } = ((await answer) ?? { left: ["nothing"] }) as { readonly left: readonly string[] };
   if (left.length === 0) await printed;
   return left.length === 0;
 }
 
-function whole(environment: Readonly<Record<string, string>>): Record<string, string | undefined> {
+function completeEnvironment(environment: Readonly<Record<string, string>>): Record<string, string | undefined> {
   return { ...runEnvironment(), ...getCompileCacheVariables(), ...environment };
 }
 
@@ -118,7 +122,7 @@ class Child {
   }
 
   /** Resolves to the port that it prints; passes the other lines on, until the next wait. */
-  async port(print: (line: string) => void): Promise<string> {
+  async waitForPort(print: (line: string) => void): Promise<string> {
     const lines: string[] = [];
     const found = new Promise<string>((resolve) => {
       this.#take = (line) => {
@@ -138,7 +142,7 @@ class Child {
   }
 
   /** Resolves when both streams have shown this line; passes earlier lines on. */
-  async printsTwice(wanted: string): Promise<void> {
+  async waitForBothStreams(wanted: string): Promise<void> {
     const take = this.#take;
     let times = 0;
     await new Promise<void>((resolve) => {

@@ -7,7 +7,7 @@ import { click } from "./tenant-console";
 export const SEES_PEOPLE = "GET /vip_employees?page=1&page_size=100 ";
 
 /** Sorts concurrent requests: both lists are read at once, and either may come first. */
-function sideBySide(lines: readonly string[]): string[] {
+function sortConcurrent(lines: readonly string[]): string[] {
   const result = [...lines];
   for (const [at, line] of result.entries()) {
     const next = result[at + 1];
@@ -33,7 +33,7 @@ export interface ManagedSandboxTenant extends AsyncDisposable {
 }
 
 /** @param environment additional environment variables of the provider process, such as settings. */
-export async function sandboxTenant(
+export async function startSandboxTenant(
   options: SandboxOptions = {},
   environment: Record<string, string> = {},
 ): Promise<ManagedSandboxTenant> {
@@ -53,7 +53,7 @@ export async function sandboxTenant(
       return `${request.method} ${path}${query === "" ? "" : `?${query}`}${body} ${request.status}`;
     });
     sandbox.clearRequests();
-    return sideBySide(lines.filter((line) => !line.startsWith(SEES_PEOPLE)));
+    return sortConcurrent(lines.filter((line) => !line.startsWith(SEES_PEOPLE)));
   };
   return {
     sandbox,
@@ -88,10 +88,10 @@ export function expectReadings(trace: readonly string[]): void {
 export const READ_VIPS = ["GET /vip_employees?page=1&page_size=200 200"];
 
 /** Returns one tenant for tests that don't interfere with each other. */
-export function sharedTenant(options: SandboxOptions = {}): () => ManagedSandboxTenant {
+export function shareSandboxTenant(options: SandboxOptions = {}): () => ManagedSandboxTenant {
   let tenant: ManagedSandboxTenant;
   beforeAll(async () => {
-    tenant = await sandboxTenant(options);
+    tenant = await startSandboxTenant(options);
   });
   afterAll(async () => {
     await tenant[Symbol.asyncDispose]();
@@ -100,7 +100,7 @@ export function sharedTenant(options: SandboxOptions = {}): () => ManagedSandbox
 }
 
 /** Starts a later run of the engine: another provider process on the same tenant, which has read nothing yet. */
-export async function laterRun(tenant: ManagedSandboxTenant): Promise<ProviderProcess> {
+export async function startLaterRun(tenant: ManagedSandboxTenant): Promise<ProviderProcess> {
   return await ProviderProcess.start({
     environment: { EMAIL_SECURITY_BASE_URL: tenant.sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });

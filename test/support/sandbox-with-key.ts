@@ -6,7 +6,11 @@ import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/
 /**
  * Starts a sandbox with its data in a directory. Its tenant "acme" accepts the test's key in addition to its own two.
  */
-export async function sandboxWithKey(directory: string, key: string, options: SandboxOptions = {}): Promise<Sandbox> {
+export async function startSandboxWithKey(
+  directory: string,
+  key: string,
+  options: SandboxOptions = {},
+): Promise<Sandbox> {
   const data = join(directory, "sandbox.sqlite");
   await (await startSandbox({ scenario: "empty", data })).close();
   const database = new DatabaseSync(data);

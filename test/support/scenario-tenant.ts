@@ -4,7 +4,7 @@ import type { ScenarioTenant } from "../../provider/sandbox";
  * Builds an entry as added in the console of a sandbox tenant: in the global scope, with the type that matches its
  * value.
  */
-export function clickedEntry(
+export function buildConsoleEntry(
   list: "allow" | "deny",
   value: string,
   comment = "",
@@ -22,7 +22,7 @@ export function clickedEntry(
 }
 
 /** Builds a sandbox tenant with these entries and nothing else. */
-export function tenantWith(name: string, entries: ScenarioTenant["entries"]): ScenarioTenant {
+export function buildTenant(name: string, entries: ScenarioTenant["entries"]): ScenarioTenant {
   return {
     name,
     keyLabels: { ci: "ci", console: "console" },

@@ -25,7 +25,7 @@ export class ScheduledTime implements Pick<Time, "now" | "sleep"> {
     });
 
   /** Advances the clock until the promise settles. */
-  async until(done: Promise<unknown>): Promise<void> {
+  async advanceUntil(done: Promise<unknown>): Promise<void> {
     let isDone = false;
     const settle = () => (isDone = true);
     done.then(settle, settle);

@@ -4,7 +4,7 @@ import { createSettingsRepository, type SettingsRepository } from "./settings-re
 export const HOSTILE = "Allow it \u001b[31m##vso[task.complete]done\u202e";
 
 /** Creates a baseline that denies `flood.example`, in three commits. */
-export function deniedFlood(): SettingsRepository {
+export function createFloodRepository(): SettingsRepository {
   const repository = createSettingsRepository();
   repository.git("remote", "add", "origin", "https://someone:hunter2@github.com/acme/mail.git");
   repository.commit("Begin (#1)", {

@@ -12,7 +12,7 @@ import type { RecentRollouts } from "../../provider/rollout/history/recent-rollo
 import type { RecordedChange, RolloutDetails } from "../../provider/rollout/model/history-schema";
 import type { RolloutReport, TenantReport, WaveReport } from "../../provider/rollout/model/rollout-report";
 import type { TenantState } from "../../provider/rollout/model/wave";
-import { evidenceBaseOf } from "./mail-history";
+import { buildEvidenceBase } from "./mail-history";
 
 /** The size of the fleet that a site is generated from. */
 export interface MadeFleet {
@@ -28,21 +28,23 @@ export interface MadeFleet {
 const AT = "2026-11-23T06:00:00.000Z";
 
 /** Generates the data of a site for an invented fleet. Some of its tenants are out of sync. */
-export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet): SiteData {
+export function generateSite({ tenants: many, entries, own, text = "" }: MadeFleet): SiteData {
   const store = new EntryStore();
   const baseline = Array.from({ length: entries - own }, (_, at) =>
-    entryOf(`shared${at}.example`, "settings/baseline.yaml", at + 3, text),
+    buildDeclaredEntry(`shared${at}.example`, "settings/baseline.yaml", at + 3, text),
   );
   const tenants = Array.from({ length: many }, (_, number) => {
     const name = `t${String(number).padStart(3, "0")}`;
     const file = `settings/${name}.yaml`;
-    const owned = Array.from({ length: own }, (_, at) => entryOf(`own${at}.${name}.example`, file, at + 4, text));
-    const tenant = tenantOf(name, number, entries, text);
+    const owned = Array.from({ length: own }, (_, at) =>
+      buildDeclaredEntry(`own${at}.${name}.example`, file, at + 4, text),
+    );
+    const tenant = buildTenantStatus(name, number, entries, text);
     // Nothing is known about files with errors.
     if (tenant.syncStatus !== "unusable") {
       store.addDeclared(name, {
         entries: [...baseline, ...owned],
-        vips: [vipOf(`ceo@${name}.example`, file, own + 6)],
+        vips: [buildDeclaredVip(`ceo@${name}.example`, file, own + 6)],
       });
     }
     if (tenant.error === undefined) {
@@ -55,7 +57,7 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
       const vips = [`ceo@${name}.example`];
       store.addMail(
         name,
-        evidenceBaseOf({
+        buildEvidenceBase({
           threats,
           reports,
           vips,
@@ -102,19 +104,19 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
   return {
     status,
     entries: store.buildFleetEntries(tenants),
-    rollouts: rolloutsOf(tenants, text),
-    runs: [...runsBefore(status), buildSiteRun(status)],
+    rollouts: generateRecentRollouts(tenants, text),
+    runs: [...generateEarlierRuns(status), buildSiteRun(status)],
     ages: [12, 40, 31, 80, 22, 9, 2],
   };
 }
 
 /** Returns all files of a site by path. */
-export function filesOf(data: SiteData): ReadonlyMap<string, string> {
+export function generateFiles(data: SiteData): ReadonlyMap<string, string> {
   return new Map<string, string>([...generateSiteFiles(data)] satisfies SiteFile[]);
 }
 
 /** Returns the total size of all files. */
-export function bytesOf(files: ReadonlyMap<string, string>): number {
+export function measureFiles(files: ReadonlyMap<string, string>): number {
   return [...files.values()].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
@@ -131,7 +133,7 @@ export class WrittenSite implements Disposable {
   }
 }
 
-function entryOf(value: string, file: string, line: number, text: string): DeclaredEntry {
+function buildDeclaredEntry(value: string, file: string, line: number, text: string): DeclaredEntry {
   const list = line % 5 === 1 ? "allow" : "deny";
   return {
     kind: "entry",
@@ -151,7 +153,7 @@ function entryOf(value: string, file: string, line: number, text: string): Decla
   };
 }
 
-function vipOf(email: string, file: string, line: number): DeclaredVip {
+function buildDeclaredVip(email: string, file: string, line: number): DeclaredVip {
   return {
     kind: "vip",
     key: email,
@@ -163,7 +165,7 @@ function vipOf(email: string, file: string, line: number): DeclaredVip {
   };
 }
 
-function tenantOf(name: string, number: number, entries: number, text: string): TenantStatus {
+function buildTenantStatus(name: string, number: number, entries: number, text: string): TenantStatus {
   const about = {
     name,
     labels: { ring: number < 3 ? "canary" : "all", region: `eu${text}` },
@@ -208,7 +210,7 @@ function tenantOf(name: string, number: number, entries: number, text: string): 
 }
 
 /** Generates daily runs with growing drift. */
-function runsBefore(status: FleetStatus): SiteRun[] {
+function generateEarlierRuns(status: FleetStatus): SiteRun[] {
   const last = buildSiteRun(status);
   return Array.from({ length: 20 }, (_, day) => ({
     ...last,
@@ -223,29 +225,29 @@ function runsBefore(status: FleetStatus): SiteRun[] {
 
 const DAY_MS = 86_400_000;
 const START = Date.parse("2026-11-20T08:00:00.000Z");
-const iso = (ms: number): string => new Date(ms).toISOString();
+const formatIsoTime = (ms: number): string => new Date(ms).toISOString();
 
 /** Generates a stopped rollout, and an older one that was rolled back and pruned. */
-function rolloutsOf(tenants: readonly TenantStatus[], text: string): RecentRollouts {
+function generateRecentRollouts(tenants: readonly TenantStatus[], text: string): RecentRollouts {
   const names = tenants.map(({ name }) => name);
-  const stopped = shownOf(names, text, {
+  const stopped = buildRolloutDetails(names, text, {
     id: "r-20261120-1",
     state: "stopped",
     startMs: START,
     reason: `1 tenant failed in the wave all, which tolerates 0${text}.`,
   });
-  const back = shownOf(names.slice(0, 3), text, {
+  const back = buildRolloutDetails(names.slice(0, 3), text, {
     id: "r-20261105-1",
     state: "done",
     startMs: START - 15 * DAY_MS,
     rollsBack: "r-20261103-1",
   });
-  const pruned = shownOf(names.slice(0, 3), text, {
+  const pruned = buildRolloutDetails(names.slice(0, 3), text, {
     id: "r-20261103-1",
     state: "abandoned",
     startMs: START - 17 * DAY_MS,
     rolledBackBy: "r-20261105-1",
-    prunedAt: iso(START),
+    prunedAt: formatIsoTime(START),
   });
   const rollouts = [stopped, back, pruned];
   return {
@@ -278,7 +280,11 @@ interface MadeRollout extends Pick<RolloutReport, "id" | "state"> {
 /**
  * The first three tenants form the wave canary; of the others, the fourth failed and the fifth was already as declared.
  */
-function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ...about }: MadeRollout): RolloutDetails {
+function buildRolloutDetails(
+  names: readonly string[],
+  text: string,
+  { startMs, prunedAt, ...about }: MadeRollout,
+): RolloutDetails {
   const changes: readonly RecordedChange[] = [
     { sign: "remove", kind: "entry", key: "old", value: `old.example${text}`, before: { list: "allow" } },
     {
@@ -311,53 +317,63 @@ function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ..
         },
       }),
       ...(at !== 4 && {
-        startedAt: iso(startMs + (at < 3 ? 0 : 3_700_000) + at * 30_000),
-        finishedAt: iso(startMs + (at < 3 ? 0 : 3_700_000) + at * 30_000 + 61_000),
+        startedAt: formatIsoTime(startMs + (at < 3 ? 0 : 3_700_000) + at * 30_000),
+        finishedAt: formatIsoTime(startMs + (at < 3 ? 0 : 3_700_000) + at * 30_000 + 61_000),
         durationMs: 61_000,
       }),
       ...(at === 2 && { unreverted: [`allow left.example${text}`] }),
     }),
   );
-  const countsOf = (some: readonly TenantReport[]): RolloutReport["counts"] => {
+  const countTenantStates = (some: readonly TenantReport[]): RolloutReport["counts"] => {
     const counts = { pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
     for (const { state } of some) counts[state] += 1;
     return counts;
   };
-  const wave = (name: string, isLast: boolean): WaveReport => {
+  const buildWaveReport = (name: string, isLast: boolean): WaveReport => {
     const own = tenants.filter((tenant) => tenant.wave === name);
     return {
-      ...{ name, tenants: own.length, counts: countsOf(own), maxConcurrent: 2, toleratedFailures: 0 },
+      ...{ name, tenants: own.length, counts: countTenantStates(own), maxConcurrent: 2, toleratedFailures: 0 },
       state: isLast && about.state === "stopped" ? "stopped" : "done",
       exitCriteria: { soakMs: isLast ? 0 : 3_600_000, hasHealthCheck: false, hasGate: false },
-      startedAt: iso(name === "all" ? startMs + 3_700_000 : startMs),
-      ...(isLast ? {} : { soakUntil: iso(startMs + 3_690_000), finishedAt: iso(startMs + 3_690_000) }),
+      startedAt: formatIsoTime(name === "all" ? startMs + 3_700_000 : startMs),
+      ...(isLast
+        ? {}
+        : { soakUntil: formatIsoTime(startMs + 3_690_000), finishedAt: formatIsoTime(startMs + 3_690_000) }),
     };
   };
   return {
     format: 1,
     project: "fleet",
-    today: iso(startMs).slice(0, 10),
+    today: formatIsoTime(startMs).slice(0, 10),
     origin: { user: `dana${text}`, host: "build-7", revision: "3f9c01d2a7b84c55", hasUncommittedChanges: true },
     ...(prunedAt === undefined ? {} : { prunedAt }),
     report: {
       ...{ format: 1, source: "tenants.yaml", isActive: false, advice: [], digest: "r2-3f9c01" },
-      createdAt: iso(startMs - 60_000),
-      startedAt: iso(startMs),
-      finishedAt: iso(startMs + 5_400_000),
+      createdAt: formatIsoTime(startMs - 60_000),
+      startedAt: formatIsoTime(startMs),
+      finishedAt: formatIsoTime(startMs + 5_400_000),
       ...about,
-      counts: countsOf(tenants),
+      counts: countTenantStates(tenants),
       ...(about.state === "stopped" && {
         skipped: [
-          { name: "t900", skippedAt: iso(startMs - DAY_MS), skippedBy: "dana@build-7", reason: `Moved${text}` },
+          {
+            name: "t900",
+            skippedAt: formatIsoTime(startMs - DAY_MS),
+            skippedBy: "dana@build-7",
+            reason: `Moved${text}`,
+          },
         ],
       }),
-      waves: names.length > 3 ? [wave("canary", false), wave("all", true)] : [wave("canary", true)],
+      waves:
+        names.length > 3
+          ? [buildWaveReport("canary", false), buildWaveReport("all", true)]
+          : [buildWaveReport("canary", true)],
       tenants,
     },
     milestones: [
-      { occurredAt: iso(startMs), kind: "started", actor: `kim${text}` },
-      { occurredAt: iso(startMs), kind: "wave-started", wave: "canary" },
-      { occurredAt: iso(startMs + 5_400_000), kind: "stopped", detail: `1 tenant failed${text}.` },
+      { occurredAt: formatIsoTime(startMs), kind: "started", actor: `kim${text}` },
+      { occurredAt: formatIsoTime(startMs), kind: "wave-started", wave: "canary" },
+      { occurredAt: formatIsoTime(startMs + 5_400_000), kind: "stopped", detail: `1 tenant failed${text}.` },
     ],
     tenants: tenants.map(({ name, planned }) => ({
       ...{ name, settings: `settings/${name}.yaml`, digest: "v2-1" },

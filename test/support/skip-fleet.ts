@@ -41,7 +41,7 @@ export class SkippingFleet implements AsyncDisposable {
 
   readonly #database: Database;
 
-  static async on(database: Database): Promise<SkippingFleet> {
+  static async open(database: Database): Promise<SkippingFleet> {
     const fleet = new SkippingFleet(database);
     (fleet as { journal: Journal }).journal = await Journal.open(database, () => fleet.now());
     return fleet;
@@ -118,7 +118,7 @@ export class SkippingFleet implements AsyncDisposable {
   }
 
   /** Returns the state of each tenant. */
-  async states(id: string): Promise<Readonly<Record<string, string>>> {
+  async readStates(id: string): Promise<Readonly<Record<string, string>>> {
     return Object.fromEntries((await this.journal.listTenants(id)).map(({ name, state }) => [name, state]));
   }
 

@@ -9,31 +9,33 @@ const SHOWN = 12;
  */
 export default class LongestReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const files = modules.map((module) => ({ module, ms: durationOf(module) }));
+    const files = modules.map((module) => ({ module, ms: sumDurations(module) }));
     if (files.length <= SHOWN) return;
     const longest = files.toSorted((one, other) => other.ms - one.ms).slice(0, SHOWN);
     const lines = longest.map(({ module, ms }) => {
-      const file = `${seconds(ms)}  ${module.project.name.padEnd(11)}  ${relative(process.cwd(), module.moduleId)}`;
-      const [test] = [...module.children.allTests()].toSorted((one, other) => spent(other) - spent(one));
-      return test === undefined ? file : `${file}, ${seconds(spent(test)).trim()} of it: ${shortened(test.name)}`;
+      const file = `${formatSeconds(ms)}  ${module.project.name.padEnd(11)}  ${relative(process.cwd(), module.moduleId)}`;
+      const [test] = [...module.children.allTests()].toSorted((one, other) => getDuration(other) - getDuration(one));
+      return test === undefined
+        ? file
+        : `${file}, ${formatSeconds(getDuration(test)).trim()} of it: ${shortenName(test.name)}`;
     });
     console.log(`\n What took longest of ${files.length} files:\n${lines.join("\n")}\n`);
   }
 }
 
-function durationOf(module: TestModule): number {
+function sumDurations(module: TestModule): number {
   const { collectDuration, setupDuration, duration } = module.diagnostic();
   return collectDuration + setupDuration + duration;
 }
 
-function spent(test: { diagnostic(): { duration: number } | undefined }): number {
+function getDuration(test: { diagnostic(): { duration: number } | undefined }): number {
   return test.diagnostic()?.duration ?? 0;
 }
 
-function shortened(name: string): string {
+function shortenName(name: string): string {
   return name.length <= 60 ? name : `${name.slice(0, 59)}…`;
 }
 
-function seconds(ms: number): string {
+function formatSeconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1).padStart(7)} s`;
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { textOf } from "./read-request-body";
+import { readRequestText } from "./read-request-body";
 
 /** The token with which a project's jobs write notes and issues. */
 export const TOKEN = "glpat-of-the-project";
@@ -26,7 +26,7 @@ export class SmallGitLab implements Disposable {
     const server = createServer();
     const gitLab = new SmallGitLab(server);
     server.on("request", async (request, response) => {
-      const text = await textOf(request);
+      const text = await readRequestText(request);
       if (text === undefined) return;
       const answer = gitLab.#answer(request, text);
       response.statusCode = answer === undefined ? 404 : 200;

@@ -14,7 +14,7 @@ export function getLockDirectory({ directory }: Fleet, stack: string, project = 
 }
 
 /** Returns a stack's locks. Ignores attribute files without their lock, which a kill may leave behind. */
-export function locksIn(directory: string): string[] {
+export function listLocks(directory: string): string[] {
   return existsSync(directory) ? readdirSync(directory).filter((file) => !file.endsWith(".attrs")) : [];
 }
 
@@ -25,7 +25,7 @@ export interface LockContent {
 }
 
 /** Writes a lock as the CLI does, by default one whose process on this machine has ended. */
-export async function layLock(
+export async function writeLock(
   directory: string,
   { host = hostname(), pid = NOBODY, file = "a.json" }: LockContent = {},
 ): Promise<void> {

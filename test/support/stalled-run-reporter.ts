@@ -18,16 +18,16 @@ export default class StalledRunReporter implements Reporter {
   }
 
   onTestModuleStart(module: TestModule): void {
-    this.#running.set(module.id, fileOf(module));
+    this.#running.set(module.id, formatModule(module));
     this.#restart();
   }
 
   onTestCaseReady(test: TestCase): void {
-    this.#running.set(test.module.id, `${fileOf(test.module)} > ${test.fullName}`);
+    this.#running.set(test.module.id, `${formatModule(test.module)} > ${test.fullName}`);
   }
 
   onTestCaseResult(test: TestCase): void {
-    this.#running.set(test.module.id, fileOf(test.module));
+    this.#running.set(test.module.id, formatModule(test.module));
     this.#restart();
   }
 
@@ -53,6 +53,6 @@ export default class StalledRunReporter implements Reporter {
   }
 }
 
-function fileOf(module: TestModule): string {
+function formatModule(module: TestModule): string {
   return `${module.project.name}  ${relative(process.cwd(), module.moduleId)}`;
 }

@@ -1,7 +1,7 @@
 import { Diff } from "diff";
 import { Lexer } from "yaml";
 
-type Method = (this: unknown, ...args: never[]) => unknown;
+type AnyMethod = (this: unknown, ...args: never[]) => unknown;
 
 const SEARCHES = ["find", "findIndex", "findLast", "some", "every", "map", "filter", "flatMap"];
 
@@ -12,21 +12,21 @@ const SEARCHES = ["find", "findIndex", "findLast", "some", "every", "map", "filt
  */
 export function countSteps(work: () => void): number {
   let steps = 0;
-  const countText = (method: Method): Method =>
+  const countText = (method: AnyMethod): AnyMethod =>
     function (this: unknown, ...args) {
       steps += String(args[0]).length;
       return method.apply(this, args);
     };
-  const countElements = (method: Method): Method =>
+  const countElements = (method: AnyMethod): AnyMethod =>
     function (this: unknown, ...args) {
-      const [visit, ...rest] = args as unknown as [Method, ...never[]];
-      const counted: Method = function (this: unknown, ...args) {
+      const [visit, ...rest] = args as unknown as [AnyMethod, ...never[]];
+      const countStep: AnyMethod = function (this: unknown, ...args) {
         steps += 1;
         return visit.apply(this, args);
       };
-      return method.apply(this, [counted as never, ...rest]);
+      return method.apply(this, [countStep as never, ...rest]);
     };
-  const countCall = (method: Method): Method =>
+  const countCall = (method: AnyMethod): AnyMethod =>
     function (this: unknown, ...args) {
       steps += 1;
       return method.apply(this, args);
@@ -45,7 +45,7 @@ export function countSteps(work: () => void): number {
   }
 }
 
-function replaceMethod(prototype: object, name: string, replacement: (method: Method) => Method): () => void {
+function replaceMethod(prototype: object, name: string, replacement: (method: AnyMethod) => AnyMethod): () => void {
   const descriptor = Object.getOwnPropertyDescriptor(prototype, name) as PropertyDescriptor;
   Object.defineProperty(prototype, name, { ...descriptor, value: replacement(descriptor.value) });
   return () => Object.defineProperty(prototype, name, descriptor);

@@ -1,5 +1,5 @@
 /** The service's response to a successful request. */
-interface Answer {
+interface ConsoleResponse {
   readonly results: Record<string, unknown>;
 }
 
@@ -14,7 +14,7 @@ export async function click(
   path: string,
   body?: unknown,
   tenant = "acme",
-): Promise<Answer> {
+): Promise<ConsoleResponse> {
   const response = await fetch(`${url}/api/v1/settings${path}`, {
     method,
     headers: { "x-api-key": `sandbox-${tenant}-console`, "content-type": "application/json" },
@@ -22,5 +22,5 @@ export async function click(
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path} in the console was returned ${response.status}: ${text}`);
-  return JSON.parse(text) as Answer;
+  return JSON.parse(text) as ConsoleResponse;
 }

@@ -1,7 +1,7 @@
 import type { Sandbox } from "../../provider/sandbox";
 
 /** Returns every row that the tenant holds for a value or a mailbox. */
-export function holdsOf(sandbox: Sandbox, subject: string): string {
+export function formatSubjectRows(sandbox: Sandbox, subject: string): string {
   const found = [
     ...sandbox.allowDenyEntries("acme").filter(({ value }) => value === subject),
     ...sandbox.vips("acme").filter(({ email }) => email === subject),

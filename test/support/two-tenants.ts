@@ -1,7 +1,7 @@
 import { type Sandbox, type ScenarioEmployee, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
 
 /**
- * The differences between the tenants of {@link twoTenants}: `acme` has people at acme.example, `globex` at
+ * The differences between the tenants of {@link startTwoTenants}: `acme` has people at acme.example, `globex` at
  * globex.example.
  */
 export interface TwoTenantsOptions {
@@ -12,19 +12,21 @@ export interface TwoTenantsOptions {
 }
 
 /** Starts a sandbox with two tenants without entries at one host. Each tenant has the key `sandbox-<name>-ci`. */
-export async function twoTenants(options: TwoTenantsOptions = {}): Promise<Sandbox> {
+export async function startTwoTenants(options: TwoTenantsOptions = {}): Promise<Sandbox> {
   return await startSandbox({
-    scenario: { name: "two", tenants: [tenantOf("acme", options), tenantOf("globex", options)] },
+    scenario: { name: "two", tenants: [buildEmptyTenant("acme", options), buildEmptyTenant("globex", options)] },
   });
 }
 
-function tenantOf(name: string, { people = true, domains = {} }: TwoTenantsOptions): ScenarioTenant {
+function buildEmptyTenant(name: string, { people = true, domains = {} }: TwoTenantsOptions): ScenarioTenant {
   return {
     name,
     keyLabels: { ci: "ci", console: "console" },
     detectedAt: "2026-01-01T00:00:00Z",
     employees: people
-      ? [`${name}.example`, ...(domains[name] ?? [])].map((domain, at) => chiefOf(domain, at < 2 ? "ceo" : `ceo${at}`))
+      ? [`${name}.example`, ...(domains[name] ?? [])].map((domain, at) =>
+          buildExecutive(domain, at < 2 ? "ceo" : `ceo${at}`),
+        )
       : [],
     manualVips: [],
     exclusions: [],
@@ -34,7 +36,7 @@ function tenantOf(name: string, { people = true, domains = {} }: TwoTenantsOptio
 }
 
 /** Builds an employee whom automatic detection treats as a VIP. */
-export function chiefOf(domain: string, name = "ceo"): ScenarioEmployee {
+export function buildExecutive(domain: string, name = "ceo"): ScenarioEmployee {
   return {
     email: `${name}@${domain}`,
     fullName: "Dana Reyes",

@@ -16,6 +16,6 @@ export const canMount = spawnSync("unshare", ["--map-root-user", "--mount", "tru
  * Returns the command and arguments that run a program with its working directory on such a disk. Only that program
  * sees the disk.
  */
-export function onDisk(disk: UnwritableDisk, program: readonly string[]): readonly [string, string[]] {
+export function buildDiskCommand(disk: UnwritableDisk, program: readonly string[]): readonly [string, string[]] {
   return ["unshare", ["--map-root-user", "--mount", "sh", "-c", `${MOUNTS[disk]} && exec "$0" "$@"`, ...program]];
 }

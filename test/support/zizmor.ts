@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { pythonPackages } from "./python-packages";
+import { installPythonPackages } from "./python-packages";
 
 const run = promisify(execFile);
 
@@ -13,8 +13,8 @@ export const missingZizmor: string | undefined =
  * Returns zizmor's findings on the security of a directory's workflows, including the lowest severity; empty if there
  * are none. Makes no network requests.
  */
-export async function zizmor(directory: string): Promise<readonly unknown[]> {
-  const commands = await pythonPackages("python-tools", "test/support/python-tools/requirements.txt");
+export async function runZizmor(directory: string): Promise<readonly unknown[]> {
+  const commands = await installPythonPackages("python-tools", "test/support/python-tools/requirements.txt");
   const args = ["--offline", "--quiet", "--no-exit-codes", "--persona", "auditor", "--format", "json", directory];
   const { stdout } = await run(join(commands, "zizmor"), args);
   return JSON.parse(stdout) as readonly unknown[];

@@ -2,13 +2,13 @@ import fs from "node:fs";
 import { posix } from "node:path";
 import { expect, it } from "vitest";
 
-interface Locked {
+interface LockedDependencies {
   readonly dependencies?: Record<string, string>;
   readonly optionalDependencies?: Record<string, string>;
 }
 
 const file = "package-lock.json";
-const packages: Record<string, Locked> = JSON.parse(fs.readFileSync(file, "utf8")).packages;
+const packages: Record<string, LockedDependencies> = JSON.parse(fs.readFileSync(file, "utf8")).packages;
 
 // npm leaves packages that it didn't install out of the lock file, such as binaries for other platforms; `npm ci` then
 // rejects the file.

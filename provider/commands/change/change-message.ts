@@ -19,9 +19,11 @@ export function buildChangeMessage(change: ListChange, steps: readonly ChangeSte
   const lines = [
     ...(pendingSteps.length > 1 ? visible.map((step) => `- ${step.description}`) : []),
     ...(hiddenText === undefined ? [] : [`- and ${hiddenText}; the diff shows all of them`]),
-    ...formatField("Why", comment ?? review?.reason),
-    ...labelTextFields(pickMetadata(change.metadata)).flatMap(([label, text]) => formatField(capitalize(label), text)),
-    ...formatField("Decided by", review?.by),
+    ...formatLabeledLine("Why", comment ?? review?.reason),
+    ...labelTextFields(pickMetadata(change.metadata)).flatMap(([label, text]) =>
+      formatLabeledLine(capitalize(label), text),
+    ),
+    ...formatLabeledLine("Decided by", review?.by),
   ];
   const branchParts = [
     action,
@@ -38,6 +40,6 @@ export function buildChangeMessage(change: ListChange, steps: readonly ChangeSte
 
 const MAX_LISTED_STEPS = 100;
 
-function formatField(label: string, text: string | undefined): string[] {
+function formatLabeledLine(label: string, text: string | undefined): string[] {
   return text === undefined ? [] : [`${label}: ${excerpt(text, 1_000)}`];
 }

@@ -16,7 +16,7 @@ export function findIncludingFiles(
 ): string[] {
   const directories = new Set([file, ...namedFiles].map((path) => dirname(path)));
   const candidates = new Map(
-    [...namedFiles, ...tenantFiles, ...[...directories].flatMap(listYamlFiles)]
+    [...namedFiles, ...tenantFiles, ...[...directories].flatMap(listDirectYamlFiles)]
       .filter((path) => resolve(path) !== resolve(file))
       .map((path) => [resolve(path), path]),
   );
@@ -34,7 +34,7 @@ export function findIncludingFiles(
   return [...including].sort();
 }
 
-function listYamlFiles(directory: string): string[] {
+function listDirectYamlFiles(directory: string): string[] {
   try {
     return readdirSync(directory)
       .filter((name) => /\.ya?ml$/i.test(name))

@@ -44,7 +44,7 @@ function createCsvImportCommand(): Command {
       .argument("<table>", "CSV table, or - for standard input")
       .requiredOption("--to <file>", "Write to this settings file, which is created if missing")
       .addOption(new Option("--list <list>", "Set the list for rows that don't specify one").choices(LIST_NAMES))
-      .option("--delimiter <character>", "Set the separator of cells, or tab (default: detected)", delimiter)
+      .option("--delimiter <character>", "Set the separator of cells, or tab (default: detected)", parseDelimiter)
       .option("--dry-run", "Show what would be added without writing it")
       .action(wrapAction(importTable)),
     {
@@ -67,14 +67,14 @@ function createCsvImportCommand(): Command {
   );
 }
 
-interface CsvImportOptions {
+interface CsvImportCommandOptions {
   readonly to: string;
   readonly list?: ListName;
   readonly delimiter?: string;
   readonly dryRun?: true;
 }
 
-async function importTable(table: string, { to, list, ...options }: CsvImportOptions): Promise<ExitCode> {
+async function importTable(table: string, { to, list, ...options }: CsvImportCommandOptions): Promise<ExitCode> {
   const { importCsv } = await import("./csv-import.js");
   const section: SectionName | undefined = list === "vip" ? "vips" : list;
   const bytes = table === "-" ? readStdin(MAX_BYTES) : readFileSync(table);
@@ -118,7 +118,7 @@ function createCsvExportCommand(): Command {
     addOutputOptions(new Command("export"), FORMATS)
       .description("Export the declarations of settings files as a CSV table")
       .argument("[file]", "Settings file", "settings.yaml")
-      .option("--delimiter <character>", "Set the separator of cells, or tab", delimiter, ",")
+      .option("--delimiter <character>", "Set the separator of cells, or tab", parseDelimiter, ",")
       .action(wrapAction(exportTable)),
     {
       examples: [
@@ -151,7 +151,7 @@ async function exportTable(file: string, options: CsvExportOptions): Promise<Exi
   return EXIT.clean;
 }
 
-function delimiter(text: string): string {
+function parseDelimiter(text: string): string {
   if (/^(?:tab|\\t|\t)$/i.test(text)) return "\t";
   if (/^[,;|:]$/.test(text)) return text;
   throw new InvalidArgumentError('Use one of , ; | : or "tab".');

@@ -52,7 +52,7 @@ export function importCsv(bytes: Uint8Array, file: string, options: CsvImportOpt
     })),
     (text) => readYaml(text, file),
   );
-  assertUsable(file, text, added, readOptions);
+  assertImportUsable(file, text, added, readOptions);
   if (!dryRun && added.length > 0) writeSettings(file, text);
   return { added, unchanged, differences, ignoredColumns: table.ignoredColumns };
 }
@@ -110,7 +110,12 @@ function getDeclaredRowKey(declaration: DeclaredEntry | DeclaredVip): string {
 }
 
 /** Asserts that the resulting file is valid, for example without risky entries; reports errors by row. */
-function assertUsable(file: string, text: string, added: readonly CsvRow[], readOptions: SettingsReadOptions): void {
+function assertImportUsable(
+  file: string,
+  text: string,
+  added: readonly CsvRow[],
+  readOptions: SettingsReadOptions,
+): void {
   const path = resolve(file);
   const readFromDisk = createFileReader(file);
   const readFile = (requestedPath: string): string =>

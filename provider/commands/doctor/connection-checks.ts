@@ -91,7 +91,7 @@ async function checkDns(url: URL): Promise<CheckOutcome> {
     return ok(`${sanitizeLine(url.hostname)} is ${address}`);
   } catch (error) {
     return fail(
-      `${sanitizeLine(url.hostname)} can't be resolved here (${getErrorCode(error)})`,
+      `${sanitizeLine(url.hostname)} can't be resolved here (${formatErrorCode(error)})`,
       "Check the name. Some names can only be resolved inside a company's network.",
     );
   }
@@ -103,7 +103,7 @@ async function checkTcp(url: URL): Promise<CheckOutcome> {
     await waitForSocket(socket, "connect");
     return ok(`port ${getPort(url)} accepts connections`);
   } catch (error) {
-    const code = getErrorCode(error);
+    const code = formatErrorCode(error);
     return fail(
       `port ${getPort(url)} of ${sanitizeLine(url.hostname)} can't be reached (${code})`,
       code === "ECONNREFUSED"
@@ -126,7 +126,7 @@ async function checkTls(url: URL, { environment }: CheckContext): Promise<CheckO
     await waitForSocket(socket, "secureConnect");
     return checkCertificate(socket, environment);
   } catch (error) {
-    return describeTlsFailure(getErrorCode(error), url);
+    return describeTlsFailure(formatErrorCode(error), url);
   } finally {
     socket.destroy();
   }
@@ -241,7 +241,7 @@ function getPort({ port, protocol }: URL): number {
   return Number(port) || (protocol === "https:" ? 443 : 80);
 }
 
-function getErrorCode(error: unknown): string {
+function formatErrorCode(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return sanitizeLine(code ?? message);
 }

@@ -37,7 +37,7 @@ export function adoptDrift(
   readFile: (path: string) => string,
   kinds: readonly AdoptableKind[] = ["added"],
 ): Adoption {
-  assertExpectedTenant(drift);
+  assertMostItemsFound(drift);
   const { steps, unadopted: unsuitable } = planAdoption(drift.items, settings, new Set(kinds), readFile);
   const unadopted = [...unsuitable];
   const { allowedSteps, excessRemovals } = splitByRemovalLimit(steps, settings);
@@ -94,7 +94,7 @@ function getFailureMessage(error: EmailSecurityError): string {
   return findings.find(({ level }) => level === "error")?.message ?? error.message;
 }
 
-function assertExpectedTenant({ items, unchanged, host }: Drift): void {
+function assertMostItemsFound({ items, unchanged, host }: Drift): void {
   const missing = items.filter(({ driftKind }) => driftKind === "missing").length;
   if (missing < MIN_EVIDENCE || unchanged > 0 || items.some(({ driftKind }) => driftKind === "changed")) return;
   throw new OtherTenantError(

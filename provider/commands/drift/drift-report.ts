@@ -24,7 +24,7 @@ const MAX_MARKDOWN_BYTES = 60_000;
 /** Renders drift for a terminal, at most `width` columns wide. External text is sanitized. */
 export function renderDriftText(drift: Drift, width = 80): string {
   const page = new TextPage(false, width);
-  page.addText([`Drift of ${formatSource(drift)}`]);
+  page.addText([`Drift of ${formatDriftSource(drift)}`]);
   page.addBlankLine();
   page.addText([formatDriftSummary(drift)]);
   for (const [[title, meaning], items] of groupByDifference(drift)) {
@@ -49,7 +49,7 @@ export function renderDriftMarkdown(drift: Drift): string {
     "<!-- email-security-drift -->",
     `**${escapeMarkdown(formatDriftSummary(drift))}**`,
     "",
-    `Drift of ${escapeMarkdown(formatSource(drift))}.`,
+    `Drift of ${escapeMarkdown(formatDriftSource(drift))}.`,
   ];
   const sections = groupByDifference(drift);
   const visible = selectShownItems(sections.map(([, items]) => items));
@@ -100,7 +100,7 @@ function groupByDifference({ items }: Drift): (readonly [readonly [string, strin
   );
 }
 
-function formatSource({ file, host, readAt }: Drift): string {
+function formatDriftSource({ file, host, readAt }: Drift): string {
   return `${sanitizeLine(file)} at ${sanitizeLine(host)}, read on ${formatMinute(readAt).join("")}`;
 }
 
@@ -145,7 +145,7 @@ function describeDriftItem({
   if (actual !== undefined && declared !== undefined) {
     if (actual.list !== declared.list) details.push({ label: "list", text: `${declared.list} → ${actual.list}` });
     for (const [name, actualText, declaredText] of findDifferingTexts(actual, declared))
-      details.push({ label: name, text: `${formatOptionalText(declaredText)} → ${formatOptionalText(actualText)}` });
+      details.push({ label: name, text: `${formatOptionalQuote(declaredText)} → ${formatOptionalQuote(actualText)}` });
   } else {
     for (const [name, actualText] of getDetailTexts(actual ?? {}))
       details.push({ label: name, text: quote(actualText, 300) });
@@ -166,6 +166,6 @@ function describeDriftItem({
   return details;
 }
 
-function formatOptionalText(text: string | undefined): string {
+function formatOptionalQuote(text: string | undefined): string {
   return text === undefined ? "(none)" : quote(text, 300);
 }

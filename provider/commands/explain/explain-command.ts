@@ -51,7 +51,7 @@ async function runExplainCommand(input: string | undefined): Promise<ExitCode> {
   const { FINDING_RULES } = await import("../../files/finding-rules.js");
   const rule = FINDING_RULES.get(input.toLowerCase());
   if (rule !== undefined) {
-    process.stdout.write(`${bold(rule.code)}\n${wrapParagraph(`${rule.title}. ${rule.help}`)}\n`);
+    process.stdout.write(`${formatBold(rule.code)}\n${wrapParagraph(`${rule.title}. ${rule.help}`)}\n`);
     return EXIT.clean;
   }
   const closest = explanations.findNearestCode(input) ?? findNearestName(input, [...FINDING_RULES.keys()]);
@@ -64,9 +64,9 @@ function formatExplanation(
   code: ExplainableCode,
   { meaning: means, example, causes, remedies, nextCommand: next }: Explanation,
 ): string {
-  const formatSection = (title: string, lines: readonly string[]): string => [bold(title), ...lines].join("\n");
+  const formatSection = (title: string, lines: readonly string[]): string => [formatBold(title), ...lines].join("\n");
   const sections = [
-    `${bold(code)}\n${wrapParagraph(means)}`,
+    `${formatBold(code)}\n${wrapParagraph(means)}`,
     formatSection(
       "Example",
       example.split("\n").map((line) => formatListItem(`  ${/^ */.exec(line)?.[0] ?? ""}`, line.trimStart())),
@@ -79,7 +79,7 @@ function formatExplanation(
       "How to fix it",
       remedies.map((remedy, index) => formatListItem(`  ${index + 1}. `, remedy)),
     ),
-    `${bold("Next")}\n  ${next}`,
+    `${formatBold("Next")}\n  ${next}`,
   ];
   return `${sections.join("\n\n")}\n`;
 }
@@ -91,11 +91,11 @@ function formatCodeList({ getExplanation, CODE_GROUPS }: typeof import("./explan
       const [firstSentence = ""] = getExplanation(code).meaning.split(/(?<=\.) /);
       return formatListItem(`  ${code.padEnd(width)}`, firstSentence);
     });
-    return [bold(title), ...lines].join("\n");
+    return [formatBold(title), ...lines].join("\n");
   });
   return `${groupTexts.join("\n\n")}\n\nTo explain a code: email-security explain CODE\n`;
 }
 
-function bold(text: string): string {
+function formatBold(text: string): string {
   return styleText("bold", text, { stream: process.stdout });
 }

@@ -13,7 +13,7 @@ type Files = ReadonlyMap<string, string>;
  * if nothing is lost.
  */
 export function findExportLosses(filesBefore: Files, filesAfter: Files): readonly string[] {
-  const [oldContent, newContent] = [parseContent(filesBefore), parseContent(filesAfter)];
+  const [oldContent, newContent] = [parseFilesContent(filesBefore), parseFilesContent(filesAfter)];
   const losses = oldContent.unreadable.map((name) => `all of ${name}: it can't be read`);
   for (const [key, values] of oldContent.rules) {
     const keptValues = newContent.rules.get(key) ?? [];
@@ -55,7 +55,7 @@ interface ContentElement {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-function parseContent(files: Files): ParsedContent {
+function parseFilesContent(files: Files): ParsedContent {
   const unreadable: string[] = [];
   const rules = new Map<string, unknown[]>();
   const elements = new Map<string, ContentElement>();

@@ -146,10 +146,10 @@ function buildResourceNames(keys: readonly string[]): ReadonlyMap<string, string
   for (const key of keys.filter((key) => !hasPlainName(key)).sort()) {
     const digest = createHash("sha256").update(key).digest("hex");
     let length = 8;
-    const candidate = (): string => `${formatPlainName(key).slice(0, MAX_NAME_LENGTH)}-${digest.slice(0, length)}`;
-    while (usedNames.has(candidate())) length += 4;
-    names.set(key, candidate());
-    usedNames.add(candidate());
+    const buildCandidate = (): string => `${formatPlainName(key).slice(0, MAX_NAME_LENGTH)}-${digest.slice(0, length)}`;
+    while (usedNames.has(buildCandidate())) length += 4;
+    names.set(key, buildCandidate());
+    usedNames.add(buildCandidate());
   }
   return names;
 }

@@ -59,8 +59,8 @@ function addQuery(query: FindQuery, { tenants }: FindReport, addLine: AddLine): 
   }
   const isFleet = tenants.length > 1;
   // The files of an unreadable tenant don't show what it actually holds.
-  const unreadableCount = tenants.filter(isUnreadable).length;
-  const readableCount = [...matchingTenants].filter((tenant) => !isUnreadable(tenant)).length;
+  const unreadableCount = tenants.filter(isUnreadableTenant).length;
+  const readableCount = [...matchingTenants].filter((tenant) => !isUnreadableTenant(tenant)).length;
   const searchedText = formatCount(tenants.length - unreadableCount, "tenant");
   const unreadableText =
     unreadableCount === 0 ? "" : `, and ${formatCount(unreadableCount, "tenant")} could not be read`;
@@ -77,7 +77,7 @@ function addQuery(query: FindQuery, { tenants }: FindReport, addLine: AddLine): 
   if (query.isSender) addDecisions(query, tenants, addLine);
 }
 
-function isUnreadable({ readErrors }: TenantMatches): boolean {
+function isUnreadableTenant({ readErrors }: TenantMatches): boolean {
   return readErrors.some(({ source }) => source === "tenant");
 }
 
@@ -95,14 +95,14 @@ function addGroup(match: FindMatch, members: readonly GroupMember[], isFleet: bo
       ? [...new Set(actual.map((occurrence) => occurrence.list))]
       : listNames.filter((occurrence) => occurrence !== undefined).slice(0, 1)
   )
-    .map(formatListName)
+    .map(formatMatchList)
     .join(" and ");
   const scopeText = verdictScope === DEFAULT_VERDICT_SCOPE ? "" : ` (${excerpt(verdictScope)})`;
   addLine(
     2,
     `${listText} ${formatValueWithUnicode(value)}${scopeText}${MATCH_TYPE_TEXT[matchType]}: ${STATE_TEXT[state]}${isFleet ? `, ${formatCount(members.length, "tenant")}` : ""}`,
   );
-  if (isFleet) addLine(6, `in ${formatTenantNames(members.map(({ tenant }) => tenant))}`);
+  if (isFleet) addLine(6, `in ${formatMatchingTenants(members.map(({ tenant }) => tenant))}`);
   if (declared !== undefined) {
     addLine(
       6,
@@ -118,7 +118,7 @@ function addGroup(match: FindMatch, members: readonly GroupMember[], isFleet: bo
     const detailSuffix = details === "" ? "" : `, ${details}`;
     addLine(
       6,
-      `in the stack ${quote(stack.stack)}, ${stack.resource} ${quote(match.key)}: ${formatListName(stack.list)}${detailSuffix}`,
+      `in the stack ${quote(stack.stack)}, ${stack.resource} ${quote(match.key)}: ${formatMatchList(stack.list)}${detailSuffix}`,
     );
   }
 }
@@ -134,7 +134,7 @@ function addInactive(
     reason === "expired"
       ? `expired on ${excerpt(expires ?? "")}`
       : `removed at ${removedAt === undefined ? "" : formatFileLine(removedAt)}`;
-  addLine(6, `${formatListName(list)} declared at ${formatIncludeChain(occurrence, omitOwnInclude)}, ${reasonText}`);
+  addLine(6, `${formatMatchList(list)} declared at ${formatIncludeChain(occurrence, omitOwnInclude)}, ${reasonText}`);
   if (showDetails) for (const detail of describeOccurrence(occurrence, reason === "expired")) addLine(6, detail);
 }
 
@@ -142,8 +142,8 @@ function addRows({ state, declared, actual }: FindMatch, members: readonly Group
   for (const [index, row] of actual.entries()) {
     const hasNoDetails = state === "agrees" || getDetailTexts(row).length + getDetailTexts(declared ?? {}).length === 0;
     if (!hasNoDetails) {
-      addLine(6, `at the tenant: ${formatListName(row.list)}, ${formatEntryDetails(row) || "no comment"}`);
-    } else if (state === "differs" || actual.length > 1) addLine(6, `at the tenant: ${formatListName(row.list)}`);
+      addLine(6, `at the tenant: ${formatMatchList(row.list)}, ${formatEntryDetails(row) || "no comment"}`);
+    } else if (state === "differs" || actual.length > 1) addLine(6, `at the tenant: ${formatMatchList(row.list)}`);
     const creations = [...new Set(members.map(({ match }) => formatRowCreation(match.actual[index])))];
     const [onlyCreation = ""] = creations;
     if (creations.length === 1) addLine(6, onlyCreation);
@@ -195,7 +195,7 @@ function addDecisions({ value }: FindQuery, tenants: readonly TenantMatches[], a
   }
   for (const [text, groupTenants] of groups) {
     addLine(2, text);
-    if (tenants.length > 1) addLine(6, `in ${formatTenantNames(groupTenants)}`);
+    if (tenants.length > 1) addLine(6, `in ${formatMatchingTenants(groupTenants)}`);
   }
 }
 
@@ -219,7 +219,7 @@ function addUnreadable({ tenants, isComplete }: FindReport, addLine: AddLine): v
   addLine(0, "Some sources could not be read, so there may be more matches:");
   for (const [firstSource, ...others] of groups.slice(0, MAX_READ_ERRORS)) {
     if (firstSource === undefined) continue;
-    const names = formatTenantNames([firstSource, ...others].map(({ tenant }) => tenant));
+    const names = formatMatchingTenants([firstSource, ...others].map(({ tenant }) => tenant));
     addLine(
       2,
       `${names}, ${SOURCE_TEXT[firstSource.source]}: ${excerptSentences(firstSource.message, MAX_MESSAGE_LENGTH)} [${firstSource.code}]`,
@@ -270,13 +270,13 @@ function getMatchKey({ kind, query, matchType, key, state, declared, inactive, a
   ]);
 }
 
-function formatTenantNames(tenants: readonly TenantMatches[]): string {
+function formatMatchingTenants(tenants: readonly TenantMatches[]): string {
   const names = tenants.slice(0, MAX_NAMES).map(({ name }) => excerpt(name));
   const hiddenCount = tenants.length - names.length;
   return `${names.join(", ")}${hiddenCount > 0 ? ` and ${hiddenCount} more, which --format json names` : ""}`;
 }
 
-function formatListName(list: string): string {
+function formatMatchList(list: string): string {
   return list === "vip" ? "VIP" : excerpt(list);
 }
 

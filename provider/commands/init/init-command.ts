@@ -46,13 +46,13 @@ export function createInitCommand(): Command {
   );
 }
 
-interface CommandOptions {
+interface InitCommandOptions {
   readonly name?: string;
   readonly ci: Pipelines;
   readonly fromTenant?: boolean;
 }
 
-async function runInitCommand(directory: string, options: CommandOptions): Promise<ExitCode> {
+async function runInitCommand(directory: string, options: InitCommandOptions): Promise<ExitCode> {
   const { ci, fromTenant = false, name = basename(resolve(directory)) } = options;
   const { initRepository } = await import("./init-repository.js");
   const tenantExport = fromTenant ? await exportTenant() : undefined;

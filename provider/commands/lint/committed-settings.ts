@@ -111,7 +111,7 @@ export class CommittedSettings {
     const cached = this.#tenantFingerprints.get(top);
     if (cached !== undefined) return cached;
     const { entries = [], vips = [] } = this.#getDraft(top) ?? {};
-    const held = fingerprints([...entries, ...vips]);
+    const held = collectFingerprints([...entries, ...vips]);
     this.#tenantFingerprints.set(top, held);
     return held;
   }
@@ -120,7 +120,7 @@ export class CommittedSettings {
     const cached = this.#fileFingerprints.get(file);
     if (cached !== undefined) return cached;
     const parsed = this.#parseFile(file);
-    const found = fingerprints(
+    const found = collectFingerprints(
       parsed?.content === undefined ? [] : getFileDeclarations(parsed, parsed.content, this.#today).declarations,
     );
     this.#fileFingerprints.set(file, found);
@@ -172,7 +172,7 @@ export class CommittedSettings {
   }
 }
 
-function fingerprints(declared: readonly (DeclaredEntry | DeclaredVip)[]): ReadonlyMap<string, string> {
+function collectFingerprints(declared: readonly (DeclaredEntry | DeclaredVip)[]): ReadonlyMap<string, string> {
   return new Map(declared.map((declaration) => [getDeclarationKey(declaration), buildFingerprint(declaration)]));
 }
 

@@ -28,8 +28,8 @@ export function readApprovals(file: string): readonly Approval[] {
   const response = readJsonFile(file);
   const pages = z.array(z.array(z.unknown())).safeParse(response);
   if (Array.isArray(response))
-    return listGitHubApprovals(parseResponse(file, gitHubReviewsSchema, pages.data?.flat() ?? response));
-  const { approved_by: approvals } = parseResponse(file, gitLabApprovalsSchema, response);
+    return listGitHubApprovals(parseApiResponse(file, gitHubReviewsSchema, pages.data?.flat() ?? response));
+  const { approved_by: approvals } = parseApiResponse(file, gitLabApprovalsSchema, response);
   return approvals.map(({ user }) => ({ login: user.username.toLowerCase() }));
 }
 
@@ -90,7 +90,7 @@ function readJsonFile(file: string): unknown {
   }
 }
 
-function parseResponse<Schema extends z.ZodType>(file: string, schema: Schema, response: unknown): z.infer<Schema> {
+function parseApiResponse<Schema extends z.ZodType>(file: string, schema: Schema, response: unknown): z.infer<Schema> {
   const result = schema.safeParse(response);
   if (result.success) return result.data;
   const [issue] = result.error.issues;

@@ -71,9 +71,9 @@ export function buildReviewWorklist(
           expiringDays: withinDays,
           maxVips: MAX_TARGETED_MAILBOXES,
         });
-  const byLocation = new Map(allDeclared.map((declaration) => [getLocationKey(declaration.location), declaration]));
+  const byLocation = new Map(allDeclared.map((declaration) => [formatPlaceKey(declaration.location), declaration]));
   for (const { kind, evidence, place } of suggestions) {
-    const declaration = place === undefined ? undefined : byLocation.get(getLocationKey(place));
+    const declaration = place === undefined ? undefined : byLocation.get(formatPlaceKey(place));
     const reasonKind = KIND_BY_SUGGESTION[kind];
     if (declaration === undefined || reasonKind === undefined) continue;
     if (reasonKind === "expiring" && endsBySync(declaration)) continue;
@@ -175,6 +175,6 @@ function buildReviewItem(declaration: Declaration, settings: Settings): Omit<Rev
   };
 }
 
-function getLocationKey({ file, line, column }: Place): string {
+function formatPlaceKey({ file, line, column }: Place): string {
   return `${line}:${column} ${file}`;
 }

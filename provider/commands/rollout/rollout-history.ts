@@ -22,12 +22,12 @@ interface HistoryOptions extends JournalOptions, OutputOptions<(typeof HISTORY_F
   readonly limit: number;
 }
 
-interface ShowOptions extends JournalOptions, OutputOptions<(typeof RECORD_FORMATS)[number]> {
+interface HistoryShowOptions extends JournalOptions, OutputOptions<(typeof RECORD_FORMATS)[number]> {
   readonly tenant?: string;
   readonly all?: boolean;
 }
 
-type DiffOptions = Omit<ShowOptions, "tenant">;
+type DiffOptions = Omit<HistoryShowOptions, "tenant">;
 
 export function createRolloutHistoryCommands(): readonly Command[] {
   return [
@@ -120,7 +120,7 @@ function parseDayMs(day: string | undefined): number | undefined {
   return day === undefined ? undefined : Date.parse(`${day}T00:00:00Z`);
 }
 
-async function runShowCommand(id: string, options: ShowOptions): Promise<ExitCode> {
+async function runShowCommand(id: string, options: HistoryShowOptions): Promise<ExitCode> {
   const { tenant, all } = options;
   const outputs = parseOutputs(options, RECORD_FORMATS);
   return await runWithPastRollouts(options, async (rollouts) => {

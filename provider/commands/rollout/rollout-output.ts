@@ -54,13 +54,13 @@ export function formatRolloutList(rollouts: readonly ListedRollout[]): string {
     const modeText = spec.mode === undefined ? "" : `, ${MODE_TEXTS[spec.mode].purpose}`;
     const rollbackText = spec.rollsBack === undefined ? "" : `, rolls back ${spec.rollsBack}`;
     const sourceText = `${spec.source}${modeText}${rollbackText}`;
-    return `${id}  ${(states[index] ?? "").padEnd(width)}  ${formatTenantCounts(tally)} of ${sourceText}${reason === undefined ? "" : `: ${reason}`}`;
+    return `${id}  ${(states[index] ?? "").padEnd(width)}  ${formatAllCounts(tally)} of ${sourceText}${reason === undefined ? "" : `: ${reason}`}`;
   });
   return `${lines.map(sanitizeLine).join("\n")}\n`;
 }
 
 /** Formats counts, such as `7 tenants, 1 failed, 1 skipped, 2 left`. */
-function formatTenantCounts(rolloutCounts: RolloutTally | undefined): string {
+function formatAllCounts(rolloutCounts: RolloutTally | undefined): string {
   const { done, unchanged, failed, skipped, pending, queued, running } = rolloutCounts?.counts ?? ZERO_COUNTS;
   const remaining = pending + queued + running;
   const total = done + unchanged + failed + skipped + remaining;

@@ -20,7 +20,11 @@ export function createRolloutPruneCommand(): Command {
       .description(
         "Remove the settings files, full plans and step logs of old rollouts from the journal; keep the record of who changed what, when and why",
       )
-      .requiredOption("--older-than <term>", "Prune rollouts that ended at least this long ago: 180d", parseDays)
+      .requiredOption(
+        "--older-than <term>",
+        "Prune rollouts that ended at least this long ago: 180d",
+        parseRetentionDays,
+      )
       .option("--yes", "Apply it; without it, only list what would be removed")
       .action(wrapAction(runPruneCommand)),
     {
@@ -39,7 +43,7 @@ export function createRolloutPruneCommand(): Command {
 
 const DAY_MS = 86_400_000;
 
-function parseDays(text: string): number {
+function parseRetentionDays(text: string): number {
   const [, count] = /^([1-9]\d{0,4})d$/.exec(text) ?? [];
   if (count !== undefined) return Number(count);
   throw new InvalidArgumentError("Give days as 180d; the minimum is 1d.");

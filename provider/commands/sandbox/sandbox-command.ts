@@ -51,14 +51,14 @@ export function createSandboxCommand(): Command {
   );
 }
 
-interface CommandOptions extends Pick<SandboxOptions, "port" | "data" | "scenario" | "threats"> {
+interface SandboxCommandOptions extends Pick<SandboxOptions, "port" | "data" | "scenario" | "threats"> {
   rateLimit?: Pick<RateLimit, "perSecond" | "burst">;
   retryAfter: RetryAfter;
 }
 
 const RETRY_AFTER_FORMS: readonly RetryAfter[] = ["seconds", "date", "none"];
 
-async function runSandboxCommand({ rateLimit, retryAfter, ...options }: CommandOptions): Promise<void> {
+async function runSandboxCommand({ rateLimit, retryAfter, ...options }: SandboxCommandOptions): Promise<void> {
   silenceSqliteWarning();
   // Loaded here so that other commands don't load a server and a database.
   const { SandboxError, startSandbox } = await import("../../sandbox/index.js");

@@ -27,8 +27,8 @@ export function renderSourceMarkdown(source: SourceReport, maxValues = MAX_VALUE
       : [`**${escapeMarkdown(problem.message)}** (${formatMarkdownCode(problem.code)})`, ""]),
     ...notes.flatMap((note) => [`**${escapeMarkdown(note)}**`, ""]),
     ...listValueGroups(source).map(({ title, values }) => renderValues(title, values, maxValues)),
-    ...renderGroups("Rejected", source.rejected),
-    ...renderGroups("Skipped", source.skipped),
+    ...renderSkippedItems("Rejected", source.rejected),
+    ...renderSkippedItems("Skipped", source.skipped),
   ].join("\n");
 }
 
@@ -39,7 +39,7 @@ function renderValues(title: string, values: readonly string[], maxValues: numbe
   return renderMarkdownDetails(`${title} (${values.length.toLocaleString("en-US")})`, `${lines.join("\n")}\n`, true);
 }
 
-function renderGroups(title: string, groups: readonly SkippedItems[]): string[] {
+function renderSkippedItems(title: string, groups: readonly SkippedItems[]): string[] {
   if (groups.length === 0) return [];
   const lines = groups.map(({ reason, count, examples }) => {
     const shown = examples.filter((example) => example !== "").map((example) => formatMarkdownCode(example, 100));

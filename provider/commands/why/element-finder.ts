@@ -42,7 +42,7 @@ export class ElementFinder {
     }
     const cached = this.#includes.get(piece);
     if (cached !== undefined) return cached;
-    const { value } = readYaml(utf8(piece), "");
+    const { value } = readYaml(decodeUtf8(piece), "");
     const include = isMapping(value) ? value["include"] : undefined;
     const includes = Array.isArray(include) ? include.filter((item) => typeof item === "string") : [];
     this.#includes.set(piece, includes);
@@ -77,7 +77,7 @@ export class ElementFinder {
   #parseElements(piece: string): readonly ElementContent[] {
     const cached = this.#parsedPieces.get(piece);
     if (cached !== undefined) return cached;
-    const { value } = readYaml(utf8(piece), "");
+    const { value } = readYaml(decodeUtf8(piece), "");
     if (!isMapping(value)) this.#unreadableCount += 1;
     const elements = isMapping(value)
       ? [...this.#listElements(value, ""), ...this.#listElements(value["remove"], "remove ")]
@@ -154,7 +154,7 @@ function getItemText(bytes: string, { name, start, end, body, isInline }: Sectio
   return `${name}:${bytes.slice(from, next < 0 || next > end ? end : next)}\n`;
 }
 
-function utf8(bytes: string): string {
+function decodeUtf8(bytes: string): string {
   return Buffer.from(bytes, "latin1")
     .toString("utf8")
     .replace(/^\uFEFF/, "");

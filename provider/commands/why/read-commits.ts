@@ -130,8 +130,8 @@ export async function readCommits(git: GitReader, ids: readonly string[]): Promi
     const headEnd = text.indexOf("\n\n");
     const head = headEnd < 0 ? text : text.slice(0, headEnd);
     const message = headEnd < 0 ? "" : text.slice(headEnd + 2).trim();
-    const [author, authoredAt] = parsePerson(head, "author");
-    const [committer, committedAt] = parsePerson(head, "committer");
+    const [author, authoredAt] = parseCommitPerson(head, "author");
+    const [committer, committedAt] = parseCommitPerson(head, "committer");
     texts.set(id, {
       id,
       parents: [...head.matchAll(/^parent ([\da-f]+)$/gm)].map(([, parent = ""]) => parent),
@@ -147,7 +147,7 @@ export async function readCommits(git: GitReader, ids: readonly string[]): Promi
 }
 
 /** Parses a person and date from a commit's header: `author Dana <dana@acme.example> 1790000000 +0000`. */
-function parsePerson(head: string, role: "author" | "committer"): readonly [name: string, at: string] {
+function parseCommitPerson(head: string, role: "author" | "committer"): readonly [name: string, at: string] {
   const [, name = "", seconds = "0"] = new RegExp(`^${role} (.*) (\\d+) [+-]\\d{4}$`, "m").exec(head) ?? [];
   const at = new Date(Number(seconds) * 1_000);
   return [name, Number.isNaN(at.getTime()) ? "" : at.toISOString()];

@@ -47,7 +47,7 @@ export function buildWhyView(report: WhyReport): WhyView {
   const toLines = (text: readonly SafeText[], source: string): WhyLine[] =>
     text.map((one) => ({ source, text: one, details: [] }));
   const sections = [
-    ...buildSections(report),
+    ...buildWhySections(report),
     {
       title: ["Also covers it"],
       lines: coveringEntries.map((item) => ({
@@ -75,7 +75,7 @@ export function buildWhyView(report: WhyReport): WhyView {
 }
 
 /** Builds the sections for the present and the past. A value in several lists or scopes gets separate headings for each. */
-function buildSections(report: WhyReport): readonly WhySection[] {
+function buildWhySections(report: WhyReport): readonly WhySection[] {
   const subjects = listSubjects(report);
   const historyTitle = report.isHistoryOfOtherFiles
     ? "newest first (of other files in this repository; the requested ones never contained it)"
@@ -220,7 +220,7 @@ interface DatedLine extends WhyLine {
 }
 
 function buildHistoryLines({ history, rollouts = [], actual = [] }: WhyReport): readonly WhyLine[] {
-  const committed = history.map(buildEventLine);
+  const committed = history.map(buildHistoryLine);
   const others: DatedLine[] = [
     ...rollouts.map(buildRolloutLine),
     ...actual.flatMap((item): DatedLine[] => {
@@ -267,7 +267,7 @@ function buildRolloutLine(change: WhyRolloutChange): DatedLine {
   };
 }
 
-function buildEventLine(event: HistoryEvent): DatedLine {
+function buildHistoryLine(event: HistoryEvent): DatedLine {
   const { commit, requests, merges } = event;
   const details: SafeText[] = [];
   if (commit !== undefined) {

@@ -9,7 +9,7 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import { isPostgresUrl } from "../../settings/postgres-url";
 import { sanitizeMultiline } from "../../settings/text";
 
-interface WorkerOptions {
+interface WorkerCommandOptions {
   readonly database?: string;
   readonly maxConcurrent?: number;
 }
@@ -42,7 +42,7 @@ export function createWorkerCommand(): Command {
   );
 }
 
-async function runWorkerCommand({ database, maxConcurrent: concurrency }: WorkerOptions): Promise<ExitCode> {
+async function runWorkerCommand({ database, maxConcurrent: concurrency }: WorkerCommandOptions): Promise<ExitCode> {
   const journalUrl = getJournalLocation(database) ?? "";
   if (!isPostgresUrl(journalUrl)) {
     throw new ConfigurationError(

@@ -62,47 +62,47 @@ export function buildStatusView(status: FleetStatus): StatusView {
   const worth = status.findings.filter(({ level }) => level !== "note");
   const notes = status.findings.length - worth.length;
   const sections = [
-    buildSection(
+    buildStatusSection(
       `Not read (${formatCount(tenants.filter(({ error }) => error).length, "tenant")})`,
       buildUnreadPoints(tenants),
     ),
-    buildSection(
+    buildStatusSection(
       `Skipped by rollouts (${formatCount(tenants.filter((one) => one.skipped !== undefined).length, "tenant")})`,
       buildSkippedPoints(tenants),
     ),
-    buildSection(
+    buildStatusSection(
       `Different address than in the last rollout (${formatCount(tenants.filter((one) => one.formerAddress !== undefined).length, "tenant")})`,
       buildFormerAddressPoints(tenants),
     ),
-    buildSection(`Drifted (${formatTenantCount(tenants, "drift")})`, buildDifferencePoints(status, "drift")),
+    buildStatusSection(`Drifted (${formatTenantCount(tenants, "drift")})`, buildDifferencePoints(status, "drift")),
     ...UNCLASSIFIED_TITLES.map(([syncStatus, title]) => {
       const some = tenants.filter((one) => getUnclassifiedReason(one) === syncStatus);
-      return buildSection(
+      return buildStatusSection(
         `${title} (${formatTenantCount(some, "unclassified")})`,
         buildDifferencePoints(status, "unclassified", some),
       );
     }),
-    buildSection(
+    buildStatusSection(
       `Behind their files (${formatTenantCount(tenants, "pendingChanges")})`,
       buildDifferencePoints(status, "pendingChanges"),
     ),
-    buildSection("Unfinished rollouts", buildUnfinishedRolloutPoints(tenants)),
-    buildSection(
+    buildStatusSection("Unfinished rollouts", buildUnfinishedRolloutPoints(tenants)),
+    buildStatusSection(
       `Expiring by ${expiringUntil} (${ahead.length})`,
       ahead.map((one) => buildExpiryPoint(one, status)),
     ),
-    buildSection(
+    buildStatusSection(
       `Expired, but still in the files (${over.length})`,
       sortByDanger(over, getExpiryTransition).map((one) => ({
         ...buildExpiryPoint(one, status),
         transition: getExpiryTransition(one),
       })),
     ),
-    buildSection(
+    buildStatusSection(
       `To review (${status.reviews.length})`,
       status.reviews.map((one) => buildFindingPoint(one, status)),
     ),
-    buildSection(
+    buildStatusSection(
       `Warnings about the files (${worth.length})`,
       worth.map((one) => buildFindingPoint(one, status)),
     ),
@@ -133,7 +133,7 @@ function getUnclassifiedReason({ syncStatus, unclassified }: TenantStatus): Sync
   return syncStatus === "unknown" ? syncStatus : "never-rolled-out";
 }
 
-function buildSection(title: string, points: readonly StatusPoint[]): StatusSection {
+function buildStatusSection(title: string, points: readonly StatusPoint[]): StatusSection {
   const name = title.replace(/ \(\d[^()]*\)$/, "");
   return { title, name, points: points.slice(0, MAX_POINTS), hidden: points.slice(MAX_POINTS) };
 }
@@ -159,7 +159,7 @@ function buildUnreadPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
     const details = [`${excerptSentences(first.message, MAX_MESSAGE_LENGTH)} [${first.code}]`];
     return [
       {
-        head: `${formatNames(names, MAX_NAMES_TO_FIX)}: ${word}`,
+        head: `${formatFirstNames(names, MAX_NAMES_TO_FIX)}: ${word}`,
         details,
         tenants: names,
         withoutTenants: { head: word, details },
@@ -176,7 +176,7 @@ function buildFormerAddressPoints(tenants: readonly TenantStatus[]): StatusPoint
     const names = some.map(({ name }) => name);
     const text = `last rollout at ${excerpt(formerAddress)}, where its entries and VIPs stay`;
     return {
-      head: `${formatNames(names, MAX_NAMES_TO_FIX)}: ${text}`,
+      head: `${formatFirstNames(names, MAX_NAMES_TO_FIX)}: ${text}`,
       details: [],
       tenants: names,
       withoutTenants: { head: text, details: [] },
@@ -197,7 +197,7 @@ function buildSkippedPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
     const details = [excerpt(toSingleLine(reason), 500), UNSKIP_HINT];
     return [
       {
-        head: `${formatNames(names, MAX_NAMES_TO_FIX)}, ${own}`,
+        head: `${formatFirstNames(names, MAX_NAMES_TO_FIX)}, ${own}`,
         details,
         tenants: names,
         withoutTenants: { head: own, details },
@@ -271,10 +271,10 @@ function describeDifference({ difference, members }: DifferenceGroup): string[] 
     if (actual.list !== declared.list)
       facts.push(`on the ${excerpt(actual.list ?? "")} list, declared on the ${declared.list} list`);
     for (const [name, text, other] of findDifferingTexts(actual, declared))
-      facts.push(`${name} ${formatOptionalText(text)}, declared ${formatOptionalText(other)}`);
+      facts.push(`${name} ${formatOptionalLine(text)}, declared ${formatOptionalLine(other)}`);
   } else {
     for (const [name, text] of getDetailTexts(actual ?? declared ?? {}))
-      facts.push(`${name} ${formatOptionalText(text)}`);
+      facts.push(`${name} ${formatOptionalLine(text)}`);
   }
   if (actual !== undefined) facts.push(describeAuthors(members));
   if (reason !== undefined) facts.push(excerpt(reason, 300));
@@ -286,7 +286,7 @@ function describeDifference({ difference, members }: DifferenceGroup): string[] 
   return facts;
 }
 
-function formatOptionalText(text: string | undefined): string {
+function formatOptionalLine(text: string | undefined): string {
   return text === undefined ? "none" : quote(toSingleLine(text), 300);
 }
 
@@ -330,7 +330,7 @@ function buildUnfinishedRolloutPoints(tenants: readonly TenantStatus[]): StatusP
       head: `${head}, ${formatCount(some.length, "tenant")}`,
       details: [...waves].map(
         ([what, members]) =>
-          `${what}: ${formatNames(
+          `${what}: ${formatFirstNames(
             members.map(({ name }) => name),
             MAX_NAMES_TO_FIX,
           )}`,
@@ -369,10 +369,10 @@ function buildFindingPoint({ code, message, place, tenants }: FleetFinding, stat
 function formatTenants(names: readonly string[], { tenants }: FleetStatus, most = MAX_NAMES): string {
   return names.length > MAX_NAMES && names.length === tenants.length
     ? `in all ${names.length}`
-    : `in ${formatNames(names, most)}`;
+    : `in ${formatFirstNames(names, most)}`;
 }
 
-function formatNames(names: readonly string[], most: number): string {
+function formatFirstNames(names: readonly string[], most: number): string {
   const more = names.length - most;
   return `${names
     .slice(0, most)

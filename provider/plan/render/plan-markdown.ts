@@ -55,7 +55,7 @@ export function renderPlanMarkdown(plan: Plan, { limit = 65_536, artifact }: Pla
     view,
     artifact === undefined ? "" : `The whole plan: ${fullListHint.replace(/^in /, "")}\n\n`,
   );
-  return renderSections(header, buildSections(view, fullListHint), footer, limit);
+  return renderSections(header, buildPlanSections(view, fullListHint), footer, limit);
 }
 
 /** Renders a head, the sections as far as they fit, and a foot within the limit in bytes. */
@@ -101,9 +101,9 @@ export function buildSection(
   return items.length === 0 ? [] : [{ maxShare, render }];
 }
 
-function buildSections(view: PlanView, fullListHint: string): MarkdownSection[] {
+function buildPlanSections(view: PlanView, fullListHint: string): MarkdownSection[] {
   const { blockers, overrides, findings, expired, unmanaged, unmatchedDenies } = view;
-  const aside = (
+  const buildAside = (
     title: string,
     lines: readonly SafeText[],
     describeHiddenCount?: (count: number) => string,
@@ -116,15 +116,17 @@ function buildSections(view: PlanView, fullListHint: string): MarkdownSection[] 
     buildSection(blockers, 0.25, (maxBytes) => renderBlockersMarkdown(blockers, maxBytes, fullListHint)),
     buildSection(overrides, 0.15, (maxBytes) => renderPlanOverrides(overrides, maxBytes, fullListHint)),
     buildChangeSections(view, fullListHint),
-    aside(
+    buildAside(
       "Findings on unchanged entries",
       findings.map((finding) => safeText`${describeLine(finding.place)} ${describeFinding(finding)}`),
     ),
-    aside("Expired", expired.map(describeExpired), (count) =>
+    buildAside("Expired", expired.map(describeExpired), (count) =>
       describeHidden(expired.slice(-count).map(getExpiredTransition)),
     ),
-    aside("Unmanaged", unmanaged.map(describeUnmanaged), (count) => describeHiddenUnmanaged(unmanaged.slice(-count))),
-    aside(
+    buildAside("Unmanaged", unmanaged.map(describeUnmanaged), (count) =>
+      describeHiddenUnmanaged(unmanaged.slice(-count)),
+    ),
+    buildAside(
       "Denies without a matching threat",
       unmatchedDenies?.keys.map(describeValue) ?? [],
       undefined,
@@ -142,13 +144,17 @@ export function buildChangeSections(
   { dangers, accepted, warnings, others }: Pick<PlanView, "dangers" | "accepted" | "warnings" | "others">,
   fullListHint: string,
 ): MarkdownSection[] {
-  const section = (title: string, changes: readonly ChangeView[], maxShare: number, render = renderChangeViews) =>
-    buildSection(changes, maxShare, (maxBytes) => render(title, changes, maxBytes, fullListHint));
+  const buildChangeSection = (
+    title: string,
+    changes: readonly ChangeView[],
+    maxShare: number,
+    render = renderChangeViews,
+  ) => buildSection(changes, maxShare, (maxBytes) => render(title, changes, maxBytes, fullListHint));
   return [
-    section("Danger", dangers, 0.6),
-    section("Risk accepted", accepted, 0.5),
-    section("Warnings", warnings, 0.4),
-    section("No risks found", others, 0.8, renderChangeTable),
+    buildChangeSection("Danger", dangers, 0.6),
+    buildChangeSection("Risk accepted", accepted, 0.5),
+    buildChangeSection("Warnings", warnings, 0.4),
+    buildChangeSection("No risks found", others, 0.8, renderChangeTable),
   ].flat();
 }
 

@@ -106,7 +106,7 @@ export function buildPlanView(plan: Plan): PlanView {
     verdict: getPlanVerdict(status, plan.evidence.complete),
     headline: formatHeadline(plan, dangers.length, accepted.length, warnings.length),
     tenant: safeText`${untrusted(plan.tenant.name)} at ${untrusted(plan.tenant.host)}`,
-    source: formatSource(plan),
+    source: formatPlanSource(plan),
     summary: formatPlanSummary(plan.counts),
     tallies: buildTotals(plan),
     blockers: plan.blockers,
@@ -187,7 +187,7 @@ function formatHeadline(plan: Plan, dangers: number, accepted: number, warnings:
 
 const MAX_CODES = 3;
 
-function formatSource({ source, createdAt }: Plan): SafeText {
+function formatPlanSource({ source, createdAt }: Plan): SafeText {
   const [first, ...otherFiles] = source.files;
   const files =
     first === undefined

@@ -162,8 +162,8 @@ function buildLookBackQuery({ minutesAgo }: z.output<typeof windowArguments>): {
 }
 
 function buildPositiveSchema() {
-  const error = ({ input }: { readonly input?: unknown }) => validatePositive(input);
-  return z.int({ error }).min(1, { error });
+  const buildPositiveError = ({ input }: { readonly input?: unknown }) => validatePositive(input);
+  return z.int({ error: buildPositiveError }).min(1, { error: buildPositiveError });
 }
 
 function buildTextSchema() {

@@ -54,13 +54,13 @@ export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
 
   findToleratedConflicts: (known, otherTexts) => findOppositeConflicts(known, "allow", otherTexts),
 
-  observe,
+  observe: observeEntries,
 
   importIds: "allow-deny-list, or allow or deny for the entries of one list",
 
   lookUp(importId, context) {
     const lists = importId === "allow-deny-list" ? ENTRY_LISTS : ENTRY_LISTS.filter((list) => list === importId);
-    return lists.length === 0 ? undefined : lookUp(lists, context);
+    return lists.length === 0 ? undefined : lookUpEntries(lists, context);
   },
 
   async apply(plan, inputs, context) {
@@ -107,7 +107,7 @@ function getActualText(error: unknown, previousText: string | undefined): string
   return previousText;
 }
 
-async function observe(
+async function observeEntries(
   known: EncodedList,
   context: LifecycleContext,
   { shouldConfirm, expected = known }: ObserveOptions,
@@ -183,7 +183,7 @@ function findOppositeConflicts(known: EncodedList, list: List, otherTexts: Encod
   });
 }
 
-async function lookUp(
+async function lookUpEntries(
   lists: readonly List[],
   { tenant, getOwnDomains, shareManagedIds }: LifecycleContext,
 ): Promise<ImportedList> {

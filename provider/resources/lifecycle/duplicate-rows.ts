@@ -51,14 +51,14 @@ export async function logVipDuplicates(
     const isExpected = rows.length < 2 || (hasOneSpelling(rows) && rows.filter(isStoredRow).length < 2);
     if (chosen !== undefined && !isExpected) duplicates.push([chosen, rows]);
   }
-  logDuplicates(duplicates, describeVipRow, { log });
+  logDuplicates(duplicates, describeDuplicateVip, { log });
 }
 
 function hasOneSpelling(rows: readonly VipEmployeeRow[]): boolean {
   return rows.every(({ email }) => email === rows[0]?.email);
 }
 
-function describeVipRow({ email = "", comment = "", added_by, date_added }: VipEmployeeRow): string {
+function describeDuplicateVip({ email = "", comment = "", added_by, date_added }: VipEmployeeRow): string {
   const addedByText = added_by === undefined ? "" : `, added by ${excerpt(added_by)}`;
   const timeText = date_added === undefined ? "" : ` at ${excerpt(date_added)}`;
   return `${quote(email)} (${comment === "" ? "no comment" : `comment ${quote(comment)}`}${addedByText}${timeText})`;

@@ -55,11 +55,11 @@ export const vipListLifecycle = createListLifecycle<VipListInputs>({
 
   findConflicts: () => [],
 
-  observe,
+  observe: observeVips,
 
   importIds: "vip-list",
 
-  lookUp: (id, context) => (id === "vip-list" ? lookUp(context) : undefined),
+  lookUp: (id, context) => (id === "vip-list" ? lookUpVips(context) : undefined),
 
   async apply(plan, _inputs, context) {
     const { tenant } = context;
@@ -173,7 +173,7 @@ function getCause(error: unknown): unknown {
 }
 
 /** Looks up the VIP list for an import. It omits automatically detected VIPs because detection keeps them. */
-async function lookUp({ tenant, log }: LifecycleContext): Promise<ImportedList> {
+async function lookUpVips({ tenant, log }: LifecycleContext): Promise<ImportedList> {
   const rows = await tenant.readAllVips();
   const automatic = rows.filter(isAutoDetected).length;
   if (automatic > 0) {
@@ -194,7 +194,7 @@ async function lookUp({ tenant, log }: LifecycleContext): Promise<ImportedList> 
   };
 }
 
-async function observe(
+async function observeVips(
   known: EncodedList,
   context: LifecycleContext,
   { shouldConfirm, expected = known }: ObserveOptions,

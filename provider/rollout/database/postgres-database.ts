@@ -97,12 +97,12 @@ class PostgresDatabase implements Database {
     await this.#runOnConnection(async (client) => {
       await this.#begin(client);
       // A user without the right to create anything may use existing tables.
-      const exists = async (sql: string, name: string) => (await this.#run(client, sql, [name])).length > 0;
-      if (!(await exists("select 1 as found from pg_namespace where nspname = $1", schema))) {
+      const hasRows = async (sql: string, name: string) => (await this.#run(client, sql, [name])).length > 0;
+      if (!(await hasRows("select 1 as found from pg_namespace where nspname = $1", schema))) {
         await this.#run(client, `create schema ${schema}`);
       }
       if (
-        !(await exists(
+        !(await hasRows(
           "select 1 as found from pg_tables where schemaname = current_schema() and tablename = $1",
           COMMITS_TABLE,
         ))

@@ -22,19 +22,19 @@ export async function wrapSqliteErrors<T>(file: string, work: () => Promise<T>):
  * @param file examined if SQLite's code has several causes: it reports a full disk as an I/O error.
  */
 export function explainSqliteError(error: unknown, file?: string): string | undefined {
-  const code = getResultCode(error);
+  const code = getSqliteCode(error);
   if (code === undefined) return explainSystemError(error);
   const storageReason = file === undefined || !STORAGE_CODES.has(code) ? undefined : explainUnwritableFile(file);
   return storageReason ?? REASONS_BY_CODE.get(code) ?? DEFAULT_REASON;
 }
 
 export function isBusy(error: unknown): boolean {
-  return getResultCode(error) === BUSY;
+  return getSqliteCode(error) === BUSY;
 }
 
 /** Returns how long to wait for an error to pass, in milliseconds. 0 for a permanent error. */
 export function getBusyTimeoutMs(error: unknown): number {
-  const code = getResultCode(error);
+  const code = getSqliteCode(error);
   if (code === BUSY || code === LOCKED) return LOCK_TIMEOUT_MS;
   const isTransient =
     code === undefined ? /^(ENOSPC|EDQUOT|EMFILE|ENFILE|EIO)$/.test(getErrno(error)) : TRANSIENT_CODES.has(code);
@@ -47,7 +47,7 @@ const LOCK_TIMEOUT_MS = 120_000;
 const TRANSIENT_TIMEOUT_MS = 10_000;
 
 /** SQLite's result code without the extended code in its upper bits. */
-function getResultCode(error: unknown): number | undefined {
+function getSqliteCode(error: unknown): number | undefined {
   const code = error instanceof Error && "errcode" in error ? error.errcode : undefined;
   return typeof code === "number" ? code & 0xff : undefined;
 }

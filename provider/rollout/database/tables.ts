@@ -20,7 +20,7 @@ export const ADDRESSES_TABLE = `CREATE TABLE IF NOT EXISTS rollout_addresses (
 )`;
 
 /** Times are milliseconds since 1970. The type of a `bytes` column is BLOB or bytea. */
-const tableStatements = (binaryType: string): readonly string[] => [
+const buildTableStatements = (binaryType: string): readonly string[] => [
   `CREATE TABLE IF NOT EXISTS rollout_journal (version INTEGER NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS rollouts (
     id TEXT PRIMARY KEY, state TEXT NOT NULL, spec TEXT NOT NULL, digest TEXT NOT NULL, reason TEXT,
@@ -72,7 +72,7 @@ export async function readJournalVersion(database: Queryable): Promise<number | 
 export async function createTables(database: Database): Promise<void> {
   const binaryType = database.dialect === "sqlite" ? "BLOB" : "bytea";
   await database.transaction(async (transaction) => {
-    for (const table of tableStatements(binaryType)) await transaction.query(table);
+    for (const table of buildTableStatements(binaryType)) await transaction.query(table);
     const [row] = await transaction.query("SELECT version FROM rollout_journal");
     const hasVersion = row !== undefined;
     if (hasVersion && Number(row["version"]) < SEQUENCE_VERSION) {

@@ -33,11 +33,11 @@ export function buildUpFailure(
   }
   const stderrText = sanitizeMultiline(stripAnsi(stderr)).trim();
   if (/the stack is currently locked by|Another update is currently in progress/.test(stderr)) {
-    return { ok: false, isLocked: true, message: lastLines(stderrText) };
+    return { ok: false, isLocked: true, message: getLastLines(stderrText) };
   }
   if (errorTexts.length > 0) return toUpFailure(errorTexts.join("\n"));
-  if (stderrText !== "") return toUpFailure(lastLines(stderrText));
-  const stdoutTail = lastLines(sanitizeMultiline(stripAnsi(stdout)).trim());
+  if (stderrText !== "") return toUpFailure(getLastLines(stderrText));
+  const stdoutTail = getLastLines(sanitizeMultiline(stripAnsi(stdout)).trim());
   return toUpFailure(
     `The Pulumi CLI exited with ${exitStatus} in the middle of ${stack}, without an error message. ${RECOVERY_NOTE} The end of its output:\n${stdoutTail}`,
   );
@@ -70,7 +70,7 @@ function toUpFailure(message: string): UpResult & { readonly ok: false } {
   return { ok: false, isLocked: false, message };
 }
 
-function lastLines(text: string): string {
+function getLastLines(text: string): string {
   return text.split("\n").slice(-20).join("\n");
 }
 

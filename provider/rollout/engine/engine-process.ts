@@ -127,7 +127,7 @@ async function runPulumiUp(request: UpRequest): Promise<UpResult> {
     const { targets } = request;
     await stackHandle.up(targets === undefined ? { refresh: true, onEvent } : { target: [...targets], onEvent });
     // Pending operations of a killed engine stay in the state. Each later run would warn about them and refresh for them.
-    if (request.shouldCheckPending && (await hasPendingOperations(stackHandle))) {
+    if (request.shouldCheckPending && (await queryPendingOperations(stackHandle))) {
       await stackHandle.refresh({ clearPendingCreates: true, onEvent });
     }
     return { ok: true };
@@ -169,7 +169,7 @@ async function selectOrCreateStack({ stack, isExistingStack }: UpRequest, worksp
   }
 }
 
-async function hasPendingOperations(stack: Stack): Promise<boolean> {
+async function queryPendingOperations(stack: Stack): Promise<boolean> {
   const { pending_operations: pendingOperations } = (await stack.exportStack()).deployment as {
     readonly pending_operations?: readonly unknown[];
   };

@@ -85,7 +85,7 @@ function buildRolloutLines(rollout: PastRollout): readonly SafeText[] {
   const durationMs = getElapsedMs(rollout.startedAt, rollout.finishedAt);
   const details: SafeText[] = [
     [untrusted(source)],
-    [formatTenantCounts(rollout)],
+    [formatPastCounts(rollout)],
     ...(durationMs === undefined ? [] : [[`took ${formatDuration(durationMs)}`]]),
     ...(plannedBy === undefined ? [] : [safeText`by ${untrusted(plannedBy)}`]),
     [untrusted(digest)],
@@ -123,7 +123,7 @@ function formatChanges({ planned, changes }: PastRollout): SafeText {
 }
 
 /** For example: `7 tenants, 1 failed, 2 left`. */
-function formatTenantCounts({ counts }: PastRollout): string {
+function formatPastCounts({ counts }: PastRollout): string {
   const { done, unchanged, failed, pending, queued, running } = counts;
   const remaining = pending + queued + running;
   return [

@@ -75,7 +75,7 @@ export class PulumiLockStore implements Disposable {
     // Removed after it was listed, for example by a rollout that has finished.
     if (run.code !== 0 && isStackMissing(run)) return undefined;
     if (run.code !== 0) throw this.#buildError("read", run);
-    const { deployment } = parsePulumiJson(run.stdout, "A lock") as ExportedStack;
+    const { deployment } = parsePulumiJson(run.stdout, "A lock") as ExportedLockStack;
     return parseLock(rollout, deployment?.resources?.[0]?.outputs?.["mark"]);
   }
 
@@ -167,7 +167,7 @@ export class PulumiLockStore implements Disposable {
   }
 }
 
-interface ExportedStack {
+interface ExportedLockStack {
   readonly deployment?: {
     readonly resources?: readonly { readonly outputs?: Readonly<Record<string, unknown>> }[];
   };

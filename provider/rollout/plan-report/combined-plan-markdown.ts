@@ -46,7 +46,7 @@ function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, vie
   const overrides = groupOverrides(tenants);
   const { groups } = combinedPlan.groups;
   const list = (title: string, items: readonly SafeText[]): MarkdownSection[] =>
-    buildSection(items, 0.1, (maxBytes) => renderList(`### ${title}\n\n`, items, maxBytes));
+    buildSection(items, 0.1, (maxBytes) => renderHeadedList(`### ${title}\n\n`, items, maxBytes));
   return [
     buildSection(blockers, 0.2, (maxBytes) => renderBlockersMarkdown(blockers, maxBytes)),
     list("Rolled back before and planned again", view.reappliedChanges),
@@ -61,7 +61,7 @@ function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, vie
     list("Reverted", view.drift),
     list(view.unrevertedTitle, view.unrevertedChanges),
     buildSection(tenantLines, 0.25, (maxBytes) => renderTenantLines(tenantLines, maxBytes)),
-    buildSection(groups, 0.3, (maxBytes) => renderGroups(groups, maxBytes)),
+    buildSection(groups, 0.3, (maxBytes) => renderTenantGroups(groups, maxBytes)),
     buildSection(waves, 0.1, (maxBytes) =>
       renderFold("Waves", waves.length, waves, maxBytes, (hiddenCount) => `${formatNumber(hiddenCount)} more`),
     ),
@@ -100,7 +100,7 @@ function renderTenantLines(tenantLines: PlanSummaryView["tenantLines"], maxBytes
   );
 }
 
-function renderList(heading: string, items: readonly SafeText[], maxBytes: number): string {
+function renderHeadedList(heading: string, items: readonly SafeText[], maxBytes: number): string {
   return `${renderLines(heading, items, maxBytes - 1, (hiddenCount) => `${formatNumber(hiddenCount)} more`)}\n`;
 }
 
@@ -133,7 +133,7 @@ function renderLines(
 }
 
 /** Lists the tenants of each group. If not all names fit, lists some of them. */
-function renderGroups(tenantGroups: readonly TenantGroup[], maxBytes: number): string {
+function renderTenantGroups(tenantGroups: readonly TenantGroup[], maxBytes: number): string {
   const formatGroup = ({ name, tenants }: TenantGroup, maxNames: number): string => {
     const names = tenants.slice(0, maxNames).map((name): SafeText => [untrusted(name)]);
     const suffix = tenants.length > maxNames ? ` and ${formatNumber(tenants.length - maxNames)} more` : "";

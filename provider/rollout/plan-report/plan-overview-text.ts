@@ -53,7 +53,7 @@ export function renderPlanOverviewText(
   );
   if (report.rollsBackTo !== undefined) page.addText(safeText`To ${untrusted(report.rollsBackTo)}.`);
   page.addBlankLine();
-  page.addText([`${formatPlanSummary(sumPlannedChanges(tenants))} ${formatTenantCounts(counts)}`]);
+  page.addText([`${formatPlanSummary(sumPlannedChanges(tenants))} ${formatPlannedCounts(counts)}`]);
   const stackOnlyCount = findStackOnlyTenants(report, blockers).length;
   if (stackOnlyCount > 0) {
     page.addText(
@@ -216,7 +216,7 @@ function sumPlannedChanges(tenants: readonly TenantReport[]): Record<"added" | "
   return total;
 }
 
-function formatTenantCounts({ pending, unchanged, failed }: RolloutReport["counts"]): string {
+function formatPlannedCounts({ pending, unchanged, failed }: RolloutReport["counts"]): string {
   const failedText = failed > 0 ? `, ${formatNumber(failed)} failed to plan` : "";
   return `${formatCount(pending, "tenant")} to change, ${formatNumber(unchanged)} unchanged${failedText}.`;
 }

@@ -26,7 +26,7 @@ export async function buildPlanningStoppedError(
   { failures, unplannedTargets, exceededTolerances }: IncompletePlanning,
   commands: RolloutCommands,
 ): Promise<PlanningFailedError> {
-  const reason = `Planning ended early because ${formatTenantCount(failures.length)} can't be planned, more than the tolerance of ${exceededTolerances.join(", ")} allows.`;
+  const reason = `Planning ended early because ${formatPluralTenants(failures.length)} can't be planned, more than the tolerance of ${exceededTolerances.join(", ")} allows.`;
   await journal.recordPlans(id, unplannedTargets.map(buildNotPlanned));
   await journal.stop(id, reason);
   const report = await buildRolloutReport(journal, id, false, commands);
@@ -75,7 +75,7 @@ function formatCauses(failures: readonly PlanFailure[]): readonly string[] {
     const names = group.slice(0, MAX_NAMES).map(({ target }) => target.name);
     const namesText = `${names.join(", ")}${group.length > MAX_NAMES ? ", …" : ""}`;
     const addressText = first?.isAddressWide === true ? ` at ${first.target.baseUrl}` : "";
-    return `${formatTenantCount(group.length)}${addressText} can't be planned (${namesText}): ${first?.error?.message ?? ""}`;
+    return `${formatPluralTenants(group.length)}${addressText} can't be planned (${namesText}): ${first?.error?.message ?? ""}`;
   });
   const hiddenCount = groups.length - MAX_CAUSES;
   return hiddenCount > 0 ? [...lines, `… and ${hiddenCount} more ${hiddenCount === 1 ? "cause" : "causes"}.`] : lines;
@@ -86,6 +86,6 @@ function normalizeMessage(message: string, name: string): string {
   return message.replaceAll(fillPlaceholders("{NAME}", name), "…").replaceAll(name, "…").replace(/:\d+:/, ":");
 }
 
-function formatTenantCount(count: number): string {
+function formatPluralTenants(count: number): string {
   return count === 1 ? "1 tenant" : `${count} tenants`;
 }

@@ -56,7 +56,7 @@ export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "
  * already, only the identity of the former stack's tenant is evidence.
  */
 export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedStack[]): FormerStack | undefined {
-  const candidates = orphans.flatMap((orphan): (FormerStack & Pick<Evidence, "rank">)[] => {
+  const candidates = orphans.flatMap((orphan): (FormerStack & Pick<RenameEvidence, "rank">)[] => {
     const comparison = compareWithStack(tenant, orphan.knownLists);
     if (comparison.declaredCount === 0) return [];
     const why = findEvidence(tenant, orphan, comparison);
@@ -240,7 +240,7 @@ function rankByDanger(text: string): number {
   return text.startsWith("allow ") ? 0 : 1;
 }
 
-interface Evidence {
+interface RenameEvidence {
   /** A sentence without a full stop. */
   readonly text: string;
   readonly rank: number;
@@ -253,7 +253,7 @@ function findEvidence(
   { target, observed, identity }: NewTenant,
   { stack, project, newOwner, knownLists, last, record }: OrphanedStack,
   { matchCount, declaredCount, orphanedElements }: StackComparison,
-): Evidence | undefined {
+): RenameEvidence | undefined {
   if (newOwner !== undefined && matchCount <= newOwner.matchCount) return undefined;
   if (record !== undefined && isSameTenant(identity, record.identity)) {
     const text = `its entries or VIPs are the ones that the rollout ${record.rollout} read there`;

@@ -35,17 +35,17 @@ export async function readRevisionFiles(revision: string): Promise<PackedFiles> 
     };
     const tree = join(scratch.path, "tree");
     mkdirSync(join(tree, ".git"), { recursive: true });
-    const git = async (...args: string[]): Promise<string> =>
+    const runGit = async (...args: string[]): Promise<string> =>
       (
         await execFileAsync("git", ["-C", repository, ...args], {
           env: gitEnvironment,
           maxBuffer: 64 * 1024 * 1024,
         })
       ).stdout;
-    const commit = (await git("rev-parse", "--verify", "--end-of-options", `${revision}^{commit}`)).trim();
-    await git("read-tree", commit);
-    await git("checkout-index", "--all", `--prefix=${tree}${sep}`);
-    const paths = (await git("ls-files", "-z")).split("\0").filter((path) => /\.ya?ml$/.test(path));
+    const commit = (await runGit("rev-parse", "--verify", "--end-of-options", `${revision}^{commit}`)).trim();
+    await runGit("read-tree", commit);
+    await runGit("checkout-index", "--all", `--prefix=${tree}${sep}`);
+    const paths = (await runGit("ls-files", "-z")).split("\0").filter((path) => /\.ya?ml$/.test(path));
     return packFiles(
       paths.map((path) => join(tree, path)),
       new Map(),

@@ -39,7 +39,7 @@ export function formatEventLine(event: RolloutEvent, progress: Progress): string
   const total = formatNumber(progress.total);
   const finishedCount = formatNumber(done + unchanged + failed + skipped).padStart(total.length);
   const waveText = "wave" in event ? `  ${sanitizeText(event.wave, MAX_NAME)}` : "";
-  return `${formatTimestamp(event.occurredAt)}  ${finishedCount}/${total}${waveText}  ${describeEvent(event)}\n`;
+  return `${formatPlainTimestamp(event.occurredAt)}  ${finishedCount}/${total}${waveText}  ${describeEvent(event)}\n`;
 }
 
 const MAX_NAME = 80;
@@ -66,7 +66,7 @@ function describeEvent(event: RolloutEvent): string {
       return `${sanitizeText(event.tenant, MAX_NAME)}: SKIPPED${skippedByText}: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     }
     case "wave-soaking":
-      return `all tenants of the wave are finished; soaking until ${formatTimestamp(event.until)}`;
+      return `all tenants of the wave are finished; soaking until ${formatPlainTimestamp(event.until)}`;
     case "wave-health":
       return `${event.isHealthy ? "healthy" : "UNHEALTHY"}: ${sanitizeText(event.message, MAX_SENTENCE)}`;
     case "wave-finished":
@@ -92,7 +92,7 @@ function describeTenantOutcome(event: Extract<RolloutEvent, { kind: "tenant-fini
 }
 
 /** For example: `2026-11-21 08:03:12Z`. An invalid time is shown unchanged. */
-function formatTimestamp(time: string): string {
+function formatPlainTimestamp(time: string): string {
   const [, date, timeOfDay] = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?Z$/.exec(time) ?? [];
   return date === undefined ? sanitizeText(time, MAX_NAME) : `${date} ${timeOfDay}Z`;
 }

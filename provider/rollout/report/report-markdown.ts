@@ -95,7 +95,7 @@ function buildReportSections(report: RolloutReport, { failures }: RolloutReportV
       ? []
       : [
           (maxBytes: number) =>
-            renderList(formatSkippedHeading(skipped), skipped.map(formatSkippedTenant), 500, maxBytes),
+            renderLimitedList(formatSkippedHeading(skipped), skipped.map(formatSkippedTenant), 500, maxBytes),
         ]),
     ...(overrides.length === 0 ? [] : [(maxBytes: number) => renderOverridesMarkdown(overrides, maxBytes)]),
     ...(waves.length === 0 ? [] : [(maxBytes: number) => renderWaveTable(report, labels, maxBytes)]),
@@ -167,7 +167,7 @@ function renderFailure(tenant: TenantReport): string {
   return [`#### ✗ ${formatMarkdownCode(name, 200)} (${locationText})`, "", ...lines, "", ""].join("\n");
 }
 
-function renderList(heading: string, items: readonly SafeText[], limit: number, maxBytes: number): string {
+function renderLimitedList(heading: string, items: readonly SafeText[], limit: number, maxBytes: number): string {
   const lines = items.map((text) => () => `- ${renderMarkdownText(text, { limit }).trimEnd()}\n`);
   const formatHidden = (hiddenCount: number) => `… and ${formatNumber(hiddenCount)} more.\n`;
   return `${renderWithinLimit(`### ${heading}\n\n`, [lines], maxBytes - 1, formatHidden)}\n`;
@@ -175,7 +175,7 @@ function renderList(heading: string, items: readonly SafeText[], limit: number, 
 
 /** Renders the overrides that tenants share, in at most `maxBytes` bytes. */
 export function renderOverridesMarkdown(overrides: readonly SharedOverride[], maxBytes: number): string {
-  return renderList(
+  return renderLimitedList(
     `${OVERRIDES_HEADING} (${formatNumber(overrides.length)})`,
     overrides.map(formatOverride),
     500,
@@ -222,7 +222,7 @@ function renderTenantTable(tenants: readonly TenantReport[], labels: RolloutStat
 /** Renders which addresses get which keys, in at most `maxBytes` bytes. Tenants with the same route share a line. */
 export function renderKeysMarkdown(tenants: readonly TenantReport[], maxBytes: number): string {
   const routes = groupKeyRoutes(tenants).map((route) => formatKeyRoute(route, tenants.length));
-  return renderList("Keys", routes, 200, maxBytes);
+  return renderLimitedList("Keys", routes, 200, maxBytes);
 }
 
 const MAX_UNFOLDED = 20;

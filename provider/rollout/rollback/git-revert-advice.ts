@@ -99,7 +99,7 @@ function formatLineKey({ file, line }: Place): string {
   return formatLocation({ file, line, column: 1 }).replace(/:1$/, "");
 }
 
-interface Commit {
+interface SettingsCommit {
   readonly hash: string;
   readonly subject: string;
   readonly atS: number;
@@ -109,8 +109,11 @@ interface Commit {
  * Returns the commits that added some lines, newest first. Undefined if a line is not committed, or the files are in no
  * repository.
  */
-async function findCommits(repository: string, lines: readonly string[]): Promise<readonly Commit[] | undefined> {
-  const commitsByHash = new Map<string, Commit>();
+async function findCommits(
+  repository: string,
+  lines: readonly string[],
+): Promise<readonly SettingsCommit[] | undefined> {
+  const commitsByHash = new Map<string, SettingsCommit>();
   try {
     for (const location of lines) {
       const line = location.slice(location.lastIndexOf(":") + 1);

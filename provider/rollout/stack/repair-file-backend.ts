@@ -47,7 +47,7 @@ export function removeTruncatedAttributes({ backend, project, stack }: ProjectFi
 }
 
 function listStacks(stateDirectory: string): readonly string[] {
-  return listNames(stateDirectory).flatMap((name) => /^(.+)\.json(?:\.gz|\.zst)?$/.exec(name)?.[1] ?? []);
+  return listDirectoryNames(stateDirectory).flatMap((name) => /^(.+)\.json(?:\.gz|\.zst)?$/.exec(name)?.[1] ?? []);
 }
 
 /**
@@ -77,17 +77,17 @@ export async function removeTemporaryFiles(files: ProjectFiles): Promise<readonl
 
 function findTemporaryFiles({ backend, project, stack }: ProjectFiles, directory: string): readonly string[] {
   const stateDirectory = join(directory, "stacks", project);
-  const stateFiles = listNames(stateDirectory).flatMap((name) => {
+  const stateFiles = listDirectoryNames(stateDirectory).flatMap((name) => {
     const one = /^(.+?)\.json\b.*\.tmp$/.exec(name)?.[1];
     const isSelected = one !== undefined && (stack === undefined || one === stack);
     return isSelected && !mayBeLocked({ backend, project, stack: one }) ? [join(stateDirectory, name)] : [];
   });
-  const locked = stack === undefined ? listNames(getLockDirectory({ backend, project, stack: "" })) : [stack];
+  const locked = stack === undefined ? listDirectoryNames(getLockDirectory({ backend, project, stack: "" })) : [stack];
   const lockFiles = locked.flatMap((one) => {
     const lockDirectory = getLockDirectory({ backend, project, stack: one });
     const isLeft = (name: string): boolean =>
       name.endsWith(".json") ? !isJson(join(lockDirectory, name)) : stack !== undefined && name.endsWith(".tmp");
-    return listNames(lockDirectory)
+    return listDirectoryNames(lockDirectory)
       .filter(isLeft)
       .map((name) => join(lockDirectory, name));
   });
@@ -124,7 +124,7 @@ export function replaceTruncatedStates({ backend, project, stack }: ProjectFiles
 /** Whether a process may be using a stack: it has a lock whose owner may be alive. */
 function mayBeLocked(files: StackFiles): boolean {
   const lockDirectory = getLockDirectory(files);
-  return listNames(lockDirectory)
+  return listDirectoryNames(lockDirectory)
     .filter((name) => name.endsWith(".json"))
     .some((name) => {
       const owner = readLockOwner(join(lockDirectory, name));
@@ -173,7 +173,7 @@ function getBackendDirectory(backend: string | undefined): string | undefined {
   }
 }
 
-function listNames(directory: string): string[] {
+function listDirectoryNames(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch {

@@ -49,7 +49,7 @@ export function addTenant(text: string, name: string, tenant: TenantFields): str
         ? insertInFlow(file.text, value, name, tenant)
         : insertBelowLast(file.text, value, name, tenant, lineEnd);
     },
-    (value) => ({ ...value, tenants: { ...toMapping(value["tenants"]), [name]: toPlainData(tenant) } }),
+    (value) => ({ ...value, tenants: { ...toMapping(value["tenants"]), [name]: buildFieldData(tenant) } }),
   );
 }
 
@@ -169,7 +169,7 @@ function formatFlowText(text: string): string {
 }
 
 /** A targets file in which every line, including the last, has a line ending. */
-interface EditedFile {
+interface EditedTargetsFile {
   readonly text: string;
   readonly lineEnd: string;
   readonly tenants: Pair | undefined;
@@ -179,7 +179,7 @@ interface EditedFile {
 /** Edits a text, and verifies that the parsed result is as expected. */
 function editTargetsText(
   text: string,
-  applyEdit: (file: EditedFile) => string,
+  applyEdit: (file: EditedTargetsFile) => string,
   buildExpected: (value: Readonly<Record<string, unknown>>) => unknown,
 ): string {
   const byteOrderMark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
@@ -220,8 +220,8 @@ function buildEditError(reason: string): EditError {
 
 /** Whether both values are equal, with their tenants in the same order. The order matters because waves may take the first tenants. */
 function haveSameTenants(one: unknown, other: unknown): boolean {
-  const tenantNames = (value: unknown): string[] => Object.keys(toMapping(toMapping(value)["tenants"]));
-  return isDeepStrictEqual(one, other) && isDeepStrictEqual(tenantNames(one), tenantNames(other));
+  const listTenantNames = (value: unknown): string[] => Object.keys(toMapping(toMapping(value)["tenants"]));
+  return isDeepStrictEqual(one, other) && isDeepStrictEqual(listTenantNames(one), listTenantNames(other));
 }
 
 function toMapping(value: unknown): Readonly<Record<string, unknown>> {
@@ -323,7 +323,7 @@ function renderFlowLabels(labels: Readonly<Record<string, string>>): string {
 }
 
 /** Returns the tenant as the edited file declares it, in parsed form. */
-function toPlainData({ baseUrl, keyVariable, settings, stack, labels }: TenantFields): Record<string, unknown> {
+function buildFieldData({ baseUrl, keyVariable, settings, stack, labels }: TenantFields): Record<string, unknown> {
   const data: Record<string, unknown> = {};
   if (baseUrl !== undefined) data["baseUrl"] = baseUrl;
   if (keyVariable !== undefined) data["key"] = { environment: keyVariable };

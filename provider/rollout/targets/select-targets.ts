@@ -62,8 +62,8 @@ type TargetCondition = (target: Target) => boolean;
 
 function buildNameCondition(pattern: string, named: ReadonlySet<Target>): TargetCondition {
   const matches = compileGlob(pattern);
-  const condition: TargetCondition = (target) => named.has(target) && matches(target.name);
-  if ([...named].some(condition)) return condition;
+  const isSelected: TargetCondition = (target) => named.has(target) && matches(target.name);
+  if ([...named].some(isSelected)) return isSelected;
   const names = [...named].map(({ name }) => name);
   throw new SelectionError(`No tenant is called ${quote(pattern)}; ${suggestNames(pattern, names)}`);
 }

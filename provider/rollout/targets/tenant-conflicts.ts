@@ -348,14 +348,14 @@ async function isOwn(
 ): Promise<boolean> {
   const identity = target && currentIdentities.get(target);
   if (identity === undefined) return false;
-  const firstIn = async (tenant: IdentityRecord | undefined): Promise<RecordedIdentity | undefined> =>
+  const findFirstReading = async (tenant: IdentityRecord | undefined): Promise<RecordedIdentity | undefined> =>
     (await tenant?.readEarlierIdentities?.())?.find((candidate) =>
       matchesEarlierIdentity(identity, candidate.identity),
     );
-  const own = await firstIn(recordedByStack.get(target?.stack ?? ""));
+  const own = await findFirstReading(recordedByStack.get(target?.stack ?? ""));
   if (own === undefined) return false;
   for (const otherTenant of records) {
-    const first = await firstIn(otherTenant);
+    const first = await findFirstReading(otherTenant);
     if (first === undefined || compareIdentityOrder(own, first) >= 0) return false;
   }
   return true;

@@ -129,14 +129,14 @@ function getChangedFields(
 }
 
 function getRetainedFields({ stack, baseUrl, key, settings }: Target, targetsFile: string): Required<RetainedFields> {
-  const relativeToFile = (path: string): string => relative(dirname(targetsFile), path).split(sep).join("/");
+  const getRelativePath = (path: string): string => relative(dirname(targetsFile), path).split(sep).join("/");
   const keySource: DeclaredKeySource =
     key.from === "environment"
       ? { environment: key.variable }
       : key.from === "file"
-        ? { file: isAbsolute(key.path) ? key.path : relativeToFile(key.path) }
+        ? { file: isAbsolute(key.path) ? key.path : getRelativePath(key.path) }
         : { command: key.command };
-  return { stack, baseUrl, key: keySource, settings: relativeToFile(settings) };
+  return { stack, baseUrl, key: keySource, settings: getRelativePath(settings) };
 }
 
 function isSameTarget({ place: _one, ...one }: Target, { place: _other, ...other }: Target): boolean {

@@ -10,7 +10,7 @@ import { entryTypes } from "./canonical";
  * Builds the schema of an RFC 3339 timestamp. The reference shows no format for some of its dates; the sandbox uses
  * this one everywhere.
  */
-function dateTime(description?: string) {
+function buildDateTimeSchema(description?: string) {
   return z.string().meta({ format: "date-time", ...(description !== undefined && { description }) });
 }
 
@@ -61,9 +61,9 @@ export const threatResponseSchema = z
     action_taken: z.enum(actions),
     criticality: z.string().meta({ description: "One of: low, medium, high.", examples: ["high"] }),
     verdict,
-    detection_time: dateTime("When the threat was detected."),
-    time: dateTime("When the message arrived. All windows and sort orders use this time."),
-    remediation_time: dateTime("When the action was taken. Absent if no action was taken.").optional(),
+    detection_time: buildDateTimeSchema("When the threat was detected."),
+    time: buildDateTimeSchema("When the message arrived. All windows and sort orders use this time."),
+    remediation_time: buildDateTimeSchema("When the action was taken. Absent if no action was taken.").optional(),
     reasoning: z.string(),
     recipient_email: z.string(),
     recipient_name: z.string(),
@@ -84,7 +84,7 @@ export const phishingReportResponseSchema = z
     original_email_internet_message_id: z.string().describe("Internet Message ID of the reported email"),
     report_internet_message_id: z.string().describe("Internet Message ID of the report email the user sent"),
     reasoning: z.string(),
-    report_date: dateTime(),
+    report_date: buildDateTimeSchema(),
     reporter: z.string(),
     sender: z.string(),
     subject: z.string(),
@@ -104,7 +104,7 @@ export const phishingReportDetailResponseSchema = z
   .meta({ id: "PhishingReportDetail" });
 
 export const threatsOverTimeItemResponseSchema = z
-  .object({ date: dateTime("The start of the day, UTC."), count_threats: count() })
+  .object({ date: buildDateTimeSchema("The start of the day, UTC."), count_threats: count() })
   .meta({ id: "ThreatsOverTimeItem" });
 
 export const targetedEntityResponseSchema = z
@@ -136,8 +136,8 @@ export const vipStoredRowResponseSchema = z
     email: z.string().describe("mailbox address; empty for a VIP without a mailbox"),
     comment: z.string(),
     added_by: z.string().describe("Label of the API key; empty when the VIP was detected automatically."),
-    date_added: dateTime(),
-    updated_at: dateTime(),
+    date_added: buildDateTimeSchema(),
+    updated_at: buildDateTimeSchema(),
     source: z.enum(["auto", "manual"]),
   })
   .meta({ id: "VipStoredRow" });
@@ -173,13 +173,13 @@ export const allowDenyEntryResponseSchema = z
     value: z.string().describe("the domain, IP or email address"),
     verdict_scope: z.string().meta({ examples: ["global"] }),
     comment: z.string(),
-    created_at: dateTime(),
+    created_at: buildDateTimeSchema(),
     created_by: z.string(),
   })
   .meta({ id: "AllowDenyEntry" });
 
 export const deleteEntryResponseSchema = z
-  .object({ deleted: z.boolean(), deleted_at: dateTime(), deleted_by: z.string(), id: z.string() })
+  .object({ deleted: z.boolean(), deleted_at: buildDateTimeSchema(), deleted_by: z.string(), id: z.string() })
   .meta({ id: "DeleteEntryResult" });
 
 /** A detected email threat, as the service returns it (reference, "Threat"). */

@@ -37,7 +37,7 @@ const MINUTES_SAVED_PER_PREVENTED_THREAT = 10;
 const days = positiveIntegerSchema().default(7).describe("the period: a number of days of 24 hours, up to now");
 const daysQuery = z.object({ days });
 
-function topItemsSchema<Item extends z.ZodType>(item: Item) {
+function buildTopItemsSchema<Item extends z.ZodType>(item: Item) {
   return buildEnvelopeSchema(z.object({ items: z.array(item).max(TOP_COUNT) }));
 }
 
@@ -70,7 +70,7 @@ export function metricRoutes(store: ThreatStore): Route[] {
         days,
         entity_type: z.enum(["user", "group"]).default("user").describe("entity type; a group is a shared mailbox"),
       }),
-      getResponseSchema: () => topItemsSchema(targetedEntityResponseSchema),
+      getResponseSchema: () => buildTopItemsSchema(targetedEntityResponseSchema),
       handle: ({ caller, at, query }) =>
         buildSuccessResponse({
           items: store.topTargeted(caller.tenantId, getMetricPeriod(at, query), query.entity_type, TOP_COUNT),
@@ -83,7 +83,7 @@ export function metricRoutes(store: ThreatStore): Route[] {
       summary: "top 5 threat types",
       description: "returns at most 5 threat types with counts",
       query: daysQuery,
-      getResponseSchema: () => topItemsSchema(threatTypeCountResponseSchema),
+      getResponseSchema: () => buildTopItemsSchema(threatTypeCountResponseSchema),
       handle: ({ caller, at, query }) =>
         buildSuccessResponse({
           items: store.topTypes(caller.tenantId, getMetricPeriod(at, query), TOP_COUNT),
@@ -96,7 +96,7 @@ export function metricRoutes(store: ThreatStore): Route[] {
       summary: "top 5 highlighted threats",
       description: "returns at most 5 highlighted threats: the most critical first, then the newest",
       query: daysQuery,
-      getResponseSchema: () => topItemsSchema(threatResponseSchema),
+      getResponseSchema: () => buildTopItemsSchema(threatResponseSchema),
       handle: ({ caller, at, query }) =>
         buildSuccessResponse({
           items: store.highlighted(caller.tenantId, getMetricPeriod(at, query), TOP_COUNT),

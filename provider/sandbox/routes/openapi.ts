@@ -46,17 +46,17 @@ export function describeService(routes: readonly Route[]): Json {
 type SchemaBuilder = (schema: z.ZodType, io?: "input" | "output") => Json;
 
 function buildOperation(route: Route, getSchema: SchemaBuilder): Json {
-  const jsonContent = (schema: Json) => ({ content: { "application/json": { schema } } });
+  const buildJsonContent = (schema: Json) => ({ content: { "application/json": { schema } } });
   const responseSchema = getSchema(route.getResponseSchema());
   const responses: Record<number, Json> = {
-    [getSuccessStatus(responseSchema)]: { description: "Success", ...jsonContent(responseSchema) },
+    [getSuccessStatus(responseSchema)]: { description: "Success", ...buildJsonContent(responseSchema) },
   };
   for (const [status, description] of listErrorStatuses(route)) {
     const errorResponse = route.errorResponses?.[status];
     responses[status] = {
       description: errorResponse === undefined ? description : `${description}: ${errorResponse.when}`,
       ...(status === 429 && { headers: retryAfterHeader }),
-      ...jsonContent(getSchema(errorResponse?.body?.() ?? errorBodySchema)),
+      ...buildJsonContent(getSchema(errorResponse?.body?.() ?? errorBodySchema)),
     };
   }
   return {
@@ -64,8 +64,8 @@ function buildOperation(route: Route, getSchema: SchemaBuilder): Json {
     tags: [route.section],
     summary: route.summary,
     ...(route.description !== undefined && { description: route.description }),
-    parameters: [...pathParameters(route), ...queryParameters(route, getSchema)],
-    ...(route.body && { requestBody: { required: true, ...jsonContent(getSchema(route.body, "input")) } }),
+    parameters: [...buildPathParameters(route), ...buildQueryParameters(route, getSchema)],
+    ...(route.body && { requestBody: { required: true, ...buildJsonContent(getSchema(route.body, "input")) } }),
     responses,
   };
 }
@@ -96,7 +96,7 @@ function listErrorStatuses(route: Route): [status: number, description: string][
     .map((status) => [status, statusDescriptions[status] ?? "Refused"]);
 }
 
-function pathParameters({ params = {} }: Route): Json[] {
+function buildPathParameters({ params = {} }: Route): Json[] {
   return Object.entries(params).map(([name, description]) => ({
     name,
     in: "path",
@@ -107,7 +107,7 @@ function pathParameters({ params = {} }: Route): Json[] {
 }
 
 /** Describes each parameter by its parsed value. It is required if it has no default. */
-function queryParameters({ query }: Route, getSchema: SchemaBuilder): Json[] {
+function buildQueryParameters({ query }: Route, getSchema: SchemaBuilder): Json[] {
   if (query === undefined) return [];
   const { properties = {} } = getSchema(query) as { properties?: Record<string, Json> };
   const { required = [] } = getSchema(query, "input") as { required?: string[] };

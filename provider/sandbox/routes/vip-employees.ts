@@ -134,12 +134,14 @@ function buildAddResponse(behaviour: Required<SandboxBehaviour>, result: AddVipR
 /** Describes the error response for mailboxes outside the organization, in addition to that for an invalid body. */
 function buildNotInOrgErrors({ notInOrgStatus, notInOrgShape }: Required<SandboxBehaviour>) {
   if (notInOrgStatus === 200) return {};
-  const body = () => {
+  const buildResponseBody = () => {
     const details = notInOrgShape === "top" ? addVipResponseSchema.shape : { results: addVipResponseSchema };
     const errorSchema = z.object({ error: z.string(), ...details }).meta({ id: "NotInOrganization" });
     return notInOrgStatus === 400 ? z.union([errorBodySchema, errorSchema]) : errorSchema;
   };
-  return { [notInOrgStatus]: { when: "an address outside the organization: nothing was written", body } };
+  return {
+    [notInOrgStatus]: { when: "an address outside the organization: nothing was written", body: buildResponseBody },
+  };
 }
 
 /** Maps each canonical mailbox to the first spelling in the request. */

@@ -43,11 +43,11 @@ export class VipEmployeeStore {
 
   constructor(database: DatabaseSync, audit: AuditLog) {
     const list = `FROM employees WHERE tenant_id = ? AND source IS NOT NULL AND ${MATCH_CONDITION}`;
-    const page = (order: string) =>
+    const preparePage = (order: string) =>
       database.prepare(`SELECT ${LIST_COLUMNS} ${list} ORDER BY ${order} LIMIT ? OFFSET ?`);
     this.#database = database;
     this.#audit = audit;
-    this.#page = { asc: page(SORT_ORDERS.asc), desc: page(SORT_ORDERS.desc) };
+    this.#page = { asc: preparePage(SORT_ORDERS.asc), desc: preparePage(SORT_ORDERS.desc) };
     this.#count = database.prepare(`SELECT count(*) AS total ${list}`);
     this.#find = database.prepare(`SELECT ${STORED_COLUMNS} FROM employees WHERE tenant_id = ? AND email = ?`);
     this.#setManual = database.prepare(

@@ -44,7 +44,7 @@ export async function readGoogleDirectory(
   const { origin } = new URL(getAllowedAddress(context.name, context.environment) ?? DEFAULT_ADDRESS);
   const token = await getAccessToken(context, {
     feature: "googleDirectory",
-    request: () => requestToken(context),
+    request: () => requestGoogleToken(context),
     advice: "Configure Application Default Credentials, such as GOOGLE_APPLICATION_CREDENTIALS.",
   });
   await using api = await JsonApi.open({
@@ -53,20 +53,20 @@ export async function readGoogleDirectory(
     baseUrl: origin,
     token,
     isTransient,
-    explain: explainError,
+    explain: explainGoogleError,
   });
-  return await readMembers(api, `${origin}/admin/directory/v1/groups/${encodeURIComponent(group)}/members`, context);
+  return await readGroupTree(api, `${origin}/admin/directory/v1/groups/${encodeURIComponent(group)}/members`, context);
 }
 
 /** Only a service account with domain-wide delegation acts for a user. One with an administrator's role acts for itself. */
-async function requestToken({ environment, name }: SourceContext): Promise<string | null | undefined> {
+async function requestGoogleToken({ environment, name }: SourceContext): Promise<string | null | undefined> {
   const { GoogleAuth } = await import("google-auth-library");
   const subject = environment[formatSourceVariable(name, "USER")];
   const auth = new GoogleAuth({ scopes: [SCOPE], ...(subject && { clientOptions: { subject } }) });
   return await auth.getAccessToken();
 }
 
-async function readMembers(api: JsonApi, membersUrl: string, context: SourceContext): Promise<SourceContent> {
+async function readGroupTree(api: JsonApi, membersUrl: string, context: SourceContext): Promise<SourceContent> {
   const people = new GroupPeople(context);
   const visited = new Set<string>();
   const parameters = { includeDerivedMembership: "true", maxResults: String(PAGE_SIZE), fields: FIELDS };
@@ -76,7 +76,7 @@ async function readMembers(api: JsonApi, membersUrl: string, context: SourceCont
     }
     visited.add(pageToken);
     const query = new URLSearchParams(omitUndefined({ ...parameters, pageToken: pageToken || undefined }));
-    const page: z.infer<typeof membersSchema> = parsePage(await api.get(`${membersUrl}?${query}`), context.name);
+    const page: z.infer<typeof membersSchema> = parseMembersPage(await api.get(`${membersUrl}?${query}`), context.name);
     for (const member of page.members ?? []) addMember(people, member);
     // More people than allowed change nothing, however many there are.
     if (people.isOverLimit) break;
@@ -100,7 +100,7 @@ function addMember(people: GroupPeople, { id = "", email = "", type, status }: z
   });
 }
 
-function parsePage(body: unknown, name: string): z.infer<typeof membersSchema> {
+function parseMembersPage(body: unknown, name: string): z.infer<typeof membersSchema> {
   const parsed = membersSchema.safeParse(body);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -127,7 +127,7 @@ function parseReason({ body }: JsonResponse): string {
   return errorSchema.safeParse(body).data?.error.errors?.[0]?.reason ?? "";
 }
 
-function explainError(response: JsonResponse): ErrorExplanation {
+function explainGoogleError(response: JsonResponse): ErrorExplanation {
   const message = errorSchema.safeParse(response.body).data?.error.message.replace(/\.$/, "") ?? "";
   const reason = [parseReason(response), message].filter((text) => text !== "").join(": ");
   return { reason, advice: isTransient(response) ? "Run the command again later." : (ADVICE[response.status] ?? "") };

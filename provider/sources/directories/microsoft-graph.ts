@@ -48,7 +48,7 @@ export async function readMicrosoftGraph(source: MicrosoftGraphGroup, context: S
   const { origin } = new URL(getAllowedAddress(context.name, context.environment) ?? DEFAULT_ADDRESS);
   const token = await getAccessToken(context, {
     feature: "microsoftGraph",
-    request: () => requestToken(origin, context.signal),
+    request: () => requestGraphToken(origin, context.signal),
     advice: "Configure a managed identity, a workload identity, or AZURE_TENANT_ID, AZURE_CLIENT_ID and a secret.",
   });
   await using api = await JsonApi.open({
@@ -58,13 +58,13 @@ export async function readMicrosoftGraph(source: MicrosoftGraphGroup, context: S
     token,
     headers: ADVANCED_QUERY,
     isTransient: ({ status }) => isTransientStatus(status),
-    explain: explainError,
+    explain: explainGraphError,
   });
   const id = source.groupId ?? (await findGroup(api, origin, source.group ?? "", context));
-  return await readMembers(api, `${origin}/v1.0/groups/${encodeURIComponent(id)}`, context);
+  return await readTransitiveMembers(api, `${origin}/v1.0/groups/${encodeURIComponent(id)}`, context);
 }
 
-async function requestToken(origin: string, signal: AbortSignal): Promise<string> {
+async function requestGraphToken(origin: string, signal: AbortSignal): Promise<string> {
   const { DefaultAzureCredential } = await import("@azure/identity");
   const { token } = await new DefaultAzureCredential().getToken(`${origin}/.default`, { abortSignal: signal });
   return token;
@@ -74,7 +74,7 @@ async function findGroup(api: JsonApi, origin: string, group: string, { name }: 
   const url = new URL(`${origin}/v1.0/groups`);
   url.searchParams.set("$filter", `displayName eq '${group.replaceAll("'", "''")}'`);
   url.searchParams.set("$select", "id,displayName");
-  const { value: groups } = parsePage(groupsSchema, await api.get(url.href), name);
+  const { value: groups } = parseGraphPage(groupsSchema, await api.get(url.href), name);
   const [first] = groups;
   if (first !== undefined && groups.length === 1) return first.id;
   if (first === undefined) {
@@ -88,7 +88,7 @@ async function findGroup(api: JsonApi, origin: string, group: string, { name }: 
   );
 }
 
-async function readMembers(api: JsonApi, groupUrl: string, context: SourceContext): Promise<SourceContent> {
+async function readTransitiveMembers(api: JsonApi, groupUrl: string, context: SourceContext): Promise<SourceContent> {
   const people = new GroupPeople(context);
   const url = new URL(`${groupUrl}/transitiveMembers/microsoft.graph.user`);
   url.searchParams.set("$select", USER_PROPERTIES);
@@ -99,7 +99,7 @@ async function readMembers(api: JsonApi, groupUrl: string, context: SourceContex
   let count = 0;
   for (let next: string | undefined = url.href; next !== undefined; ) {
     assertNextPage(next, url, visited, context.name);
-    const page: z.infer<typeof usersSchema> = parsePage(usersSchema, await api.get(next), context.name);
+    const page: z.infer<typeof usersSchema> = parseGraphPage(usersSchema, await api.get(next), context.name);
     expectedCount ??= page["@odata.count"];
     count += page.value.length;
     for (const user of page.value) addUser(people, user, context.name);
@@ -145,7 +145,7 @@ function addUser(people: GroupPeople, user: z.infer<typeof userSchema>, sourceNa
   });
 }
 
-function parsePage<T>(schema: z.ZodType<T>, body: unknown, name: string): T {
+function parseGraphPage<T>(schema: z.ZodType<T>, body: unknown, name: string): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -156,7 +156,7 @@ function parsePage<T>(schema: z.ZodType<T>, body: unknown, name: string): T {
 
 const errorSchema = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
-function explainError({ status, body }: JsonResponse): ErrorExplanation {
+function explainGraphError({ status, body }: JsonResponse): ErrorExplanation {
   const error = errorSchema.safeParse(body).data?.error;
   const reason = error === undefined ? "" : `${error.code}: ${error.message.replace(/\.$/, "")}`;
   return { reason, advice: ADVICE[status] ?? "" };

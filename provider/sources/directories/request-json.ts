@@ -106,18 +106,18 @@ export class JsonApi {
     const { api, explain, isTransient, token } = this.#options;
     const { status } = received;
     // Shortening first could leave a part of the token.
-    const mask = (text: string) => maskSecrets([token, JSON.stringify(token).slice(1, -1)], text);
-    const body = parseJson(received.text);
+    const maskToken = (text: string) => maskSecrets([token, JSON.stringify(token).slice(1, -1)], text);
+    const body = parseJsonIfValid(received.text);
     if (status === 200 && body !== undefined) return { body };
     if (status === 200)
-      return this.#fail(`The response of ${api} isn't JSON: ${quote(mask(received.text), 40)}.`, false);
+      return this.#fail(`The response of ${api} isn't JSON: ${quote(maskToken(received.text), 40)}.`, false);
     if (status >= 300 && status < 400) {
       return this.#fail(`${api} returned a redirect (${status}), which isn't followed.`, false);
     }
     const response = { status, body };
     const waitMs = parseRetryAfterMs(received) ?? 0;
     const { reason, advice } = explain(response);
-    const failure = `${api} returned ${status}${reason === "" ? "" : `: ${excerptSentences(mask(reason), 300)}`}.`;
+    const failure = `${api} returned ${status}${reason === "" ? "" : `: ${excerptSentences(maskToken(reason), 300)}`}.`;
     const wait = waitMs > MAX_WAIT_MS ? ` Before a retry, ${formatWait(waitMs, MAX_WAIT_MS)}.` : "";
     return this.#fail(`${failure}${wait} ${advice}`.trim(), isTransient(response), waitMs);
   }
@@ -144,7 +144,7 @@ function describeFailure(error: unknown): string {
   return excerptSentences(message || name, 200);
 }
 
-function parseJson(text: string): unknown {
+function parseJsonIfValid(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -21,7 +21,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
 
-function environment(): NodeJS.ProcessEnv {
+function buildEnvironment(): NodeJS.ProcessEnv {
   return {
     PATH: `${join(directory, "bin")}:${process.env["PATH"]}`,
     HOME: directory,
@@ -31,11 +31,11 @@ function environment(): NodeJS.ProcessEnv {
   };
 }
 
-const has = (program: string): boolean => spawnSync(program, ["--version"]).error === undefined;
+const isInstalled = (program: string): boolean => spawnSync(program, ["--version"]).error === undefined;
 
 /** Returns a typed line after completion. The line is passed to `echo` instead of being run. */
-async function completed(shell: string, set: string, line: string): Promise<string> {
-  const child = spawn("script", ["-qec", shell, "/dev/null"], { cwd: directory, env: environment() });
+async function completeLine(shell: string, set: string, line: string): Promise<string> {
+  const child = spawn("script", ["-qec", shell, "/dev/null"], { cwd: directory, env: buildEnvironment() });
   // Ignores write errors after the shell has exited. Its output explains the failure.
   child.stdin.on("error", () => {});
   let output = "";
@@ -61,25 +61,25 @@ const LINES: [typed: string, whole: string][] = [
   ["email-security csv export --output sett", "email-security csv export --output settings/"],
 ];
 
-describe.skipIf(!has("script") || !has("bash"))("bash", () => {
+describe.skipIf(!isInstalled("script") || !isInstalled("bash"))("bash", () => {
   it.each(LINES)("%s", async (typed, whole) => {
-    expect(await completed("bash --norc -i", "source <(email-security completion bash)", typed)).toBe(whole);
+    expect(await completeLine("bash --norc -i", "source <(email-security completion bash)", typed)).toBe(whole);
   });
 });
 
-describe.skipIf(!has("script") || !has("zsh"))("zsh", () => {
+describe.skipIf(!isInstalled("script") || !isInstalled("zsh"))("zsh", () => {
   it.each(LINES)("%s", async (typed, whole) => {
     const set = "autoload -U compinit; compinit -u; source <(email-security completion zsh)";
     // zsh removes a trailing slash if no name follows.
-    expect(await completed("zsh -f -i", set, typed)).toBe(whole.replace(/\/$/, ""));
+    expect(await completeLine("zsh -f -i", set, typed)).toBe(whole.replace(/\/$/, ""));
   });
 });
 
-describe.skipIf(!has("fish"))("fish", () => {
+describe.skipIf(!isInstalled("fish"))("fish", () => {
   it.each(LINES)("%s", async (typed, whole) => {
     const script = `email-security completion fish | source; complete -C '${typed}'`;
     const printed = await new Promise<string>((done) => {
-      execFile("fish", ["--no-config", "-c", script], { cwd: directory, env: environment() }, (_error, stdout) =>
+      execFile("fish", ["--no-config", "-c", script], { cwd: directory, env: buildEnvironment() }, (_error, stdout) =>
         done(stdout),
       );
     });

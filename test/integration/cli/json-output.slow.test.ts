@@ -67,7 +67,7 @@ const WITH_JSON: readonly string[] = (() => {
   return paths;
 })();
 
-async function run(path: string, ...options: string[]) {
+async function runForJson(path: string, ...options: string[]) {
   const words = (RUNS[path] ?? []).map((word) => ({ ID: ids[0], OTHER: ids[1] })[word] ?? word);
   rmSync(join(fleet.directory, "site"), { recursive: true, force: true });
   const [tenant] = fleet.sandbox.tenants;
@@ -83,7 +83,7 @@ describe.runIf(hasShell)("--format json", () => {
   });
 
   it.each(Object.keys(RUNS))("prints %s as one document and nothing else", async (path) => {
-    const { stdout, stderr } = await run(path, "--format", "json", "--output", "-");
+    const { stdout, stderr } = await runForJson(path, "--format", "json", "--output", "-");
     expect({ stderr, begins: stdout.slice(0, 1) }).toEqual({ stderr, begins: "{" });
     expect(JSON.parse(stdout)).toBeTypeOf("object");
   });
@@ -91,7 +91,7 @@ describe.runIf(hasShell)("--format json", () => {
   it.each(["plan", "rollout", "fleet site", "doctor"])("writes the JSON of %s to the --output file", async (path) => {
     const file = join(fleet.directory, "made.json");
     rmSync(file, { force: true });
-    const { stdout, stderr } = await run(path, "--output", "made.json");
+    const { stdout, stderr } = await runForJson(path, "--output", "made.json");
     expect(stdout).not.toBe("");
     expect(stdout).not.toMatch(/^\{/);
     expect(stderr).toContain("Wrote made.json");
@@ -99,7 +99,7 @@ describe.runIf(hasShell)("--format json", () => {
   });
 
   it("is rejected together with --events", async () => {
-    const { code, stdout, stderr } = await run("rollout", "--events", "--format", "json");
+    const { code, stdout, stderr } = await runForJson("rollout", "--events", "--format", "json");
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("--events writes to standard output itself");
   });

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { barePackage, link } from "../../support/bare-package";
+import { layOutBarePackage, link } from "../../support/bare-package";
 import { createCli } from "../../support/cli";
 import { getCompileCacheVariables } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
@@ -21,7 +21,7 @@ let command: string;
 beforeAll(async () => {
   directory = createTestDirectory();
   sandbox = await startSandbox({ scenario: "empty" });
-  command = await barePackage(directory.path);
+  command = await layOutBarePackage(directory.path);
   await writeFile(join(directory.path, "acme.yaml"), "version: 1\n");
   const defaults = `{ baseUrl: ${sandbox.url}, key: { environment: EMAIL_SECURITY_API_KEY }, settings: acme.yaml }`;
   await writeFile(
@@ -35,7 +35,7 @@ afterAll(async () => {
   directory[Symbol.dispose]();
 });
 
-async function run(more: Record<string, string>, ...args: string[]) {
+async function runWithoutParts(more: Record<string, string>, ...args: string[]) {
   const environment = {
     ...runEnvironment(),
     NO_COLOR: "1",
@@ -51,14 +51,17 @@ async function run(more: Record<string, string>, ...args: string[]) {
 it("fails each rollout command before any work without the PostgreSQL packages", async () => {
   const before = await readdir(directory.path);
   const verbs = [["rollout"], ["rollout", "resume"], ["rollout", "rollback"], ["worker"]];
-  const runs = await Promise.all(verbs.map((args) => run(POSTGRES, ...args)));
+  const runs = await Promise.all(verbs.map((args) => runWithoutParts(POSTGRES, ...args)));
   for (const one of runs) expect(one).toMatchObject({ code: 1, stdout: "", stderr: NO_POSTGRES });
   expect(sandbox.requests).toEqual([]);
   expect(await readdir(directory.path)).toEqual(before);
 });
 
 it("warns in `email-security lint` when the PostgreSQL packages are missing", async () => {
-  const [here, elsewhere] = await Promise.all([run(POSTGRES, "lint", "tenants.yaml"), run({}, "lint", "tenants.yaml")]);
+  const [here, elsewhere] = await Promise.all([
+    runWithoutParts(POSTGRES, "lint", "tenants.yaml"),
+    runWithoutParts({}, "lint", "tenants.yaml"),
+  ]);
   expect(here.stdout).toBe(
     `${NO_POSTGRES.replace("error:", "warning:").replace("[ERR_MISSING_PACKAGE]", "(missing-package)")}1 warning in 2 files.\n`,
   );
@@ -67,18 +70,18 @@ it("warns in `email-security lint` when the PostgreSQL packages are missing", as
 
 it("fails the doctor check for missing packages only when PostgreSQL is configured", async () => {
   const [{ stdout: calm }, { stdout: postgresReport }] = await Promise.all([
-    run({}, "doctor"),
-    run(POSTGRES, "doctor"),
+    runWithoutParts({}, "doctor"),
+    runWithoutParts(POSTGRES, "doctor"),
   ]);
-  const lines = (output: string) =>
+  const listPartLines = (output: string) =>
     output
       .replace(/\n {23}/g, " ")
       .split("\n")
       .filter((line) => /postgresql|MISSING|npm install/.test(line));
-  expect(lines(calm)).toEqual([
+  expect(listPartLines(calm)).toEqual([
     '-     postgresql     pg not installed, pg-boss not installed: for a rollout\'s journal in PostgreSQL; `npm install "pg@^8.23.1" pg-boss@12.35.0`',
   ]);
-  expect(lines(postgresReport).map((line) => line.slice(0, 40))).toEqual([
+  expect(listPartLines(postgresReport).map((line) => line.slice(0, 40))).toEqual([
     "fail  postgresql     pg not installed, p",
     "                     → A rollout's journ",
   ]);
@@ -92,7 +95,7 @@ it.each([
   const source = `executives: { kind: ${kind}, ${keys}, into: vips }`;
   await writeFile(join(directory.path, "sources.yaml"), `version: 1\nsources: { ${source} }\n`);
   const allowed = { EMAIL_SECURITY_SOURCES: `executives=${address}` };
-  const { code, stdout, stderr } = await run(allowed, "sync", "sources.yaml");
+  const { code, stdout, stderr } = await runWithoutParts(allowed, "sync", "sources.yaml");
   expect(code).toBe(1);
   const output = `${stdout}${stderr}`.replace(/\s+/g, " ");
   expect(output).toContain(`A source of the kind ${kind} needs ${library} `);
@@ -107,7 +110,7 @@ it("rejects an incompatible version of pg-boss", async () => {
   await writeFile(join(modules, "pg-boss/index.js"), "");
   const other = { name: "pg-boss", version: "12.36.0", main: "./index.js" };
   await writeFile(join(modules, "pg-boss/package.json"), JSON.stringify(other));
-  const { stderr } = await run(POSTGRES, "rollout", "status");
+  const { stderr } = await runWithoutParts(POSTGRES, "rollout", "status");
   expect(stderr).toMatch(
     /^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) in addition to .*: `npm install /,
   );
@@ -118,7 +121,7 @@ it("reports an incompatible @pulumi/pulumi in `email-security doctor`", async ()
   await rm(other);
   await mkdir(other);
   await writeFile(join(other, "package.json"), '{ "name": "@pulumi/pulumi", "version": "3.113.0" }');
-  expect((await run({}, "doctor")).stdout.replace(/\s+/g, " ")).toMatch(
+  expect((await runWithoutParts({}, "doctor")).stdout.replace(/\s+/g, " ")).toMatch(
     /fail package pulumi-email-security \S+ with @pulumi\/pulumi 3\.113\.0 → .* needs @pulumi\/pulumi >=3\.150\.0 <4, but this program has 3\.113\.0: run `npm install @pulumi\/pulumi@3`/,
   );
 });

@@ -40,18 +40,18 @@ it("reads a CSV table and a preview from a slow pipe", async () => {
   };
   // Another process with the same pipe makes it non-blocking for all processes that share it.
   const unwaiting = '"$NODE" -e "process.stdin; process.exit()"';
-  const from = async (writer: string, command: string): Promise<{ stdout: string; stderr: string }> =>
+  const runWithInput = async (writer: string, command: string): Promise<{ stdout: string; stderr: string }> =>
     await run("sh", ["-c", `(${writer}) | (${unwaiting}; "$NODE" "$COMMAND" ${command} || true)`], {
       cwd: directory.path,
       env,
     });
-  const added = await from(
+  const added = await runWithInput(
     "sleep 1; printf 'list,value\\ndeny,a.exa'; sleep 1; printf 'mple\\n'",
     "csv import - --to settings.yaml",
   );
   expect(added).toEqual({ stdout: "Added 1 row to settings.yaml.\n", stderr: "" });
-  expect((await from("sleep 1; printf '{'", "plan --from-preview -")).stderr).not.toContain("EAGAIN");
-  expect((await from("cat /dev/zero", "csv import - --to settings.yaml")).stderr).toContain(
+  expect((await runWithInput("sleep 1; printf '{'", "plan --from-preview -")).stderr).not.toContain("EAGAIN");
+  expect((await runWithInput("cat /dev/zero", "csv import - --to settings.yaml")).stderr).toContain(
     "Standard input is too long.",
   );
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
-import { drained, failure, json, RecordingService, TestClient } from "./service";
+import { collectItems, getRejection, RecordingService, respondWithJson, TestClient } from "./service";
 
 /*
  * Resources are created and removed from the state because a list is empty. So an empty list must be unambiguous: a
@@ -10,18 +10,18 @@ import { drained, failure, json, RecordingService, TestClient } from "./service"
 const READINGS: Readonly<Record<string, (client: SettingsClient) => Promise<unknown[]>>> = {
   "the deny list": ({ allowDenyEntries }) => allowDenyEntries.readAll("deny"),
   "the VIP list": ({ vipEmployees }) => vipEmployees.readAll(),
-  threats: ({ threats }) => drained(threats.iterate()),
-  "phishing reports": ({ phishingReports }) => drained(phishingReports.iterate()),
-  "threats over time": ({ metrics }) => drained(metrics.iterateThreatsOverTime()),
+  threats: ({ threats }) => collectItems(threats.iterate()),
+  "phishing reports": ({ phishingReports }) => collectItems(phishingReports.iterate()),
+  "threats over time": ({ metrics }) => collectItems(metrics.iterateThreatsOverTime()),
 };
 
 /**
  * Starts a service with the same response for every list. Page data is inside or next to `results`, depending on the
  * endpoint.
  */
-async function answering(numbers: object, results: object, more: object = {}, status = 200) {
+async function startEmptyService(numbers: object, results: object, more: object = {}, status = 200) {
   return await RecordingService.start(({ url }, response) =>
-    json(
+    respondWithJson(
       response,
       status,
       url.includes("/settings/")
@@ -41,7 +41,7 @@ describe("valid empty lists", () => {
     ["with an error that says nothing", NONE, { items: [] }, { status: 200, error: null }],
     ["without a total", { ...NONE, total: null }, { items: [] }],
   ])("%s", async (_name, numbers, results, more) => {
-    await using service = await answering(numbers, results, more);
+    await using service = await startEmptyService(numbers, results, more);
     await using client = new TestClient(service);
     for (const [name, read] of Object.entries(READINGS)) expect(await read(client), name).toEqual([]);
     expect(service.received).toHaveLength(5);
@@ -74,21 +74,21 @@ describe("responses that only look like an empty list", () => {
     ["another page", { ...NONE, page: 2 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /for page 1, it returned page 2/],
     ["not found", NONE, EMPTY, { error: "no such list" }, "ERR_NOT_FOUND", /returned 404: no such list/, 404],
   ])("%s", async (_name, numbers, results, more, code, why, status) => {
-    await using service = await answering(numbers, results, more, status);
+    await using service = await startEmptyService(numbers, results, more, status);
     await using client = new TestClient(service);
     for (const [name, read] of Object.entries(READINGS)) {
-      const error = await failure(read(client));
+      const error = await getRejection(read(client));
       expect([name, error]).toMatchObject([name, { code, message: expect.stringMatching(why) }]);
     }
   });
 
   test("rejects conflicting totals in `results` and `pagination`", async () => {
     await using service = await RecordingService.start((_request, response) =>
-      json(response, 200, { results: { items: [], ...NONE }, pagination: { ...NONE, total: 3 } }),
+      respondWithJson(response, 200, { results: { items: [], ...NONE }, pagination: { ...NONE, total: 3 } }),
     );
     await using client = new TestClient(service);
     for (const read of Object.values(READINGS)) {
-      expect(await failure(read(client))).toMatchObject({
+      expect(await getRejection(read(client))).toMatchObject({
         code: "ERR_WRONG_ENVELOPE",
         message: expect.stringContaining("its two totals, inside and outside `results`, are different"),
       });
@@ -99,17 +99,17 @@ describe("responses that only look like an empty list", () => {
     await using service = await RecordingService.start((_request, response) => response.writeHead(status).end());
     await using client = new TestClient(service);
     for (const read of Object.values(READINGS)) {
-      expect(await failure(read(client))).toMatchObject({ code: "ERR_EMPTY_BODY" });
+      expect(await getRejection(read(client))).toMatchObject({ code: "ERR_EMPTY_BODY" });
     }
   });
 });
 
 test("reports an unknown outcome when a write's body contradicts its status", async () => {
   await using service = await RecordingService.start((_request, response) =>
-    json(response, 200, { status: 500, error: "audit log is down", results: { id: "e1", deleted: true } }),
+    respondWithJson(response, 200, { status: 500, error: "audit log is down", results: { id: "e1", deleted: true } }),
   );
   await using client = new TestClient(service);
-  expect(await failure(client.allowDenyEntries.delete("e1"))).toMatchObject({
+  expect(await getRejection(client.allowDenyEntries.delete("e1"))).toMatchObject({
     code: "ERR_WRONG_ENVELOPE",
     outcomeUnknown: true,
     serviceMessage: "audit log is down",

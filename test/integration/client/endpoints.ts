@@ -25,7 +25,7 @@ export const SUMMARY = `
 `;
 
 /** Parses the cells of a table in the reference, row by row. */
-export function rowsOf(table: string): string[][] {
+export function parseRows(table: string): string[][] {
   return table
     .trim()
     .split("\n")
@@ -66,7 +66,7 @@ export const ODD_ID = "<..%2f/b+c%@host>?#é";
 const threat = { id: "t1", threat_indicators: [] };
 const report = { id: "r1" };
 const entry = { id: "e1", list: "deny", entry_type: "domain", value: "evil.example" };
-const pageOf = (item: unknown) => ({ items: [item], page: 1, page_size: 1, total: 1 });
+const buildPage = (item: unknown) => ({ items: [item], page: 1, page_size: 1, total: 1 });
 const mailboxes = ["jane@example.com"];
 
 export const ENDPOINTS: readonly ClientEndpoint[] = [
@@ -76,7 +76,7 @@ export const ENDPOINTS: readonly ClientEndpoint[] = [
     call: ({ threats }) => threats.list(),
     envelope: "paginated",
     content: threat,
-    answer: pageOf(threat),
+    answer: buildPage(threat),
   },
   {
     row: "GET /api/v1/threats/by_internet_message_id/{id}",
@@ -92,7 +92,7 @@ export const ENDPOINTS: readonly ClientEndpoint[] = [
     call: ({ metrics }) => metrics.threatsOverTime(),
     envelope: "paginated",
     content: { date: "2026-01-02T00:00:00Z", count_threats: 3 },
-    answer: pageOf({ date: "2026-01-02T00:00:00Z", count_threats: 3 }),
+    answer: buildPage({ date: "2026-01-02T00:00:00Z", count_threats: 3 }),
   },
   {
     row: "GET /api/v1/metrics/top_targeted_entities",
@@ -140,7 +140,7 @@ export const ENDPOINTS: readonly ClientEndpoint[] = [
     call: ({ phishingReports }) => phishingReports.list(),
     envelope: "paginated",
     content: report,
-    answer: pageOf(report),
+    answer: buildPage(report),
   },
   {
     row: "GET /api/v1/sonar/phishing-reports/{id}",
@@ -173,7 +173,7 @@ export const ENDPOINTS: readonly ClientEndpoint[] = [
     query: "?page=1",
     envelope: "settings page",
     content: { email: "jane@example.com" },
-    answer: pageOf({ email: "jane@example.com" }),
+    answer: buildPage({ email: "jane@example.com" }),
   },
   {
     row: "POST /api/v1/settings/vip_employees",
@@ -206,7 +206,7 @@ export const ENDPOINTS: readonly ClientEndpoint[] = [
     query: "?page=1",
     envelope: "settings page",
     content: entry,
-    answer: pageOf(entry),
+    answer: buildPage(entry),
   },
   {
     row: "POST /api/v1/settings/allow_deny_entries",
@@ -235,14 +235,14 @@ export const ENDPOINTS: readonly ClientEndpoint[] = [
 ];
 
 /** Returns the endpoint that a method of the client calls. */
-export function endpointOf(name: string): ClientEndpoint {
+export function findEndpoint(name: string): ClientEndpoint {
   const endpoint = ENDPOINTS.find((one) => one.name === name);
   if (endpoint === undefined) throw new Error(`no endpoint of ${name}`);
   return endpoint;
 }
 
 /** Returns the body of a successful response, in the reference's envelope. */
-export function wrapped(envelope: Envelope, content: unknown): Record<string, unknown> {
+export function wrapContent(envelope: Envelope, content: unknown): Record<string, unknown> {
   const page = { page: 1, page_size: 1, total: 1 };
   switch (envelope) {
     case "object":

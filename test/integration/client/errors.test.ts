@@ -3,19 +3,28 @@ import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import * as client from "../../../provider/client";
 import { classifyResponse } from "../../../provider/client/response-classification";
-import { type Answerer, always, ENTRIES, failure, json, RecordingService, TestClient, VIPS } from "./service";
+import {
+  type Answerer,
+  createFixedAnswerer,
+  ENTRIES,
+  getRejection,
+  RecordingService,
+  respondWithJson,
+  TestClient,
+  VIPS,
+} from "./service";
 
-const read = (to: client.SettingsClient) => to.allowDenyEntries.list({ list: "deny", q: "secret-query" });
-const write = (to: client.SettingsClient) =>
+const readDenies = (to: client.SettingsClient) => to.allowDenyEntries.list({ list: "deny", q: "secret-query" });
+const createEvilEntry = (to: client.SettingsClient) =>
   to.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
 
 /** Makes one read and one write, each with its own client, and returns both errors. */
-async function failuresOf(answer: Answerer, options: Partial<client.SettingsClientOptions> = {}) {
+async function captureFailures(answer: Answerer, options: Partial<client.SettingsClientOptions> = {}) {
   await using service = await RecordingService.start(answer);
   await using reader = new TestClient(service, options);
   await using writer = new TestClient(service, options);
-  const ofRead = (await failure(read(reader))) as client.ServiceError;
-  const ofWrite = (await failure(write(writer))) as client.ServiceError;
+  const ofRead = (await getRejection(readDenies(reader))) as client.ServiceError;
+  const ofWrite = (await getRejection(createEvilEntry(writer))) as client.ServiceError;
   expect(service.trace).toEqual([`GET ${ENTRIES}?list=deny&page=1&q=secret-query`, `POST ${ENTRIES}`]);
   return { ofRead, ofWrite, url: service.url };
 }
@@ -65,7 +74,9 @@ describe("error statuses", () => {
     [500, client.ServerError, "ERR_SERVER", "The service failed. You can safely run again."],
     [503, client.ServerError, "ERR_SERVER", "The service failed. You can safely run again."],
   ])("maps status %i to its error class and code", async (status, errorClass, code, advice) => {
-    const { ofRead, ofWrite, url } = await failuresOf(always(status, { error: "not\u001b[2J today\n" }));
+    const { ofRead, ofWrite, url } = await captureFailures(
+      createFixedAnswerer(status, { error: "not\u001b[2J today\n" }),
+    );
     for (const [error, method] of [
       [ofRead, "GET"],
       [ofWrite, "POST"],
@@ -92,11 +103,11 @@ describe("error statuses", () => {
     ["nothing", (_request, response) => response.writeHead(502).end()],
     ["half a body", (_request, response) => response.writeHead(502).end('{"error": "ha')],
     ["a body that breaks off", (_request, response) => breakOff(response, 502)],
-    ["no text", always(502, { error: { message: "no" } })],
-    ["an empty text", always(502, { error: " " })],
-    ["a body that is far too large", always(502, { error: "x".repeat(5000) })],
+    ["no text", createFixedAnswerer(502, { error: { message: "no" } })],
+    ["an empty text", createFixedAnswerer(502, { error: " " })],
+    ["a body that is far too large", createFixedAnswerer(502, { error: "x".repeat(5000) })],
   ])("maps 502 with %s to ERR_SERVER without a service message", async (_name, answer) => {
-    const { ofRead, ofWrite, url } = await failuresOf(answer, { maxResponseBytes: 2000 });
+    const { ofRead, ofWrite, url } = await captureFailures(answer, { maxResponseBytes: 2000 });
     for (const error of [ofRead, ofWrite]) {
       expect(error).toMatchObject({ code: "ERR_SERVER", status: 502, serviceMessage: undefined });
     }
@@ -105,7 +116,7 @@ describe("error statuses", () => {
   });
 
   test("classifies an error by its status when the body never ends", async () => {
-    const { ofRead, ofWrite } = await failuresOf(
+    const { ofRead, ofWrite } = await captureFailures(
       (_request, response) => {
         response.writeHead(401, { "content-type": "application/json" }).write('{"error": "inva');
       },
@@ -115,9 +126,9 @@ describe("error statuses", () => {
   });
 
   test("truncates long service messages", async () => {
-    const long = await failuresOf(always(400, { error: "x".repeat(2000) }));
+    const long = await captureFailures(createFixedAnswerer(400, { error: "x".repeat(2000) }));
     expect(long.ofRead.serviceMessage).toBe(`${"x".repeat(500)}…`);
-    const { ofRead } = await failuresOf(always(400, { error: "Try later." }));
+    const { ofRead } = await captureFailures(createFixedAnswerer(400, { error: "Try later." }));
     expect(ofRead.message).toContain("returned 400: Try later. The service rejected");
   });
 });
@@ -153,7 +164,7 @@ describe("Retry-After", () => {
     [["2, 4", "3"], 4_000],
   ])("parses %j as %j ms", async (value, retryAfterMs) => {
     const headers: Record<string, string | string[]> = value === undefined ? {} : { "retry-after": value };
-    const { ofWrite } = await failuresOf(always(429, { error: "slow down" }, headers));
+    const { ofWrite } = await captureFailures(createFixedAnswerer(429, { error: "slow down" }, headers));
     const wait = retryAfterMs ? `wait ${Math.ceil(retryAfterMs / 1000)} s` : "wait";
     expect(ofWrite.message).toContain(`returned 429: slow down. Too many requests; ${wait}, then run again.`);
     expect(ofWrite).toBeInstanceOf(client.RateLimitedError);
@@ -169,7 +180,7 @@ describe("Retry-After", () => {
     ["Wed, 21 Oct 2099 07:28:00 GMT"],
     ["2099-10-21T07:28:00+02:00"],
   ])("caps %j at 7 days", async (value) => {
-    const { ofRead } = await failuresOf(always(429, {}, { "retry-after": value }));
+    const { ofRead } = await captureFailures(createFixedAnswerer(429, {}, { "retry-after": value }));
     expect((ofRead as client.RateLimitedError).retryAfterMs).toBe(7 * 86_400_000);
     expect(ofRead.message).toMatch(
       /wait 604800 s \(at least until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\), which is longer than a run waits, then run again\.$/,
@@ -177,22 +188,22 @@ describe("Retry-After", () => {
   });
 
   test("states the end of a long wait in the error of a 503", async () => {
-    const { ofRead } = await failuresOf(always(503, {}, { "retry-after": "1 hour" }));
+    const { ofRead } = await captureFailures(createFixedAnswerer(503, {}, { "retry-after": "1 hour" }));
     expect(ofRead.message).toMatch(/First wait 3600 s \(until .*Z\), which is longer than a run waits\.$/);
   });
 
   test("converts a future date to the time left", async () => {
     const headers = { date: "Sat, 21 Nov 2026 09:30:00 GMT", "retry-after": "Sun, 22 Nov 2026 09:30:00 GMT" };
-    const { ofRead } = await failuresOf(always(429, {}, headers));
+    const { ofRead } = await captureFailures(createFixedAnswerer(429, {}, headers));
     expect((ofRead as client.RateLimitedError).retryAfterMs).toBe(86_400_000);
   });
 });
 
 describe("redirects", () => {
   test.each([301, 302, 303, 307, 308])("sends no request to the target of a %i", async (status) => {
-    await using elsewhere = await RecordingService.start(always(200, { results: {} }));
+    await using elsewhere = await RecordingService.start(createFixedAnswerer(200, { results: {} }));
     const location = `${elsewhere.url}/trap`;
-    const { ofRead, ofWrite, url } = await failuresOf((_request, response) => {
+    const { ofRead, ofWrite, url } = await captureFailures((_request, response) => {
       response.writeHead(status, { location }).end();
     });
     expect(elsewhere.received).toEqual([]);
@@ -205,7 +216,7 @@ describe("redirects", () => {
   });
 
   test("rejects a redirect without a Location header", async () => {
-    const { ofRead } = await failuresOf((_request, response) => response.writeHead(302).end());
+    const { ofRead } = await captureFailures((_request, response) => response.writeHead(302).end());
     expect(ofRead).toMatchObject({
       code: "ERR_REDIRECT",
       message: expect.stringContaining("302, a redirect, which"),
@@ -215,12 +226,12 @@ describe("redirects", () => {
 
 describe("connection failures", () => {
   test("reports a known outcome when the connection is refused", async () => {
-    const closed = await RecordingService.start(always(200, {}));
+    const closed = await RecordingService.start(createFixedAnswerer(200, {}));
     const { url } = closed;
     await closed[Symbol.asyncDispose]();
     await using to = new TestClient({ url });
-    for (const attempt of [read, write]) {
-      const error = await failure(attempt(to));
+    for (const attempt of [readDenies, createEvilEntry]) {
+      const error = await getRejection(attempt(to));
       expect(error).toBeInstanceOf(client.NetworkError);
       expect(error).toMatchObject({
         code: "ERR_NETWORK",
@@ -234,10 +245,10 @@ describe("connection failures", () => {
   });
 
   test("sends nothing after the client is closed", async () => {
-    await using service = await RecordingService.start(always(200, {}));
+    await using service = await RecordingService.start(createFixedAnswerer(200, {}));
     const to = new TestClient(service);
     await to.close();
-    expect(await failure(write(to))).toMatchObject({
+    expect(await getRejection(createEvilEntry(to))).toMatchObject({
       code: "ERR_NETWORK",
       outcomeUnknown: false,
       message: `POST ${ENTRIES} at ${service.url} was not sent: this client is closed.`,
@@ -246,7 +257,7 @@ describe("connection failures", () => {
   });
 
   test("reports an unknown outcome for a write after a reset", async () => {
-    const { ofRead, ofWrite } = await failuresOf((_request, response) => response.socket?.resetAndDestroy());
+    const { ofRead, ofWrite } = await captureFailures((_request, response) => response.socket?.resetAndDestroy());
     for (const error of [ofRead, ofWrite]) expect(error).toBeInstanceOf(client.NetworkError);
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
     expect(ofWrite.message).toMatch(/^POST \S+ at \S+ failed: [^.]+\. Check that the address/);
@@ -261,7 +272,7 @@ describe("connection failures", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     await using to = new TestClient({ url: `http://127.0.0.1:${port}` });
-    const error = await failure(read(to));
+    const error = await getRejection(readDenies(to));
     server.close();
     expect(error).toMatchObject({ code: "ERR_NETWORK" });
   });
@@ -277,7 +288,7 @@ describe("response timeouts", () => {
       },
     ],
   ])("%s", async (_name, answer) => {
-    const { ofRead, ofWrite, url } = await failuresOf(answer, { timeoutMs: 300 });
+    const { ofRead, ofWrite, url } = await captureFailures(answer, { timeoutMs: 300 });
     for (const error of [ofRead, ofWrite]) expect(error).toBeInstanceOf(client.TimeoutError);
     expect(ofRead).toMatchObject({
       code: "ERR_TIMEOUT",
@@ -289,34 +300,34 @@ describe("response timeouts", () => {
 });
 
 describe("unreadable success responses", () => {
-  const raw =
+  const createRawAnswerer =
     (body: string, contentType?: string, status = 200): Answerer =>
     (_request, response) =>
       response.writeHead(status, contentType === undefined ? {} : { "content-type": contentType }).end(body);
 
   const { EmptyBodyError, TruncatedBodyError, HtmlResponseError, ContentTypeError } = client;
   const { InvalidResponseError, WrongEnvelopeError, ResponseTooLargeError } = client;
-  const html = (shown: string) =>
+  const formatHtmlMessage = (shown: string) =>
     `200 with an HTML page instead of JSON: "${shown}". Check that the address is the service's own, and not that of a sign-in page or a proxy.`;
 
   test.each<[string, Answerer, ErrorClass, string, string]>([
     [
       "an empty body",
-      raw("", "application/json"),
+      createRawAnswerer("", "application/json"),
       EmptyBodyError,
       "ERR_EMPTY_BODY",
       "200 with an empty body instead of JSON",
     ],
     [
       "no body at all",
-      raw("", undefined, 204),
+      createRawAnswerer("", undefined, 204),
       EmptyBodyError,
       "ERR_EMPTY_BODY",
       "204 with an empty body instead of JSON",
     ],
     [
       "half a body",
-      raw('{"results": {', "application/json"),
+      createRawAnswerer('{"results": {', "application/json"),
       TruncatedBodyError,
       "ERR_TRUNCATED_BODY",
       `200 with JSON that is invalid or truncated: '{"results": {'`,
@@ -340,76 +351,76 @@ describe("unreadable success responses", () => {
     ],
     [
       "HTML",
-      raw(`<html>\u0007${"x".repeat(200)}`, "text/html; charset=utf-8"),
+      createRawAnswerer(`<html>\u0007${"x".repeat(200)}`, "text/html; charset=utf-8"),
       HtmlResponseError,
       "ERR_HTML_RESPONSE",
-      html(`<html>\\u{7}${"x".repeat(73)}…`),
+      formatHtmlMessage(`<html>\\u{7}${"x".repeat(73)}…`),
     ],
     [
       "HTML under the content type of JSON",
-      raw("\n<!DOCTYPE html>", "application/json"),
+      createRawAnswerer("\n<!DOCTYPE html>", "application/json"),
       HtmlResponseError,
       "ERR_HTML_RESPONSE",
-      html("\\u{a}<!DOCTYPE html>"),
+      formatHtmlMessage("\\u{a}<!DOCTYPE html>"),
     ],
     [
       "JSON under another content type",
-      raw('{"results": {}}', "text/plain"),
+      createRawAnswerer('{"results": {}}', "text/plain"),
       ContentTypeError,
       "ERR_CONTENT_TYPE",
       `200 with content of type "text/plain" instead of JSON: '{"results": {}}'`,
     ],
     [
       "a list",
-      always(200, []),
+      createFixedAnswerer(200, []),
       InvalidResponseError,
       "ERR_INVALID_RESPONSE",
       "200, but its body doesn't match the reference: the body: Invalid input: expected object, received array",
     ],
     [
       "null",
-      always(200, null),
+      createFixedAnswerer(200, null),
       InvalidResponseError,
       "ERR_INVALID_RESPONSE",
       "200, but its body doesn't match the reference: the body: Invalid input: expected object, received null",
     ],
     [
       "no envelope",
-      always(200, { items: [] }),
+      createFixedAnswerer(200, { items: [] }),
       InvalidResponseError,
       "ERR_INVALID_RESPONSE",
       "200, but its body doesn't match the reference: results: Invalid input: expected object, received undefined",
     ],
     [
       "results of another shape",
-      always(200, { results: "none" }),
+      createFixedAnswerer(200, { results: "none" }),
       InvalidResponseError,
       "ERR_INVALID_RESPONSE",
       "200, but its body doesn't match the reference: results: Invalid input: expected object, received string",
     ],
     [
       "another envelope",
-      always(200, { results: [] }),
+      createFixedAnswerer(200, { results: [] }),
       WrongEnvelopeError,
       "ERR_WRONG_ENVELOPE",
       "200, but `results` is an array, but the reference has an object",
     ],
     [
       "the envelope of an error",
-      always(200, { error: "no\u001b[2J" }),
+      createFixedAnswerer(200, { error: "no\u001b[2J" }),
       WrongEnvelopeError,
       "ERR_WRONG_ENVELOPE",
       "200, but it has `error` instead of `results`; the service reports: no\\u{1b}[2J",
     ],
     [
       "too large a body",
-      always(200, { results: "x".repeat(3000) }),
+      createFixedAnswerer(200, { results: "x".repeat(3000) }),
       ResponseTooLargeError,
       "ERR_RESPONSE_TOO_LARGE",
       "more than 2000 bytes; reading was stopped",
     ],
   ])("%s", async (_name, answer, errorClass, code, what) => {
-    const { ofRead, ofWrite, url } = await failuresOf(answer, { maxResponseBytes: 2000 });
+    const { ofRead, ofWrite, url } = await captureFailures(answer, { maxResponseBytes: 2000 });
     for (const error of [ofRead, ofWrite]) {
       expect(error).toBeInstanceOf(client.InvalidResponseError);
       expect([error.constructor, error.name, error.code]).toEqual([errorClass, errorClass.name, code]);
@@ -420,14 +431,14 @@ describe("unreadable success responses", () => {
   });
 
   test("stops reading an endless response at the size limit", async () => {
-    const { ofRead } = await failuresOf(
+    const { ofRead } = await captureFailures(
       (_request, response) => {
         response.writeHead(200, { "content-type": "application/json" });
-        const more = () => {
+        const writeMore = () => {
           while (!response.destroyed && response.write("x".repeat(10_000)));
         };
-        response.on("drain", more);
-        more();
+        response.on("drain", writeMore);
+        writeMore();
       },
       { maxResponseBytes: 100_000 },
     );
@@ -442,7 +453,9 @@ describe("unreadable success responses", () => {
   test.each(["application/json", "application/json; charset=utf-8", "application/problem+json", undefined])(
     "parses content type %j as JSON",
     async (contentType) => {
-      await using service = await RecordingService.start(raw('{"results": {"items": [], "total": 0}}', contentType));
+      await using service = await RecordingService.start(
+        createRawAnswerer('{"results": {"items": [], "total": 0}}', contentType),
+      );
       await using to = new TestClient(service);
       expect(await to.vipEmployees.list()).toMatchObject({ items: [] });
     },
@@ -462,10 +475,10 @@ test("ignores a byte order mark before the JSON", async () => {
 test("keeps working after a failed request", async () => {
   await using service = await RecordingService.start((_request, response, index) => {
     if (index === 0) response.socket?.resetAndDestroy();
-    else json(response, 200, { results: { items: [{ email: "jane@example.com" }], total: 1 } });
+    else respondWithJson(response, 200, { results: { items: [{ email: "jane@example.com" }], total: 1 } });
   });
   await using to = new TestClient(service);
-  await failure(to.vipEmployees.list());
+  await getRejection(to.vipEmployees.list());
   expect((await to.vipEmployees.list()).items).toHaveLength(1);
   expect(service.trace).toEqual([`GET ${VIPS}?page=1`, `GET ${VIPS}?page=1`]);
 });

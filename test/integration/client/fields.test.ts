@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { endpointOf, rowsOf, wrapped } from "./endpoints";
-import { failure, json, RecordingService, TestClient } from "./service";
+import { findEndpoint, parseRows, wrapContent } from "./endpoints";
+import { getRejection, RecordingService, respondWithJson, TestClient } from "./service";
 
 /*
  * Each field of each table in the reference's section "Resources and their fields", in each response that contains it.
@@ -8,7 +8,7 @@ import { failure, json, RecordingService, TestClient } from "./service";
  * acts on is rejected with its path if it is invalid.
  */
 
-interface Table {
+interface FieldTable {
   readonly name: string;
   /** The rows of the reference: field and type. */
   readonly fields: string;
@@ -31,7 +31,7 @@ const REPORT_FIELDS = `
 | subject | string |
 | verdict | string |`;
 
-const TABLES: readonly Table[] = [
+const TABLES: readonly FieldTable[] = [
   {
     name: "Threat",
     fields: `
@@ -172,12 +172,12 @@ const TABLES: readonly Table[] = [
   },
 ];
 
-type Row = Record<string, unknown>;
+type FieldRow = Record<string, unknown>;
 
-const fieldsOf = ({ fields }: Table) => rowsOf(fields).map(([name = "", type = ""]) => ({ name, type }));
+const listFields = ({ fields }: FieldTable) => parseRows(fields).map(([name = "", type = ""]) => ({ name, type }));
 
 /** Returns a value for a type in the reference. */
-function sample(name: string, type: string): unknown {
+function buildSampleValue(name: string, type: string): unknown {
   // Any mailbox in this field causes a separate error: see response-parsing.test.ts.
   if (name === "not_in_org") return [];
   if (type.startsWith("array of string")) return [`${name} 1`, `${name} 2`];
@@ -189,33 +189,33 @@ function sample(name: string, type: string): unknown {
 }
 
 /** Returns values that are invalid for a type in the reference. */
-function misfits(type: string): unknown[] {
+function listInvalidValues(type: string): unknown[] {
   if (type.startsWith("array of string")) return ["x", {}, [7], [null]];
   if (type.startsWith("array of")) return ["x", {}, [7], [null], ["x"]];
   if (type === "integer") return ["3", true, 1.5, -1];
   return type === "number" ? ["3", true] : type === "boolean" ? ["true", 1, {}] : [7, true, {}, ["x"]];
 }
 
-const wholeRow = (table: Table): Row =>
-  Object.fromEntries(fieldsOf(table).map(({ name, type }) => [name, sample(name, type)]));
+const buildFullRow = (table: FieldTable): FieldRow =>
+  Object.fromEntries(listFields(table).map(({ name, type }) => [name, buildSampleValue(name, type)]));
 
 /** Starts a service and a client to read rows through one method, each row in its own response. */
-async function reader(method: string, table: Table) {
-  const endpoint = endpointOf(method);
+async function startReader(method: string, table: FieldTable) {
+  const endpoint = findEndpoint(method);
   const rows: unknown[] = [];
   const service = await RecordingService.start((_request, response, index) => {
     const content = table.place === undefined ? rows[index] : { id: "t1", [table.place]: [rows[index]] };
-    json(response, 200, wrapped(endpoint.envelope, content));
+    respondWithJson(response, 200, wrapContent(endpoint.envelope, content));
   });
   const client = new TestClient(service);
   return {
-    read: async (row: Row): Promise<Row> => {
+    read: async (row: FieldRow): Promise<FieldRow> => {
       rows.push(row);
       const answer = await endpoint.call(client, "x1");
       const list = Array.isArray(answer) ? answer : ((answer as { items?: unknown[] }).items ?? [answer]);
       expect(list).toHaveLength(1);
-      const [one] = list as [Row];
-      return table.place === undefined ? one : ((one[table.place] as [Row])[0] as Row);
+      const [one] = list as [FieldRow];
+      return table.place === undefined ? one : ((one[table.place] as [FieldRow])[0] as FieldRow);
     },
     async [Symbol.asyncDispose]() {
       await client.close();
@@ -228,20 +228,20 @@ const readings = TABLES.flatMap((table) => table.readBy.map((method) => [table.n
 
 describe.each(readings)("table %s, read by %s", (_name, method, table) => {
   test("keeps every documented field and drops unknown ones", async () => {
-    await using to = await reader(method, table);
-    const whole = wholeRow(table);
+    await using to = await startReader(method, table);
+    const whole = buildFullRow(table);
     expect(await to.read({ ...whole, field_of_tomorrow: { a: [1] } })).toEqual(whole);
   });
 
-  test.each(fieldsOf(table).map(({ name, type }) => [name, type] as const))(
+  test.each(listFields(table).map(({ name, type }) => [name, type] as const))(
     "validates %s of type %s",
     async (name, type) => {
-      await using to = await reader(method, table);
-      const { [name]: _left, ...without } = wholeRow(table);
+      await using to = await startReader(method, table);
+      const { [name]: _left, ...without } = buildFullRow(table);
       const isRequired = table.required.includes(name);
       for (const row of [without, { ...without, [name]: null }]) {
         if (isRequired) {
-          const error = await failure(to.read(row));
+          const error = await getRejection(to.read(row));
           expect(error).toMatchObject({ name: "InvalidResponseError", code: "ERR_INVALID_RESPONSE" });
           expect((error as Error).message).toMatch(
             new RegExp(`: results\\.[\\w.]*\\b${name}: Invalid input: expected `),
@@ -252,8 +252,8 @@ describe.each(readings)("table %s, read by %s", (_name, method, table) => {
           expect({ ...read, [name]: "" }).toEqual({ ...without, [name]: "" });
         }
       }
-      for (const misfit of misfits(type)) {
-        const error = await failure(to.read({ ...without, [name]: misfit }));
+      for (const misfit of listInvalidValues(type)) {
+        const error = await getRejection(to.read({ ...without, [name]: misfit }));
         expect(error).toMatchObject({ code: "ERR_INVALID_RESPONSE" });
         expect((error as Error).message).toMatch(new RegExp(`: results\\.[\\w.]*\\b${name}\\b[\\w.]*: `));
       }
@@ -268,16 +268,16 @@ describe("single-number metrics", () => {
     // Without any reports there is no mean, which isn't an error.
     ["phishingReports.meanTimeToAnalyze", "analysis_time", [0, 41.25], [undefined, "1"], [null]],
   ] as const)("%s validates %s", async (method, field, numbers, misfits, none) => {
-    const { call } = endpointOf(method);
+    const { call } = findEndpoint(method);
     const bodies = [...numbers, ...none, ...misfits];
     await using service = await RecordingService.start((_request, response, index) =>
-      json(response, 200, { status: 200, results: { [field]: bodies[index] } }),
+      respondWithJson(response, 200, { status: 200, results: { [field]: bodies[index] } }),
     );
     await using client = new TestClient(service);
     for (const number of numbers) expect(await call(client, "")).toBe(number);
     for (const _ of none) expect(await call(client, "")).toBeUndefined();
     for (const _ of misfits) {
-      expect(await failure(call(client, ""))).toMatchObject({
+      expect(await getRejection(call(client, ""))).toMatchObject({
         code: "ERR_INVALID_RESPONSE",
         message: expect.stringMatching(new RegExp(`: results\\.${field}: (Invalid input|Too small): expected `)),
       });
@@ -303,9 +303,9 @@ describe("enumeration values", () => {
     ["Allow/deny entry", "verdict_scope", "global, graymail, of tomorrow"],
   ])("accepts in %s for %s any of: %s", async (name, field, values) => {
     for (const [, method, table] of readings.filter(([of]) => of === name)) {
-      await using to = await reader(method, table);
+      await using to = await startReader(method, table);
       for (const value of ["", ...values.split(", ")]) {
-        expect((await to.read({ ...wholeRow(table), [field]: value }))[field]).toBe(value);
+        expect((await to.read({ ...buildFullRow(table), [field]: value }))[field]).toBe(value);
       }
     }
   });
@@ -317,20 +317,20 @@ describe("dates in any format", () => {
     async (date) => {
       const dates = /_(date|at|time)$|^(date|time)$|^date_/;
       for (const [, method, table] of readings) {
-        await using to = await reader(method, table);
-        const names = fieldsOf(table)
+        await using to = await startReader(method, table);
+        const names = listFields(table)
           .map(({ name }) => name)
           .filter((name) => dates.test(name));
         const row = Object.fromEntries(names.map((name) => [name, date]));
-        if (names.length > 0) expect(await to.read({ ...wholeRow(table), ...row })).toMatchObject(row);
+        if (names.length > 0) expect(await to.read({ ...buildFullRow(table), ...row })).toMatchObject(row);
       }
     },
   );
 });
 
 test.each(["vipEmployees.list", "vipEmployees.editComment"])("reads a blank mailbox as missing: %s", async (method) => {
-  const table = TABLES.find(({ readBy }) => readBy.includes(method)) as Table;
-  await using to = await reader(method, table);
+  const table = TABLES.find(({ readBy }) => readBy.includes(method)) as FieldTable;
+  await using to = await startReader(method, table);
   for (const email of ["", "  "]) {
     expect(await to.read({ email, comment: "x" })).toEqual({ email: undefined, comment: "x" });
   }
@@ -339,10 +339,10 @@ test.each(["vipEmployees.list", "vipEmployees.editComment"])("reads a blank mail
 test.each(["metrics.topTargetedEntities", "metrics.topThreatTypes", "metrics.highlightedThreats"])(
   "accepts any number of items from %s",
   async (method) => {
-    const { call, content } = endpointOf(method);
+    const { call, content } = findEndpoint(method);
     const counts = [0, 1, 5, 6];
     await using service = await RecordingService.start((_request, response, index) =>
-      json(response, 200, { results: { items: Array.from({ length: counts[index] ?? 0 }, () => content) } }),
+      respondWithJson(response, 200, { results: { items: Array.from({ length: counts[index] ?? 0 }, () => content) } }),
     );
     await using client = new TestClient(service);
     for (const count of counts) expect(await call(client, "")).toHaveLength(count);
@@ -352,10 +352,10 @@ test.each(["metrics.topTargetedEntities", "metrics.topThreatTypes", "metrics.hig
 test.each(["threats.byInternetMessageId", "phishingReports.byReportInternetMessageId"])(
   "accepts an empty or long array from %s",
   async (method) => {
-    const { call, content } = endpointOf(method);
+    const { call, content } = findEndpoint(method);
     const counts = [0, 1, 500];
     await using service = await RecordingService.start((_request, response, index) =>
-      json(response, 200, {
+      respondWithJson(response, 200, {
         status: 200,
         results: Array.from({ length: counts[index] ?? 0 }, () => content),
       }),

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
-import { endpointOf } from "./endpoints";
-import { type Answerer, failure, json, RecordingService, TestClient } from "./service";
+import { findEndpoint } from "./endpoints";
+import { type Answerer, getPageNumber, getRejection, RecordingService, respondWithJson, TestClient } from "./service";
 
 /* The iterator over each paged list in the reference: its exact requests, and its behavior when the list changes. */
 
-interface Iterated {
+interface IteratorCase {
   readonly name: string;
   readonly path: string;
   readonly iterate: (client: SettingsClient) => AsyncGenerator<unknown, void, undefined>;
@@ -19,7 +19,7 @@ interface Iterated {
   readonly called: string;
 }
 
-const ITERATED: readonly Iterated[] = [
+const ITERATED: readonly IteratorCase[] = [
   {
     name: "threats.list",
     path: "/api/v1/threats",
@@ -73,33 +73,36 @@ const ITERATED: readonly Iterated[] = [
 ];
 
 const SIZE = 2;
-const pageOf = (request: { url: string }) => Number(new URL(request.url, "http://x").searchParams.get("page"));
 
 /** Starts a service with pages of two items, whose list may differ at each request. */
-async function serve(
-  { name, item }: Iterated,
+async function startListService(
+  { name, item }: IteratorCase,
   listAt: (request: number) => readonly string[],
   totalOf: (list: readonly string[]) => number | null = (list) => list.length,
 ): Promise<RecordingService> {
-  const { envelope } = endpointOf(name);
-  const answer: Answerer = (request, response, index) => {
+  const { envelope } = findEndpoint(name);
+  const answerPage: Answerer = (request, response, index) => {
     const list = listAt(index);
-    const page = pageOf(request);
+    const page = getPageNumber(request);
     const items = list.slice((page - 1) * SIZE, page * SIZE).map(item);
     const numbers = { page, page_size: items.length, total: totalOf(list) };
     const inside = { status: 200, results: { items, ...numbers } };
-    json(response, 200, envelope === "paginated" ? { status: 200, pagination: numbers, results: { items } } : inside);
+    respondWithJson(
+      response,
+      200,
+      envelope === "paginated" ? { status: 200, pagination: numbers, results: { items } } : inside,
+    );
   };
-  return await RecordingService.start(answer);
+  return await RecordingService.start(answerPage);
 }
 
-async function all(items: AsyncIterable<unknown>, { idOf }: Iterated): Promise<unknown[]> {
+async function collectIds(items: AsyncIterable<unknown>, { idOf }: IteratorCase): Promise<unknown[]> {
   const ids: unknown[] = [];
   for await (const item of items) ids.push(idOf(item as never));
   return ids;
 }
 
-const traceOf = ({ path }: Iterated, query: (page: number) => string, pages: readonly number[]) =>
+const traceOf = ({ path }: IteratorCase, query: (page: number) => string, pages: readonly number[]) =>
   pages.map((page) => `GET ${path}?${query(page)}`);
 
 describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %s", (_name, list) => {
@@ -119,26 +122,26 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     ],
   ])("yields %j in order, requesting the pages %j", async (ids, pages) => {
     for (const [at, reading] of [iterate, narrowed].entries()) {
-      await using service = await serve(list, () => ids);
+      await using service = await startListService(list, () => ids);
       await using client = new TestClient(service);
-      expect(await all(reading(client), list)).toEqual(ids);
+      expect(await collectIds(reading(client), list)).toEqual(ids);
       expect(service.trace).toEqual(traceOf(list, queries[at] as (page: number) => string, pages));
     }
   });
 
   test("stops at an empty page when there is no total", async () => {
-    await using service = await serve(
+    await using service = await startListService(
       list,
       () => ["a", "b", "c"],
       () => null,
     );
     await using client = new TestClient(service);
-    expect(await all(iterate(client), list)).toEqual(["a", "b", "c"]);
+    expect(await collectIds(iterate(client), list)).toEqual(["a", "b", "c"]);
     expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 3, 1, 2, 3]));
   });
 
   test("requests a page only when the caller needs it", async () => {
-    await using service = await serve(list, () => ["a", "b", "c", "d"]);
+    await using service = await startListService(list, () => ["a", "b", "c", "d"]);
     await using client = new TestClient(service);
     const items = iterate(client);
     expect(service.received).toEqual([]);
@@ -226,9 +229,9 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     ],
     ["all of it goes", [["a", "b", "c"], []], ["a", "b"], [1, 2, 1]],
   ])("yields each item once when this happens: %s", async (_name, lists, given, pages) => {
-    await using service = await serve(list, (request) => lists[request] ?? lists.at(-1) ?? []);
+    await using service = await startListService(list, (request) => lists[request] ?? lists.at(-1) ?? []);
     await using client = new TestClient(service);
-    expect(await all(iterate(client), list)).toEqual(given);
+    expect(await collectIds(iterate(client), list)).toEqual(given);
     expect(service.trace).toEqual(traceOf(list, queries[0], pages));
   });
 
@@ -243,13 +246,13 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     ["a total that nothing holds", () => ["a"], () => 7, "its pages have 1 items, but its total is 7", 10],
     ["a total that is too small", () => ["a", "b"], () => 1, "its pages have 2 items, but its total is 1", 5],
   ])("raises ERR_LIST_UNSTABLE for %s", async (_name, listAt, totalOf, why, requests) => {
-    await using service = await serve(list, listAt, totalOf);
+    await using service = await startListService(list, listAt, totalOf);
     await using client = new TestClient(service);
     const given: unknown[] = [];
     const reading = (async () => {
       for await (const item of iterate(client)) given.push(list.idOf(item as never));
     })();
-    expect(await failure(reading)).toMatchObject({
+    expect(await getRejection(reading)).toMatchObject({
       name: "ListUnstableError",
       code: "ERR_LIST_UNSTABLE",
       message: `The ${list.called} could not be read consistently in 5 attempts: ${why}. Someone may be changing it; run again later.`,
@@ -259,17 +262,17 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
   });
 
   test.each([1000, null])("stops when one page repeats forever with total %j", async (total) => {
-    const { envelope } = endpointOf(list.name);
+    const { envelope } = findEndpoint(list.name);
     const items = ["a", "b"].map(list.item);
     await using service = await RecordingService.start((_request, response) =>
-      json(
+      respondWithJson(
         response,
         200,
         envelope === "paginated" ? { pagination: { total }, results: { items } } : { results: { items, total } },
       ),
     );
     await using client = new TestClient(service);
-    expect(await failure(all(iterate(client), list))).toMatchObject({
+    expect(await getRejection(collectIds(iterate(client), list))).toMatchObject({
       code: "ERR_LIST_UNSTABLE",
       message: expect.stringContaining("was listed twice"),
     });
@@ -279,19 +282,19 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
   test("fails with the error of a failed page, without another request", async () => {
     const items = ["a", "b"].map(list.item);
     const page1 =
-      endpointOf(list.name).envelope === "paginated"
+      findEndpoint(list.name).envelope === "paginated"
         ? { pagination: { total: 3 }, results: { items } }
         : { results: { items, total: 3 } };
     await using service = await RecordingService.start((request, response) => {
-      if (pageOf(request) === 2) json(response, 429, { error: "slow down" });
-      else json(response, 200, page1);
+      if (getPageNumber(request) === 2) respondWithJson(response, 429, { error: "slow down" });
+      else respondWithJson(response, 200, page1);
     });
     await using client = new TestClient(service);
     const given: unknown[] = [];
     const reading = (async () => {
       for await (const item of iterate(client)) given.push(list.idOf(item as never));
     })();
-    expect(await failure(reading)).toMatchObject({ code: "ERR_RATE_LIMITED" });
+    expect(await getRejection(reading)).toMatchObject({ code: "ERR_RATE_LIMITED" });
     expect(given).toEqual(["a", "b"]);
     expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2]));
   });
@@ -313,9 +316,9 @@ test.each<[string, (client: SettingsClient) => AsyncGenerator<unknown>, string]>
   ["entries of null", (c) => c.allowDenyEntries.iterate(null as never), "query must be an object"],
   ["entries", (c) => c.allowDenyEntries.iterate({ list: "block" as "deny" }), "list must be"],
 ])("rejects an invalid query before any request: %s", async (_name, iterate, message) => {
-  await using service = await RecordingService.start((_request, response) => json(response, 200, {}));
+  await using service = await RecordingService.start((_request, response) => respondWithJson(response, 200, {}));
   await using client = new TestClient(service);
-  expect(await failure(iterate(client).next())).toMatchObject({
+  expect(await getRejection(iterate(client).next())).toMatchObject({
     code: "ERR_INVALID_ARGUMENT",
     message: expect.stringContaining(message),
   });
@@ -323,7 +326,7 @@ test.each<[string, (client: SettingsClient) => AsyncGenerator<unknown>, string]>
 });
 
 describe("VIP rows that are hard to distinguish", () => {
-  const vips = ITERATED.find(({ name }) => name === "vipEmployees.list") as Iterated;
+  const vips = ITERATED.find(({ name }) => name === "vipEmployees.list") as IteratorCase;
   const twice = [
     { email: "Jane@example.com", source: "auto" },
     { email: "jane@Example.com", source: "manual" },
@@ -335,22 +338,22 @@ describe("VIP rows that are hard to distinguish", () => {
   const serveRows = (movesAt: number) =>
     RecordingService.start((request, response, index) => {
       const rows = index < movesAt ? twice : [...twice, { full_name: "Room Paris" }];
-      const page = pageOf(request);
+      const page = getPageNumber(request);
       const items = rows.slice((page - 1) * SIZE, page * SIZE);
-      json(response, 200, { results: { items, total: rows.length } });
+      respondWithJson(response, 200, { results: { items, total: rows.length } });
     });
 
   test("yields duplicate rows and rows without a mailbox as often as listed", async () => {
     await using service = await serveRows(9);
     await using client = new TestClient(service);
-    expect(await all(vips.iterate(client), { ...vips, idOf: (vip) => vip })).toEqual(twice);
-    expect(service.received.map(pageOf)).toEqual([1, 2, 1, 2]);
+    expect(await collectIds(vips.iterate(client), { ...vips, idOf: (vip) => vip })).toEqual(twice);
+    expect(service.received.map(getPageNumber)).toEqual([1, 2, 1, 2]);
   });
 
   test.each([1, 2])("yields no extra rows when the list changes before request %i", async (movesAt) => {
     await using service = await serveRows(movesAt);
     await using client = new TestClient(service);
-    const given = await all(vips.iterate(client), { ...vips, idOf: (vip) => vip });
+    const given = await collectIds(vips.iterate(client), { ...vips, idOf: (vip) => vip });
     expect(given).toEqual([...twice, { full_name: "Room Paris" }]);
   });
 
@@ -361,7 +364,7 @@ describe("VIP rows that are hard to distinguish", () => {
   ])("yields both spellings of a mailbox that differ in %s", async (_what, emails) => {
     const items = emails.map((email) => ({ email, source: "manual" }));
     await using service = await RecordingService.start((_request, response) =>
-      json(response, 200, { results: { items, total: 2 } }),
+      respondWithJson(response, 200, { results: { items, total: 2 } }),
     );
     await using client = new TestClient(service);
     expect((await client.vipEmployees.readAll()).map(({ email }) => email)).toEqual(emails);
@@ -378,10 +381,10 @@ describe("VIP rows that are hard to distinguish", () => {
         { email: "jane@example.com", source, comment: "two" },
       ];
       await using service = await RecordingService.start((_request, response) =>
-        json(response, 200, { results: { items, total: 2 } }),
+        respondWithJson(response, 200, { results: { items, total: 2 } }),
       );
       await using client = new TestClient(service);
-      expect(await failure(all(vips.iterate(client), vips))).toMatchObject({
+      expect(await getRejection(collectIds(vips.iterate(client), vips))).toMatchObject({
         message: expect.stringContaining(`in 5 attempts: ${named} was listed twice. `),
       });
     }

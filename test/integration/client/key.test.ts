@@ -1,13 +1,13 @@
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { SettingsClient, type SettingsClientOptions } from "../../../provider/client";
-import { type Answerer, always, failure, KEY, RecordingService, TestClient } from "./service";
+import { type Answerer, createFixedAnswerer, getRejection, KEY, RecordingService, TestClient } from "./service";
 
 /** A part of the key that identifies it in any encoding. */
 const CANARY = "canary-5f1d";
 
 /** Returns everything that code could print about a value. */
-function everythingShown(thing: unknown): string {
+function formatEverything(thing: unknown): string {
   const shown = [
     String(thing),
     inspect(thing),
@@ -30,13 +30,13 @@ afterEach(() => {
 
 test("finds the key in an error that contains it", () => {
   const error = new Error("no", { cause: new Error(`the key is ${KEY}`) });
-  expect(everythingShown(error)).toContain(CANARY);
-  expect(everythingShown(Object.defineProperty(new Error("no"), "body", { value: { KEY } }))).toContain(CANARY);
+  expect(formatEverything(error)).toContain(CANARY);
+  expect(formatEverything(Object.defineProperty(new Error("no"), "body", { value: { KEY } }))).toContain(CANARY);
 });
 
 describe("errors when the service echoes the key", () => {
   const inHtml = KEY.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
-  const raw =
+  const createHeaderAnswerer =
     (status: number, headers: Record<string, string>, body: string): Answerer =>
     (_request, response) =>
       response.writeHead(status, headers).end(body);
@@ -44,44 +44,49 @@ describe("errors when the service echoes the key", () => {
   test.each<[string, Answerer, Partial<SettingsClientOptions>?]>([
     ...[400, 401, 403, 404, 409, 418, 429, 500, 503].map((status): [string, Answerer] => [
       `the words of a ${status}`,
-      always(status, { error: `unknown key ${KEY}`, [KEY]: [{ key: KEY }] }),
+      createFixedAnswerer(status, { error: `unknown key ${KEY}`, [KEY]: [{ key: KEY }] }),
     ]),
     [
       "escapes in the words",
-      raw(
+      createHeaderAnswerer(
         401,
         {},
         `{"error": "${[...KEY].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")}"}`,
       ),
     ],
-    ["addresses outside the organization", always(400, { error: KEY, not_in_org: [`${KEY}@else.example`] })],
-    ["the same, under 200", always(200, { results: { not_in_org: [`${KEY}@else.example`] } })],
-    ["an answer of another shape", always(200, { results: { added: KEY } })],
-    ["the words of an error under 200", always(200, { error: `unknown key ${KEY}` })],
-    ["HTML", raw(200, { "content-type": "text/html" }, `<h1>${inHtml}</h1>`)],
-    ["the same without care for HTML", raw(200, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
-    ["HTML of a 502", raw(502, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
-    ["a content type", raw(200, { "content-type": `text/${KEY}` }, "x")],
-    ["half a body of JSON", raw(200, {}, `{"key": ${JSON.stringify(KEY)}, `)],
-    ["the location of a redirect", raw(302, { location: `https://else.example/${KEY}` }, "")],
-    ["the same, percent-encoded", raw(302, { location: `/?key=${encodeURIComponent(KEY)}` }, KEY)],
-    ["Retry-After", raw(429, { "retry-after": KEY }, "")],
-    ["a body that is too large", raw(200, {}, KEY.repeat(100)), { maxResponseBytes: 500 }],
+    [
+      "addresses outside the organization",
+      createFixedAnswerer(400, { error: KEY, not_in_org: [`${KEY}@else.example`] }),
+    ],
+    ["the same, under 200", createFixedAnswerer(200, { results: { not_in_org: [`${KEY}@else.example`] } })],
+    ["an answer of another shape", createFixedAnswerer(200, { results: { added: KEY } })],
+    ["the words of an error under 200", createFixedAnswerer(200, { error: `unknown key ${KEY}` })],
+    ["HTML", createHeaderAnswerer(200, { "content-type": "text/html" }, `<h1>${inHtml}</h1>`)],
+    ["the same without care for HTML", createHeaderAnswerer(200, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
+    ["HTML of a 502", createHeaderAnswerer(502, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
+    ["a content type", createHeaderAnswerer(200, { "content-type": `text/${KEY}` }, "x")],
+    ["half a body of JSON", createHeaderAnswerer(200, {}, `{"key": ${JSON.stringify(KEY)}, `)],
+    ["the location of a redirect", createHeaderAnswerer(302, { location: `https://else.example/${KEY}` }, "")],
+    ["the same, percent-encoded", createHeaderAnswerer(302, { location: `/?key=${encodeURIComponent(KEY)}` }, KEY)],
+    ["Retry-After", createHeaderAnswerer(429, { "retry-after": KEY }, "")],
+    ["a body that is too large", createHeaderAnswerer(200, {}, KEY.repeat(100)), { maxResponseBytes: 500 }],
     ["a body that does not end", (_request, response) => response.writeHead(200).write(KEY), { timeoutMs: 300 }],
     ["nowhere: the connection breaks", (_request, response) => response.socket?.resetAndDestroy()],
   ])("%s", async (_name, answer, options) => {
     await using service = await RecordingService.start(answer);
     await using client = new TestClient(service, options);
-    const error = await failure(client.vipEmployees.add(["jane@example.com"]));
+    const error = await getRejection(client.vipEmployees.add(["jane@example.com"]));
     expect(error).toMatchObject({ code: expect.stringMatching(/^ERR_[A-Z_]+$/) });
-    expect(everythingShown(error)).not.toContain(CANARY);
+    expect(formatEverything(error)).not.toContain(CANARY);
     expect(service.received[0]?.headers["x-api-key"]).toBe(KEY);
   });
 
   test("replaces the key in the service message with a placeholder", async () => {
-    await using service = await RecordingService.start(always(401, { error: `unknown key ${KEY}!`, hint: KEY }));
+    await using service = await RecordingService.start(
+      createFixedAnswerer(401, { error: `unknown key ${KEY}!`, hint: KEY }),
+    );
     await using client = new TestClient(service);
-    expect(await failure(client.vipEmployees.list())).toMatchObject({
+    expect(await getRejection(client.vipEmployees.list())).toMatchObject({
       serviceMessage: "unknown key <API_KEY>!",
       body: { error: "unknown key <API_KEY>!", hint: "<API_KEY>" },
     });
@@ -89,9 +94,11 @@ describe("errors when the service echoes the key", () => {
 
   test("omits a body nested too deeply to redact", async () => {
     const deep = `{"error": "no", "x": ${"[".repeat(200_000)}${JSON.stringify(KEY)}${"]".repeat(200_000)}}`;
-    await using service = await RecordingService.start(raw(400, { "content-type": "application/json" }, deep));
+    await using service = await RecordingService.start(
+      createHeaderAnswerer(400, { "content-type": "application/json" }, deep),
+    );
     await using client = new TestClient(service);
-    const error = await failure(client.vipEmployees.list());
+    const error = await getRejection(client.vipEmployees.list());
     expect(error).toMatchObject({ code: "ERR_BAD_REQUEST", serviceMessage: "no", body: undefined });
   });
 });
@@ -113,7 +120,7 @@ describe("configuration errors that involve the key", () => {
       error = thrown;
     }
     expect(error).toMatchObject({ code: "ERR_CONFIGURATION" });
-    expect(everythingShown(error)).not.toContain(CANARY);
+    expect(formatEverything(error)).not.toContain(CANARY);
   });
 
   test("hides the password of an invalid proxy address", () => {
@@ -129,25 +136,25 @@ describe("configuration errors that involve the key", () => {
       code: "ERR_CONFIGURATION",
       message: expect.stringContaining("HTTPS_PROXY"),
     });
-    expect(everythingShown(error)).not.toContain(CANARY);
+    expect(formatEverything(error)).not.toContain(CANARY);
   });
 });
 
 test("hides the key when a client is inspected", async () => {
-  await using service = await RecordingService.start(always(200, { results: { items: [], total: 0 } }));
+  await using service = await RecordingService.start(createFixedAnswerer(200, { results: { items: [], total: 0 } }));
   await using client = new TestClient(service);
   await client.vipEmployees.list();
   const { allowDenyEntries, metrics, phishingReports, threats, vipEmployees } = client;
   for (const part of [client, allowDenyEntries, metrics, phishingReports, threats, vipEmployees, { client }]) {
-    expect(everythingShown(part)).not.toContain(CANARY);
+    expect(formatEverything(part)).not.toContain(CANARY);
   }
   expect(inspect(client)).toBe(`SettingsClient { baseUrl: '${service.url}' }`);
 });
 
 test("sends loopback requests directly, not through a proxy", async () => {
-  await using proxy = await RecordingService.start(always(200, { results: { items: [], total: 0 } }));
+  await using proxy = await RecordingService.start(createFixedAnswerer(200, { results: { items: [], total: 0 } }));
   await using service = await RecordingService.start(
-    always(200, { results: { items: [{ email: "jane@example.com" }], total: 1 } }),
+    createFixedAnswerer(200, { results: { items: [{ email: "jane@example.com" }], total: 1 } }),
   );
   for (const name of ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"]) vi.stubEnv(name, proxy.url);
   for (const name of ["NO_PROXY", "no_proxy"]) vi.stubEnv(name, "");

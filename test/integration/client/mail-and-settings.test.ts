@@ -1,7 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
 import { VirtualTime } from "../../support/virtual-time";
-import { type Answerer, always, ENTRIES, entry, failure, json, RecordingService, TestClient, VIPS } from "./service";
+import {
+  type Answerer,
+  buildEntry,
+  createFixedAnswerer,
+  ENTRIES,
+  getRejection,
+  RecordingService,
+  respondWithJson,
+  TestClient,
+  VIPS,
+} from "./service";
 
 /** Every method that reads mail data. */
 const OF_MAIL: readonly ((client: SettingsClient) => Promise<unknown>)[] = [
@@ -23,25 +33,25 @@ const OF_MAIL: readonly ((client: SettingsClient) => Promise<unknown>)[] = [
 async function startService(mail: Answerer): Promise<RecordingService> {
   return await RecordingService.start((request, response, index) => {
     if (!request.url.includes("/settings/")) mail(request, response, index);
-    else if (request.method === "GET") json(response, 200, { results: { items: [], page: 1, total: 0 } });
-    else if (request.url.endsWith("/remove")) json(response, 200, { results: { affected: 1 } });
-    else json(response, 200, { results: entry("e1") });
+    else if (request.method === "GET") respondWithJson(response, 200, { results: { items: [], page: 1, total: 0 } });
+    else if (request.url.endsWith("/remove")) respondWithJson(response, 200, { results: { affected: 1 } });
+    else respondWithJson(response, 200, { results: buildEntry("e1") });
   });
 }
 
 describe("failing mail endpoints", () => {
   test.each<[string, Answerer]>([
-    ["odd answers", always(200, { results: 7 })],
-    ["answers of the wrong envelope", always(200, { error: "no" })],
+    ["odd answers", createFixedAnswerer(200, { results: 7 })],
+    ["answers of the wrong envelope", createFixedAnswerer(200, { error: "no" })],
     ["an HTML page", (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>")],
-    ["failures", always(500, { error: "down" })],
+    ["failures", createFixedAnswerer(500, { error: "down" })],
     ["connections that break", (_request, response) => response.destroy()],
-    ["an hour to wait", always(503, { error: "reindexing" }, { "retry-after": "3600" })],
+    ["an hour to wait", createFixedAnswerer(503, { error: "reindexing" }, { "retry-after": "3600" })],
   ])("leave settings writes and the retry budget untouched after %s", async (_name, mail) => {
     await using service = await startService(mail);
     const time = new VirtualTime();
     await using client = new TestClient(service, { time, retries: true });
-    for (const read of [...OF_MAIL, ...OF_MAIL]) await failure(read(client));
+    for (const read of [...OF_MAIL, ...OF_MAIL]) await getRejection(read(client));
     service.received.length = 0;
     await client.allowDenyEntries.readAll("deny");
     await client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
@@ -58,10 +68,10 @@ describe("failing mail endpoints", () => {
   });
 
   test("open the circuit breaker when they only fail", async () => {
-    await using service = await startService(always(500, { error: "down" }));
+    await using service = await startService(createFixedAnswerer(500, { error: "down" }));
     await using client = new TestClient(service, { time: new VirtualTime(), retries: true });
     for (let at = 0; at < 100; at += 1) {
-      expect(await failure(client.metrics.hoursSaved())).toMatchObject({
+      expect(await getRejection(client.metrics.hoursSaved())).toMatchObject({
         code: at < 1 ? "ERR_SERVER" : "ERR_CIRCUIT_OPEN",
       });
       await client.vipEmployees.list();
@@ -70,10 +80,12 @@ describe("failing mail endpoints", () => {
   });
 
   test("apply a 429 to settings requests too", async () => {
-    await using service = await startService(always(429, { error: "slow down" }, { "retry-after": "3600" }));
+    await using service = await startService(
+      createFixedAnswerer(429, { error: "slow down" }, { "retry-after": "3600" }),
+    );
     await using client = new TestClient(service, { time: new VirtualTime(), retries: true });
-    await failure(client.threats.list());
-    expect(await failure(client.vipEmployees.list())).toMatchObject({ code: "ERR_RATE_LIMITED" });
+    await getRejection(client.threats.list());
+    expect(await getRejection(client.vipEmployees.list())).toMatchObject({ code: "ERR_RATE_LIMITED" });
     expect(service.received).toHaveLength(1);
   });
 });

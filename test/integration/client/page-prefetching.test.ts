@@ -1,22 +1,31 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { VirtualTime } from "../../support/virtual-time";
-import { type Answerer, entry, failure, json, page, RecordingService, TestClient } from "./service";
+import {
+  type Answerer,
+  buildEntry,
+  buildPage,
+  getPageNumber,
+  getRejection,
+  RecordingService,
+  respondWithJson,
+  TestClient,
+} from "./service";
 
 const PAGE_SIZE = 200;
 const PAGES = 25;
 
-const createdAt = (at: number) => new Date(Date.UTC(2026, 0, 1) - at * 60_000).toISOString();
-const newestFirst = Array.from({ length: PAGES * PAGE_SIZE }, (_, at) => entry(at, { created_at: createdAt(at) }));
-
-const getPage = (request: { url: string }) => Number(new URL(request.url, "http://x").searchParams.get("page"));
+const computeCreationTime = (at: number) => new Date(Date.UTC(2026, 0, 1) - at * 60_000).toISOString();
+const newestFirst = Array.from({ length: PAGES * PAGE_SIZE }, (_, at) =>
+  buildEntry(at, { created_at: computeCreationTime(at) }),
+);
 
 /** Returns an answerer that pages through `rows` correctly. */
 function listOf(rows: readonly unknown[], more: Record<string, unknown> = {}): Answerer {
   return (request, response) => {
-    const at = getPage(request);
+    const at = getPageNumber(request);
     const items = rows.slice((at - 1) * PAGE_SIZE, at * PAGE_SIZE);
-    json(response, 200, page(items, { page: at, total: rows.length, ...more }));
+    respondWithJson(response, 200, buildPage(items, { page: at, total: rows.length, ...more }));
   };
 }
 
@@ -24,7 +33,7 @@ function listOf(rows: readonly unknown[], more: Record<string, unknown> = {}): A
 function measureConcurrency(answer: Answerer) {
   let inFlight = 0;
   const measured = { max: 0 };
-  const answerer: Answerer = (request, response, index) => {
+  const answerLater: Answerer = (request, response, index) => {
     inFlight += 1;
     measured.max = Math.max(measured.max, inFlight);
     setTimeout(() => {
@@ -32,14 +41,14 @@ function measureConcurrency(answer: Answerer) {
       answer(request, response, index);
     }, 20);
   };
-  return { answerer, measured };
+  return { answerer: answerLater, measured };
 }
 
 describe("a list of 25 pages", () => {
   it.each([
     ["newest first", newestFirst, [1]],
     ["oldest first", newestFirst.toReversed(), [PAGES]],
-    ["with equal times", newestFirst.map((row) => ({ ...row, created_at: createdAt(0) })), [1, PAGES]],
+    ["with equal times", newestFirst.map((row) => ({ ...row, created_at: computeCreationTime(0) })), [1, PAGES]],
   ])("is read eight pages at a time, %s", async (_name, rows, rereadPages) => {
     const { answerer, measured } = measureConcurrency(listOf(rows));
     await using service = await RecordingService.start(answerer);
@@ -47,7 +56,7 @@ describe("a list of 25 pages", () => {
     const read = await client.allowDenyEntries.readAll("deny");
     expect(read.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
     expect(measured.max).toBe(8);
-    expect(service.received.slice(PAGES).map(getPage)).toEqual(rereadPages);
+    expect(service.received.slice(PAGES).map(getPageNumber)).toEqual(rereadPages);
   });
 
   it.each<[string, Answerer]>([
@@ -63,7 +72,7 @@ describe("a list of 25 pages", () => {
   });
 
   it("is read again, one page after another, if a new entry replaced a removed one", async () => {
-    const changed = [entry("new", { created_at: createdAt(-1) }), ...newestFirst.toSpliced(3_000, 1)];
+    const changed = [buildEntry("new", { created_at: computeCreationTime(-1) }), ...newestFirst.toSpliced(3_000, 1)];
     await using service = await RecordingService.start((request, response, index) =>
       listOf(index < 12 ? newestFirst : changed)(request, response, index),
     );
@@ -71,17 +80,17 @@ describe("a list of 25 pages", () => {
     const read = await client.allowDenyEntries.readAll("deny");
     expect(read.map(({ id }) => id)).toEqual(changed.map(({ id }) => id));
     const pagesInOrder = Array.from({ length: PAGES }, (_, at) => at + 1);
-    expect(service.received.slice(-PAGES).map(getPage)).toEqual(pagesInOrder);
+    expect(service.received.slice(-PAGES).map(getPageNumber)).toEqual(pagesInOrder);
   });
 
   it.each([
-    ["answers 503", (response: ServerResponse) => json(response, 503, { error: "busy" })],
+    ["answers 503", (response: ServerResponse) => respondWithJson(response, 503, { error: "busy" })],
     ["breaks the connection", (response: ServerResponse) => response.destroy()],
   ])("is read although the service %s for a second", async (_how, fail) => {
     const time = new VirtualTime();
     let failsUntil: number | undefined;
     await using service = await RecordingService.start((request, response, index) => {
-      if (getPage(request) === 3) failsUntil ??= time.atMs + 1_000;
+      if (getPageNumber(request) === 3) failsUntil ??= time.atMs + 1_000;
       if (time.atMs < (failsUntil ?? 0)) fail(response);
       else listOf(newestFirst)(request, response, index);
     });
@@ -95,13 +104,13 @@ describe("a list of 25 pages", () => {
   it("is given up at the first 401, without waiting for the other pages", async () => {
     const closed: number[] = [];
     await using service = await RecordingService.start((request, response, index) => {
-      const at = getPage(request);
+      const at = getPageNumber(request);
       response.on("close", () => closed.push(at));
-      if (at === 5) json(response, 401, { error: "revoked" });
+      if (at === 5) respondWithJson(response, 401, { error: "revoked" });
       else if (at === 1) listOf(newestFirst)(request, response, index);
     });
     await using client = new TestClient(service, { retries: true });
-    expect(await failure(client.allowDenyEntries.readAll("deny"))).toMatchObject({ status: 401 });
+    expect(await getRejection(client.allowDenyEntries.readAll("deny"))).toMatchObject({ status: 401 });
     await expect.poll(() => closed.toSorted((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 });

@@ -2,24 +2,33 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { ListUnstableError } from "../../../provider/client";
 import { VirtualTime } from "../../support/virtual-time";
-import { type Answerer, ENTRIES, entry, failure, json, page, RecordingService, TestClient, VIPS } from "./service";
+import {
+  type Answerer,
+  buildEntry,
+  buildPage,
+  ENTRIES,
+  getPageNumber,
+  getRejection,
+  RecordingService,
+  respondWithJson,
+  TestClient,
+  VIPS,
+} from "./service";
 
-const entriesFrom = (first: number, count: number) => Array.from({ length: count }, (_, at) => entry(first + at));
+const buildEntries = (first: number, count: number) => Array.from({ length: count }, (_, at) => buildEntry(first + at));
 
 /** Returns an answerer that pages through `rows` correctly. */
 function listOf(rows: readonly unknown[]): Answerer {
   return (request, response) => {
     const query = new URL(request.url, "http://x").searchParams;
     const [at, size] = [Number(query.get("page")), Number(query.get("page_size"))];
-    json(
+    respondWithJson(
       response,
       200,
-      page(rows.slice((at - 1) * size, at * size), { page: at, page_size: size, total: rows.length }),
+      buildPage(rows.slice((at - 1) * size, at * size), { page: at, page_size: size, total: rows.length }),
     );
   };
 }
-
-const pageOf = (request: { url: string }) => Number(new URL(request.url, "http://x").searchParams.get("page"));
 
 describe("requests for a complete list", () => {
   test.each([
@@ -31,7 +40,7 @@ describe("requests for a complete list", () => {
     [400, 2],
     [401, 3],
   ])("reads %i entries in %i requests", async (count, requests) => {
-    const rows = entriesFrom(0, count);
+    const rows = buildEntries(0, count);
     await using service = await RecordingService.start(listOf(rows));
     await using client = new TestClient(service);
     const read = await client.allowDenyEntries.readAll("deny");
@@ -55,14 +64,14 @@ describe("requests for a complete list", () => {
 });
 
 test.each([
-  ["answers 503", (response: ServerResponse) => json(response, 503, { error: "busy" })],
+  ["answers 503", (response: ServerResponse) => respondWithJson(response, 503, { error: "busy" })],
   ["breaks the connection", (response: ServerResponse) => response.destroy()],
 ])("reads a long list although the service %s for a second", async (_how, fail) => {
-  const rows = entriesFrom(0, 2_000);
+  const rows = buildEntries(0, 2_000);
   const time = new VirtualTime();
   let failsUntil: number | undefined;
   await using service = await RecordingService.start((request, response, index) => {
-    if (pageOf(request) === 3) failsUntil ??= time.atMs + 1_000;
+    if (getPageNumber(request) === 3) failsUntil ??= time.atMs + 1_000;
     if (time.atMs < (failsUntil ?? 0)) fail(response);
     else listOf(rows)(request, response, index);
   });
@@ -76,45 +85,49 @@ describe("list that changes while it is read", () => {
     // Each case: the pages in the order of the requests, and the requested page numbers.
     [
       "its total grows",
-      [page(entriesFrom(0, 200), { total: 201 }), page(entriesFrom(200, 1), { total: 202 })],
+      [buildPage(buildEntries(0, 200), { total: 201 }), buildPage(buildEntries(200, 1), { total: 202 })],
       [1, 2, 1, 2],
     ],
     [
       "its total shrinks",
-      [page(entriesFrom(0, 200), { total: 202 }), page(entriesFrom(200, 1), { total: 201 })],
+      [buildPage(buildEntries(0, 200), { total: 202 }), buildPage(buildEntries(200, 1), { total: 201 })],
       [1, 2, 1, 2],
     ],
     [
       "its total goes away",
-      [page(entriesFrom(0, 200), { total: 202 }), page(entriesFrom(200, 1), { total: null })],
+      [buildPage(buildEntries(0, 200), { total: 202 }), buildPage(buildEntries(200, 1), { total: null })],
       [1, 2, 1, 2],
     ],
     [
       "an entry comes twice",
-      [page(entriesFrom(0, 200), { total: 201 }), page(entriesFrom(199, 1), { total: 201 })],
+      [buildPage(buildEntries(0, 200), { total: 201 }), buildPage(buildEntries(199, 1), { total: 201 })],
       [1, 2, 1, 2],
     ],
     [
       "fewer came than the total says",
-      [page(entriesFrom(0, 200), { total: 300 }), page(entriesFrom(200, 99), { total: 300 }), page([], { total: 300 })],
+      [
+        buildPage(buildEntries(0, 200), { total: 300 }),
+        buildPage(buildEntries(200, 99), { total: 300 }),
+        buildPage([], { total: 300 }),
+      ],
       [1, 2, 3, 1, 2],
     ],
     [
       "more came than the total says",
-      [page(entriesFrom(0, 200), { total: 201 }), page(entriesFrom(200, 2), { total: 201 })],
+      [buildPage(buildEntries(0, 200), { total: 201 }), buildPage(buildEntries(200, 2), { total: 201 })],
       [1, 2, 1, 2],
     ],
   ])("%s", async (_name, moving, pages) => {
-    const settled = listOf(entriesFrom(0, 201));
+    const settled = listOf(buildEntries(0, 201));
     await using service = await RecordingService.start((request, response, index) => {
       const first = moving[index];
       if (first === undefined) settled(request, response, index);
-      else json(response, 200, first);
+      else respondWithJson(response, 200, first);
     });
     await using client = new TestClient(service);
     const read = await client.allowDenyEntries.readAll("deny");
-    expect(read.map(({ id }) => id)).toEqual(entriesFrom(0, 201).map(({ id }) => id));
-    expect(service.received.map(pageOf)).toEqual(pages);
+    expect(read.map(({ id }) => id)).toEqual(buildEntries(0, 201).map(({ id }) => id));
+    expect(service.received.map(getPageNumber)).toEqual(pages);
   });
 });
 
@@ -123,38 +136,47 @@ describe("list that never settles", () => {
     [
       "a total that changes with every page",
       (request, response, index) =>
-        json(response, 200, page(entriesFrom((pageOf(request) - 1) * 200, 200), { total: 1000 + index })),
+        respondWithJson(
+          response,
+          200,
+          buildPage(buildEntries((getPageNumber(request) - 1) * 200, 200), { total: 1000 + index }),
+        ),
       /its total changed from 1008 to 1009/,
       10,
     ],
     [
       "a total that is too large",
-      (request, response) => json(response, 200, page(pageOf(request) === 1 ? entriesFrom(0, 3) : [], { total: 1e9 })),
+      (request, response) =>
+        respondWithJson(
+          response,
+          200,
+          buildPage(getPageNumber(request) === 1 ? buildEntries(0, 3) : [], { total: 1e9 }),
+        ),
       /its pages have 3 items, but its total is 1000000000/,
       10,
     ],
     [
       "a total that is too small",
-      (_request, response) => json(response, 200, page(entriesFrom(0, 3), { total: 1 })),
+      (_request, response) => respondWithJson(response, 200, buildPage(buildEntries(0, 3), { total: 1 })),
       /its pages have 3 items, but its total is 1\b/,
       5,
     ],
     [
       "one page for ever",
-      (_request, response) => json(response, 200, page(entriesFrom(7, 200), { total: 1e9 })),
+      (_request, response) => respondWithJson(response, 200, buildPage(buildEntries(7, 200), { total: 1e9 })),
       /7 was listed twice/,
       10,
     ],
     [
       "one page for ever, and no total",
-      (_request, response) => json(response, 200, { results: { items: entriesFrom(7, 2), total: null } }),
+      (_request, response) => respondWithJson(response, 200, { results: { items: buildEntries(7, 2), total: null } }),
       /7 was listed twice/,
       10,
     ],
   ])("%s", async (_name, answer, why, requests) => {
     await using service = await RecordingService.start(answer);
     await using client = new TestClient(service);
-    const error = await failure(client.allowDenyEntries.readAll("deny"));
+    const error = await getRejection(client.allowDenyEntries.readAll("deny"));
     expect(error).toBeInstanceOf(ListUnstableError);
     expect(error).toMatchObject({ code: "ERR_LIST_UNSTABLE", message: expect.stringMatching(why) });
     expect((error as Error).message).toMatch(
@@ -166,10 +188,10 @@ describe("list that never settles", () => {
   test.each([1e9, null])("detects a repeated page of VIPs without a mailbox, total %j", async (total) => {
     const rows = [{ full_name: "Room Berlin" }, { full_name: "Room Paris" }];
     await using service = await RecordingService.start((_request, response) =>
-      json(response, 200, page(rows, { total })),
+      respondWithJson(response, 200, buildPage(rows, { total })),
     );
     await using client = new TestClient(service);
-    expect(await failure(client.vipEmployees.readAll())).toMatchObject({
+    expect(await getRejection(client.vipEmployees.readAll())).toMatchObject({
       code: "ERR_LIST_UNSTABLE",
       message: expect.stringContaining("page 2 is the same as page 1"),
     });
@@ -178,18 +200,18 @@ describe("list that never settles", () => {
 });
 
 describe("service with its own way of paging", () => {
-  const rows = entriesFrom(0, 120);
+  const rows = buildEntries(0, 120);
 
   test.each<[string, (items: unknown[], at: number) => unknown, number]>([
-    ["pages of 50 whatever was asked for", (items, at) => page(items, { page: at, page_size: 50, total: 120 }), 3],
-    ["the same, under the page size that was asked for", (items, at) => page(items, { page: at, total: 120 }), 3],
+    ["pages of 50 whatever was asked for", (items, at) => buildPage(items, { page: at, page_size: 50, total: 120 }), 3],
+    ["the same, under the page size that was asked for", (items, at) => buildPage(items, { page: at, total: 120 }), 3],
     ["no total", (items, at) => ({ results: { items, page: at, page_size: 50 } }), 4],
     ["no total, under the page size that was asked for", (items) => ({ results: { items, page_size: 200 } }), 4],
-    ["null for every number", (items) => page(items, { page: null, page_size: null, total: null }), 4],
+    ["null for every number", (items) => buildPage(items, { page: null, page_size: null, total: null }), 4],
   ])("%s", async (_name, body, requests) => {
     await using service = await RecordingService.start((request, response) => {
-      const at = pageOf(request);
-      json(response, 200, body(rows.slice((at - 1) * 50, at * 50), at));
+      const at = getPageNumber(request);
+      respondWithJson(response, 200, body(rows.slice((at - 1) * 50, at * 50), at));
     });
     await using client = new TestClient(service);
     expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(120);
@@ -198,12 +220,14 @@ describe("service with its own way of paging", () => {
 
   test("returns up to 50,000 items on one page", async () => {
     const rows = Array.from({ length: 50_000 }, () => ({}));
-    await using service = await RecordingService.start((_request, response) => json(response, 200, page(rows)));
+    await using service = await RecordingService.start((_request, response) =>
+      respondWithJson(response, 200, buildPage(rows)),
+    );
     await using client = new TestClient(service);
     expect(await client.vipEmployees.readAll()).toHaveLength(50_000);
     expect(service.received).toHaveLength(1);
     rows.push({});
-    expect(await failure(client.vipEmployees.readAll())).toMatchObject({
+    expect(await getRejection(client.vipEmployees.readAll())).toMatchObject({
       code: "ERR_RESPONSE_TOO_LARGE",
       message: expect.stringContaining(
         "returned 200, but it lists 50001 items, but a page has at most 200; the client reads at most 50000",
@@ -212,13 +236,15 @@ describe("service with its own way of paging", () => {
   });
 
   test("may repeat identical rows on one page", async () => {
-    const rows = [entry("a"), entry("b"), entry("a")];
-    await using service = await RecordingService.start((_request, response) => json(response, 200, page(rows)));
+    const rows = [buildEntry("a"), buildEntry("b"), buildEntry("a")];
+    await using service = await RecordingService.start((_request, response) =>
+      respondWithJson(response, 200, buildPage(rows)),
+    );
     await using client = new TestClient(service);
     expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(3);
-    const other = { ...entry("a"), value: "other.example" };
+    const other = { ...buildEntry("a"), value: "other.example" };
     rows[2] = other;
-    expect(await failure(client.allowDenyEntries.readAll("deny"))).toMatchObject({
+    expect(await getRejection(client.allowDenyEntries.readAll("deny"))).toMatchObject({
       message: expect.stringContaining("a was listed twice"),
     });
   });

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
-import { endpointOf, wrapped } from "./endpoints";
-import { failure, json, RecordingService, TestClient } from "./service";
+import { findEndpoint, wrapContent } from "./endpoints";
+import { getRejection, RecordingService, respondWithJson, TestClient } from "./service";
 
 /*
  * Each query parameter and limit in the reference: the values that the client sends, those it leaves to the service's
  * defaults, and those it rejects before any request.
  */
 
-type Call = (client: SettingsClient, query?: Record<string, unknown>) => Promise<unknown>;
+type ReadCall = (client: SettingsClient, query?: Record<string, unknown>) => Promise<unknown>;
 
 /** Each call with a query, including queries that the types don't allow. */
-const CALLS: Readonly<Record<string, Call>> = {
+const CALLS: Readonly<Record<string, ReadCall>> = {
   "threats.list": ({ threats }, query) => threats.list(query as never),
   "phishingReports.list": ({ phishingReports }, query) => phishingReports.list(query as never),
   "phishingReports.meanTimeToAnalyze": ({ phishingReports }, query) =>
@@ -25,16 +25,18 @@ const CALLS: Readonly<Record<string, Call>> = {
   "vipEmployees.list": ({ vipEmployees }, query) => vipEmployees.list(query as never),
   "allowDenyEntries.list": ({ allowDenyEntries }, query) => allowDenyEntries.list(query as never),
 };
-const callOf = (name: string): Call => CALLS[name] as Call;
+const callOf = (name: string): ReadCall => CALLS[name] as ReadCall;
 
-async function serviceOf(name: string): Promise<RecordingService> {
-  const { envelope, content } = endpointOf(name);
-  return await RecordingService.start((_request, response) => json(response, 200, wrapped(envelope, content)));
+async function startEndpointService(name: string): Promise<RecordingService> {
+  const { envelope, content } = findEndpoint(name);
+  return await RecordingService.start((_request, response) =>
+    respondWithJson(response, 200, wrapContent(envelope, content)),
+  );
 }
 
 /** Returns the query that is sent. */
-async function sent(name: string, query?: Record<string, unknown>): Promise<string> {
-  await using service = await serviceOf(name);
+async function captureQuery(name: string, query?: Record<string, unknown>): Promise<string> {
+  await using service = await startEndpointService(name);
   await using client = new TestClient(service);
   await callOf(name)(client, query);
   expect(service.received).toHaveLength(1);
@@ -42,10 +44,10 @@ async function sent(name: string, query?: Record<string, unknown>): Promise<stri
 }
 
 /** Returns the error message of a call that is rejected before any request. */
-async function refused(name: string, query: Record<string, unknown>): Promise<string> {
-  await using service = await serviceOf(name);
+async function captureRejection(name: string, query: Record<string, unknown>): Promise<string> {
+  await using service = await startEndpointService(name);
   await using client = new TestClient(service);
-  const error = await failure(callOf(name)(client, query));
+  const error = await getRejection(callOf(name)(client, query));
   expect(error).toMatchObject({ name: "InvalidArgumentError", code: "ERR_INVALID_ARGUMENT" });
   expect(service.received).toEqual([]);
   return (error as Error).message;
@@ -72,11 +74,11 @@ describe("omitted parameters", () => {
     // "page_size | integer | 50"; "sort | string, asc or desc | desc"; the client always sends the page.
     ...SETTINGS.map((name) => [name, "?page=1"]),
   ])("leave the defaults of %s to the service, sending %j", async (name = "", query) => {
-    expect(await sent(name)).toBe(query);
-    expect(await sent(name, {})).toBe(query);
+    expect(await captureQuery(name)).toBe(query);
+    expect(await captureQuery(name, {})).toBe(query);
     const allUndefined = { minutes_ago: undefined, page: undefined, page_size: undefined, days: undefined };
     const more = { q: undefined, sort: undefined, list: undefined, entity_type: undefined, extra: undefined };
-    expect(await sent(name, { ...allUndefined, ...more })).toBe(query);
+    expect(await captureQuery(name, { ...allUndefined, ...more })).toBe(query);
   });
 });
 
@@ -108,7 +110,7 @@ describe("query parameters", () => {
       "?list=allow&page=2&page_size=1&q=evil",
     ],
   ])("encodes %s with %j as %j", async (name, query, line) => {
-    expect(await sent(name, query)).toBe(line);
+    expect(await captureQuery(name, query)).toBe(line);
   });
 });
 
@@ -146,17 +148,17 @@ describe("arguments out of range", () => {
       ...(most === undefined ? [] : ([[most + 1, String(most + 1)]] as [unknown, string][])),
     ];
     for (const [value, shown] of misfits) {
-      expect(await refused(name, { [property]: value })).toBe(
+      expect(await captureRejection(name, { [property]: value })).toBe(
         `${property} must be a whole number ${range}, not ${shown}`,
       );
     }
     if (most === undefined) {
-      expect(await refused(name, { [property]: 1e20 })).toBe(
+      expect(await captureRejection(name, { [property]: 1e20 })).toBe(
         `${property} is too large: 100000000000000000000 is more than 9007199254740991`,
       );
     }
     for (const value of most === undefined ? [1, 1_000_000] : [1, most]) {
-      expect(await sent(name, { [property]: value })).toContain(`${property}=${value}`);
+      expect(await captureQuery(name, { [property]: value })).toContain(`${property}=${value}`);
     }
   });
 
@@ -176,7 +178,7 @@ describe("arguments out of range", () => {
       'entity_type_parameter can\'t be "days", because the period has that name',
     ],
   ])("rejects %s with %j", async (name, query, message) => {
-    expect(await refused(name, query)).toBe(message);
+    expect(await captureRejection(name, query)).toBe(message);
   });
 
   test.each<[string, (client: SettingsClient) => Promise<unknown>, string]>([
@@ -209,9 +211,9 @@ describe("arguments out of range", () => {
       "value must be a string, not 7",
     ],
   ])("%s", async (_name, call, message) => {
-    await using service = await serviceOf("threats.list");
+    await using service = await startEndpointService("threats.list");
     await using client = new TestClient(service);
-    expect(await failure(call(client))).toMatchObject({ code: "ERR_INVALID_ARGUMENT", message });
+    expect(await getRejection(call(client))).toMatchObject({ code: "ERR_INVALID_ARGUMENT", message });
     expect(service.received).toEqual([]);
   });
 });
@@ -224,9 +226,9 @@ describe("invalid queries", () => {
       [5, "5"],
       [[], "[]"],
     ] as const) {
-      expect(await refused(name, query as never)).toBe(`query must be an object, not ${shown}`);
+      expect(await captureRejection(name, query as never)).toBe(`query must be an object, not ${shown}`);
     }
-    expect(await refused(name, { minutesAgo: 5 })).toMatch(
+    expect(await captureRejection(name, { minutesAgo: 5 })).toMatch(
       /^query contains "minutesAgo", which isn't a parameter of this call; the parameters are (minutes_ago|days|q|list), /,
     );
     if (SETTINGS.includes(name)) {
@@ -236,7 +238,7 @@ describe("invalid queries", () => {
         [[], "[]"],
         [5, "5"],
       ]) {
-        expect(await refused(name, { q })).toBe(`q must be a string, not ${shown}`);
+        expect(await captureRejection(name, { q })).toBe(`q must be a string, not ${shown}`);
       }
     } else {
       for (const [extra, shown] of [
@@ -244,7 +246,7 @@ describe("invalid queries", () => {
         [["a"], '["a"]'],
         [null, "null"],
       ]) {
-        expect(await refused(name, { extra })).toBe(`extra must be an object, not ${shown}`);
+        expect(await captureRejection(name, { extra })).toBe(`extra must be an object, not ${shown}`);
       }
     }
   });
@@ -258,24 +260,26 @@ describe("invalid request bodies", () => {
     [{}, "{}"],
     [[], "[]"],
   ];
-  type Write = (client: SettingsClient, value: never) => Promise<unknown>;
-  const refusals = (property: string, call: Write): [string, Write, unknown, string][] =>
+  type WriteCall = (client: SettingsClient, value: never) => Promise<unknown>;
+  const buildRejectionCases = (property: string, call: WriteCall): [string, WriteCall, unknown, string][] =>
     NO_TEXTS.map(([value, shown]) => [property, call, value, `${property} must be a string, not ${shown}`]);
 
-  test.each<[string, Write, unknown, string]>([
-    ...refusals("comment", (c, comment) => c.vipEmployees.editComment("a@example.com", comment)),
+  test.each<[string, WriteCall, unknown, string]>([
+    ...buildRejectionCases("comment", (c, comment) => c.vipEmployees.editComment("a@example.com", comment)),
     [
       "comment",
       (c, comment) => c.vipEmployees.editComment("a@example.com", comment),
       undefined,
       "comment must be a string, not undefined",
     ],
-    ...refusals("comment", (c, comment) => c.vipEmployees.add(["a@example.com"], comment)),
-    ...refusals("comment", (c, comment) => c.allowDenyEntries.create({ ...entry, comment })),
-    ...refusals("verdict_scope", (c, scope) => c.allowDenyEntries.create({ ...entry, verdict_scope: scope })),
-    ...refusals("comment", (c, comment) => c.allowDenyEntries.update("e1", { comment })),
-    ...refusals("verdict_scope", (c, scope) => c.allowDenyEntries.update("e1", { verdict_scope: scope })),
-    ...[undefined, null, 5, "x", []].flatMap((value): [string, Write, unknown, string][] => [
+    ...buildRejectionCases("comment", (c, comment) => c.vipEmployees.add(["a@example.com"], comment)),
+    ...buildRejectionCases("comment", (c, comment) => c.allowDenyEntries.create({ ...entry, comment })),
+    ...buildRejectionCases("verdict_scope", (c, scope) =>
+      c.allowDenyEntries.create({ ...entry, verdict_scope: scope }),
+    ),
+    ...buildRejectionCases("comment", (c, comment) => c.allowDenyEntries.update("e1", { comment })),
+    ...buildRejectionCases("verdict_scope", (c, scope) => c.allowDenyEntries.update("e1", { verdict_scope: scope })),
+    ...[undefined, null, 5, "x", []].flatMap((value): [string, WriteCall, unknown, string][] => [
       [
         "change",
         (c, change) => c.allowDenyEntries.update("e1", change),
@@ -289,7 +293,7 @@ describe("invalid request bodies", () => {
         `entry must be an object, not ${JSON.stringify(value)}`,
       ],
     ]),
-    ...[{}, { comment: undefined }].map((value): [string, Write, unknown, string] => [
+    ...[{}, { comment: undefined }].map((value): [string, WriteCall, unknown, string] => [
       "change",
       (c, change) => c.allowDenyEntries.update("e1", change),
       value,
@@ -310,9 +314,9 @@ describe("invalid request bodies", () => {
     ["list", (c, list) => c.allowDenyEntries.readAll(list), undefined, 'list must be "allow" or "deny", not undefined'],
     ["emails", (c, emails) => c.vipEmployees.add(emails), new Array(1), "emails[0] must be a string, not undefined"],
   ])("rejects %s of call %# before any request: %s, given %j", async (_name, call, value, message) => {
-    await using service = await serviceOf("threats.list");
+    await using service = await startEndpointService("threats.list");
     await using client = new TestClient(service);
-    expect(await failure(call(client, value as never))).toMatchObject({
+    expect(await getRejection(call(client, value as never))).toMatchObject({
       code: "ERR_INVALID_ARGUMENT",
       message,
     });
@@ -344,7 +348,7 @@ describe("writable fields", () => {
     ["POST", (c) => c.allowDenyEntries.create(row), { list: "deny", entry_type: "domain", value: "evil.example" }],
   ])("%s", async (_name, call, body) => {
     await using service = await RecordingService.start((_request, response) =>
-      json(response, 200, { status: 200, results: row }),
+      respondWithJson(response, 200, { status: 200, results: row }),
     );
     await using client = new TestClient(service);
     await call(client);
@@ -365,13 +369,15 @@ describe("extra query parameters", () => {
   test.each(withExtra)("are appended by %s after its own", async (name) => {
     const extra = { "a b": "c&d=é", zero: 0, half: 0.5, no: false, empty: "", left_out: undefined };
     const own = LISTS_BY_WINDOW.includes(name) ? "minutes_ago" : "days";
-    expect(await sent(name, { extra, [own]: 3 })).toBe(`?${own}=3&a+b=c%26d%3D%C3%A9&zero=0&half=0.5&no=false&empty=`);
+    expect(await captureQuery(name, { extra, [own]: 3 })).toBe(
+      `?${own}=3&a+b=c%26d%3D%C3%A9&zero=0&half=0.5&no=false&empty=`,
+    );
   });
 
   test.each(withExtra)("are rejected by %s when it sets them itself", async (name) => {
     for (const own of ownOf(name)) {
       for (const query of [{ [own]: own === "entity_type" ? "user" : 1 }, {}]) {
-        expect(await refused(name, { ...query, extra: { [own]: 2 } })).toBe(
+        expect(await captureRejection(name, { ...query, extra: { [own]: 2 } })).toBe(
           `extra contains "${own}", but this call has its own property for it; use that`,
         );
       }
@@ -381,13 +387,13 @@ describe("extra query parameters", () => {
   test("can't repeat the renamed entity type parameter", async () => {
     const name = "metrics.topTargetedEntities";
     const query = { entity_type: "group", entity_type_parameter: "kind" };
-    expect(await refused(name, { ...query, extra: { kind: "user" } })).toContain('extra contains "kind"');
-    expect(await sent(name, { ...query, extra: { entity_type: "x" } })).toBe("?kind=group&entity_type=x");
+    expect(await captureRejection(name, { ...query, extra: { kind: "user" } })).toContain('extra contains "kind"');
+    expect(await captureQuery(name, { ...query, extra: { entity_type: "x" } })).toBe("?kind=group&entity_type=x");
   });
 
   test("may have the name of an Object.prototype property", async () => {
     const extra = JSON.parse('{"constructor": "a", "__proto__": "b", "toString": "c"}');
-    expect(await sent("metrics.hoursSaved", { extra })).toBe("?constructor=a&__proto__=b&toString=c");
+    expect(await captureQuery("metrics.hoursSaved", { extra })).toBe("?constructor=a&__proto__=b&toString=c");
   });
 
   test.each<[unknown, string]>([
@@ -397,7 +403,7 @@ describe("extra query parameters", () => {
     [{ a: 1 }, '{"a":1}'],
     [["a", "b"], '["a","b"]'],
   ])("can't have the value %j", async (value, shown) => {
-    expect(await refused("threats.list", { extra: { risk: value } })).toBe(
+    expect(await captureRejection("threats.list", { extra: { risk: value } })).toBe(
       `extra.risk must be a string, a finite number or a boolean, not ${shown}`,
     );
   });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { RUN_SOURCES } from "../hostile/client-process";
-import { always, failure, page, RecordingService, TestClient, VIPS } from "./service";
+import { buildPage, createFixedAnswerer, getRejection, RecordingService, TestClient, VIPS } from "./service";
 
 const PROGRAM = `
   import { createRequire } from "node:module";
@@ -17,7 +17,9 @@ const PROGRAM = `
 
 // If the connection or the timeout kept the process alive, it would run for ten minutes, and the test would time out.
 test("lets the process exit without closing the client", async () => {
-  await using service = await RecordingService.start(always(200, page([{ email: "jane@example.com" }])));
+  await using service = await RecordingService.start(
+    createFixedAnswerer(200, buildPage([{ email: "jane@example.com" }])),
+  );
   const child = spawn(process.execPath, ["--input-type=module", "--eval", PROGRAM], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -37,7 +39,7 @@ test("lets the process exit without closing the client", async () => {
 test("waits for requests in flight when the client closes", async () => {
   let answerLater = () => {};
   await using service = await RecordingService.start((_request, response) => {
-    answerLater = () => always(200, page([]))(service.received[0] as never, response, 0);
+    answerLater = () => createFixedAnswerer(200, buildPage([]))(service.received[0] as never, response, 0);
   });
   const client = new TestClient(service);
   const reading = client.vipEmployees.list();
@@ -47,5 +49,5 @@ test("waits for requests in flight when the client closes", async () => {
   expect((await reading).items).toEqual([]);
   await closing;
   await client.close();
-  expect(await failure(client.vipEmployees.list())).toMatchObject({ code: "ERR_NETWORK" });
+  expect(await getRejection(client.vipEmployees.list())).toMatchObject({ code: "ERR_NETWORK" });
 });

@@ -1,28 +1,36 @@
 import { describe, expect, test } from "vitest";
 import * as client from "../../../provider/client";
-import { type ClientEndpoint, ENDPOINTS, type Envelope, ODD_ID, rowsOf, SUMMARY, wrapped } from "./endpoints";
-import { type Answerer, always, failure, json, KEY, RecordingService, TestClient } from "./service";
+import { type ClientEndpoint, ENDPOINTS, type Envelope, ODD_ID, parseRows, SUMMARY, wrapContent } from "./endpoints";
+import {
+  type Answerer,
+  createFixedAnswerer,
+  getRejection,
+  KEY,
+  RecordingService,
+  respondWithJson,
+  TestClient,
+} from "./service";
 
 /*
  * The reference line by line, for every endpoint: the summary, requests, response envelopes, and every error response.
  * fields.test.ts covers the tables of fields, and parameters.test.ts covers parameters and limits.
  */
 
-const summary = rowsOf(SUMMARY).map(([method, path]) => `${method} ${path}`);
+const summary = parseRows(SUMMARY).map(([method, path]) => `${method} ${path}`);
 
 /** Returns the client's error for one response to an endpoint's call. */
-async function failureOf(endpoint: ClientEndpoint, answer: Answerer, options = {}): Promise<client.ServiceError> {
+async function captureFailure(endpoint: ClientEndpoint, answer: Answerer, options = {}): Promise<client.ServiceError> {
   await using service = await RecordingService.start(answer);
   await using to = new TestClient(service, options);
-  const error = await failure(endpoint.call(to, "x1"));
+  const error = await getRejection(endpoint.call(to, "x1"));
   expect(service.received).toHaveLength(1);
   expect(JSON.stringify(error) + String(error)).not.toContain(KEY);
   return error as client.ServiceError;
 }
 
 const isWrite = ({ row }: ClientEndpoint) => !row.startsWith("GET ");
-const methodOf = ({ row }: ClientEndpoint) => row.split(" ")[0];
-const pathOf = ({ row }: ClientEndpoint, id: string) => row.split(" ")[1]?.replace(/\{\w+\}/, id) ?? "";
+const getMethod = ({ row }: ClientEndpoint) => row.split(" ")[0];
+const getPath = ({ row }: ClientEndpoint, id: string) => row.split(" ")[1]?.replace(/\{\w+\}/, id) ?? "";
 
 describe("endpoint summary", () => {
   test("lists exactly the twenty tested endpoints", () => {
@@ -53,12 +61,12 @@ describe("endpoint summary", () => {
 
 describe("request and response of each endpoint", () => {
   test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
-    const body = wrapped(endpoint.envelope, endpoint.content);
-    await using service = await RecordingService.start(always(200, body));
+    const body = wrapContent(endpoint.envelope, endpoint.content);
+    await using service = await RecordingService.start(createFixedAnswerer(200, body));
     await using to = new TestClient(service);
     expect(await endpoint.call(to, ODD_ID)).toEqual(endpoint.answer ?? endpoint.content);
     const segment = encodeURIComponent(ODD_ID);
-    expect(service.trace).toEqual([`${methodOf(endpoint)} ${pathOf(endpoint, segment)}${endpoint.query ?? ""}`]);
+    expect(service.trace).toEqual([`${getMethod(endpoint)} ${getPath(endpoint, segment)}${endpoint.query ?? ""}`]);
     // "Bodies are JSON; requests with a body use `Content-Type: application/json`."
     const [request] = service.received;
     expect(request?.body).toBe(endpoint.body === undefined ? "" : JSON.stringify(endpoint.body));
@@ -69,7 +77,9 @@ describe("request and response of each endpoint", () => {
 
   test.each([201, 202, 206])("accepts status %i as success", async (status) => {
     for (const endpoint of ENDPOINTS) {
-      await using service = await RecordingService.start(always(status, wrapped(endpoint.envelope, endpoint.content)));
+      await using service = await RecordingService.start(
+        createFixedAnswerer(status, wrapContent(endpoint.envelope, endpoint.content)),
+      );
       await using to = new TestClient(service);
       expect(await endpoint.call(to, "x1")).toEqual(endpoint.answer ?? endpoint.content);
     }
@@ -99,11 +109,11 @@ describe("ids in paths", () => {
     "\\..\\",
     "...",
   ])("arrive unchanged after percent-decoding: %j", async (id) => {
-    await using service = await RecordingService.start(always(404, { error: "no" }));
+    await using service = await RecordingService.start(createFixedAnswerer(404, { error: "no" }));
     await using to = new TestClient(service);
     for (const endpoint of withId) {
-      await failure(endpoint.call(to, id));
-      const prefix = pathOf(endpoint, "");
+      await getRejection(endpoint.call(to, id));
+      const prefix = getPath(endpoint, "");
       const url = service.received.at(-1)?.url ?? "";
       expect(url.startsWith(prefix)).toBe(true);
       expect(url.slice(prefix.length)).not.toMatch(/[/?#]/);
@@ -120,10 +130,10 @@ describe("ids in paths", () => {
     [7, /^(id|internetMessageId) must be a string, not 7$/],
     [undefined, /^(id|internetMessageId) must be a string, not undefined$/],
   ])("are rejected before any request: %j", async (id, message) => {
-    await using service = await RecordingService.start(always(200, {}));
+    await using service = await RecordingService.start(createFixedAnswerer(200, {}));
     await using to = new TestClient(service);
     for (const endpoint of withId) {
-      expect(await failure(endpoint.call(to, id as string))).toMatchObject({
+      expect(await getRejection(endpoint.call(to, id as string))).toMatchObject({
         code: "ERR_INVALID_ARGUMENT",
         message: expect.stringMatching(message),
       });
@@ -147,22 +157,22 @@ const STATUSES: readonly (readonly [status: number, Class: ErrorClass, code: str
 describe.each(STATUSES)("status %i", (status, Class, code) => {
   test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("of %s", async (_row, endpoint) => {
     const body = { error: `no, ${status}` };
-    const error = await failureOf(endpoint, always(status, body));
+    const error = await captureFailure(endpoint, createFixedAnswerer(status, body));
     expect(error.constructor).toBe(Class);
     expect(error).toMatchObject({
       code,
       status,
       serviceMessage: `no, ${status}`,
-      request: { method: methodOf(endpoint), path: pathOf(endpoint, "x1") },
+      request: { method: getMethod(endpoint), path: getPath(endpoint, "x1") },
       outcomeUnknown: status === 500 && isWrite(endpoint),
       body,
     });
-    expect(error.message).toContain(`${methodOf(endpoint)} ${pathOf(endpoint, "x1")} at http://127.0.0.1:`);
+    expect(error.message).toContain(`${getMethod(endpoint)} ${getPath(endpoint, "x1")} at http://127.0.0.1:`);
     expect(error.message).toContain(` returned ${status}: no, ${status}. `);
   });
 });
 
-const raw =
+const createRawAnswerer =
   (body: string, type: string): Answerer =>
   (_request, response) =>
     response.writeHead(200, { "content-type": type }).end(body);
@@ -171,14 +181,14 @@ const raw =
 const WRONG: readonly (readonly [name: string, answer: Answerer, Class: ErrorClass, code: string])[] = [
   [
     "an HTML page",
-    raw("<!doctype html><title>Sign in</title>", "text/html"),
+    createRawAnswerer("<!doctype html><title>Sign in</title>", "text/html"),
     client.HtmlResponseError,
     "ERR_HTML_RESPONSE",
   ],
-  ["an empty body", raw("", "application/json"), client.EmptyBodyError, "ERR_EMPTY_BODY"],
+  ["an empty body", createRawAnswerer("", "application/json"), client.EmptyBodyError, "ERR_EMPTY_BODY"],
   [
     "half a body of JSON",
-    raw('{"status": 200, "results": {', "application/json"),
+    createRawAnswerer('{"status": 200, "results": {', "application/json"),
     client.TruncatedBodyError,
     "ERR_TRUNCATED_BODY",
   ],
@@ -191,26 +201,31 @@ const WRONG: readonly (readonly [name: string, answer: Answerer, Class: ErrorCla
     client.TruncatedBodyError,
     "ERR_TRUNCATED_BODY",
   ],
-  ["another content type", raw("status=200", "text/plain"), client.ContentTypeError, "ERR_CONTENT_TYPE"],
+  ["another content type", createRawAnswerer("status=200", "text/plain"), client.ContentTypeError, "ERR_CONTENT_TYPE"],
   [
     "more than is read",
-    raw(`{"results": "${"x".repeat(2000)}"}`, "application/json"),
+    createRawAnswerer(`{"results": "${"x".repeat(2000)}"}`, "application/json"),
     client.ResponseTooLargeError,
     "ERR_RESPONSE_TOO_LARGE",
   ],
-  ["no envelope", always(200, { status: 200 }), client.InvalidResponseError, "ERR_INVALID_RESPONSE"],
+  ["no envelope", createFixedAnswerer(200, { status: 200 }), client.InvalidResponseError, "ERR_INVALID_RESPONSE"],
   [
     "results that are neither object nor array",
-    always(200, { status: 200, results: 7 }),
+    createFixedAnswerer(200, { status: 200, results: 7 }),
     client.InvalidResponseError,
     "ERR_INVALID_RESPONSE",
   ],
-  ["the envelope of an error", always(200, { error: "no" }), client.WrongEnvelopeError, "ERR_WRONG_ENVELOPE"],
+  [
+    "the envelope of an error",
+    createFixedAnswerer(200, { error: "no" }),
+    client.WrongEnvelopeError,
+    "ERR_WRONG_ENVELOPE",
+  ],
 ];
 
 describe.each(WRONG)("%s", (_name, answer, Class, code) => {
   test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("of %s", async (_row, endpoint) => {
-    const error = await failureOf(endpoint, answer, { maxResponseBytes: 1000 });
+    const error = await captureFailure(endpoint, answer, { maxResponseBytes: 1000 });
     expect(error).toBeInstanceOf(client.InvalidResponseError);
     expect(error.constructor).toBe(Class);
     expect(error).toMatchObject({
@@ -218,10 +233,10 @@ describe.each(WRONG)("%s", (_name, answer, Class, code) => {
       code,
       status: 200,
       serviceMessage: code === "ERR_WRONG_ENVELOPE" ? "no" : undefined,
-      request: { method: methodOf(endpoint), path: pathOf(endpoint, "x1") },
+      request: { method: getMethod(endpoint), path: getPath(endpoint, "x1") },
       outcomeUnknown: isWrite(endpoint),
     });
-    expect(error.message).toContain(`${methodOf(endpoint)} ${pathOf(endpoint, "x1")} at http://`);
+    expect(error.message).toContain(`${getMethod(endpoint)} ${getPath(endpoint, "x1")} at http://`);
   });
 });
 
@@ -237,8 +252,8 @@ const OTHERS: Readonly<Record<Envelope, readonly Envelope[]>> = {
 describe("wrong envelopes", () => {
   test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
     for (const other of OTHERS[endpoint.envelope]) {
-      const body = wrapped(other, endpoint.content);
-      const error = await failureOf(endpoint, always(200, body));
+      const body = wrapContent(other, endpoint.content);
+      const error = await captureFailure(endpoint, createFixedAnswerer(200, body));
       expect(error).toMatchObject({
         name: "WrongEnvelopeError",
         code: "ERR_WRONG_ENVELOPE",
@@ -271,7 +286,7 @@ describe("page envelopes", () => {
             [{ results: { items, total: null } }, none],
           ];
     await using service = await RecordingService.start((_request, response, index) =>
-      json(response, 200, bodies[index]?.[0]),
+      respondWithJson(response, 200, bodies[index]?.[0]),
     );
     await using to = new TestClient(service);
     for (const [, read] of bodies) {
@@ -284,7 +299,9 @@ describe("page envelopes", () => {
     async (_row, endpoint) => {
       for (const pagination of [undefined, null, {}, { next: "x" }]) {
         const body = { status: 200, pagination, results: { items: [] } };
-        expect(await failureOf(endpoint, always(200, body))).toMatchObject({ code: "ERR_WRONG_ENVELOPE" });
+        expect(await captureFailure(endpoint, createFixedAnswerer(200, body))).toMatchObject({
+          code: "ERR_WRONG_ENVELOPE",
+        });
       }
     },
   );
@@ -299,7 +316,7 @@ describe("page envelopes", () => {
             endpoint.envelope === "paginated"
               ? { pagination: { [name]: wrong }, results: { items: [] } }
               : { results: inside };
-          const error = await failureOf(endpoint, always(200, body));
+          const error = await captureFailure(endpoint, createFixedAnswerer(200, body));
           const where = endpoint.envelope === "paginated" ? "pagination" : "results";
           expect(error).toMatchObject({ code: "ERR_INVALID_RESPONSE" });
           expect(error.message).toContain(`: ${where}.${name}: `);

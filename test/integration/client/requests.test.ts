@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { type EntryChange, type List, type NewEntry, SettingsClient } from "../../../provider/client";
 import {
+  buildEntry,
+  buildPage,
   ENTRIES,
-  entry,
-  failure,
-  json,
+  getRejection,
   KEY,
-  page,
   type ReceivedRequest,
   RecordingService,
+  respondWithJson,
   TestClient,
   VIPS,
 } from "./service";
@@ -17,14 +17,20 @@ import {
 async function startService(): Promise<RecordingService> {
   return await RecordingService.start((request, response) => {
     const { method, url } = request;
-    if (method === "GET") json(response, 200, page([]));
-    else if (method === "DELETE") json(response, 200, { results: { id: "e1", deleted: true } });
-    else json(response, 200, { results: url.startsWith(ENTRIES) ? entry("e1") : { affected: 1, added: [] } });
+    if (method === "GET") respondWithJson(response, 200, buildPage([]));
+    else if (method === "DELETE") respondWithJson(response, 200, { results: { id: "e1", deleted: true } });
+    else
+      respondWithJson(response, 200, {
+        results: url.startsWith(ENTRIES) ? buildEntry("e1") : { affected: 1, added: [] },
+      });
   });
 }
 
 /** Returns all requests that one call sends. */
-async function received(call: (client: SettingsClient) => Promise<unknown>, path = ""): Promise<ReceivedRequest[]> {
+async function captureRequests(
+  call: (client: SettingsClient) => Promise<unknown>,
+  path = "",
+): Promise<ReceivedRequest[]> {
   await using service = await startService();
   await using client = new TestClient({ url: `${service.url}${path}` });
   await call(client);
@@ -84,7 +90,7 @@ describe("wire format of each call", () => {
     ],
     ["remove VIPs", ({ vipEmployees }) => vipEmployees.remove(mailboxes), `POST ${VIPS}/remove`, { emails: mailboxes }],
   ])("%s", async (_name, call, line, body) => {
-    const [request, ...more] = await received(call);
+    const [request, ...more] = await captureRequests(call);
     expect(more).toEqual([]);
     expect(`${request?.method} ${request?.url}`).toBe(line);
     const bytes = body === undefined ? "" : JSON.stringify(body);
@@ -101,7 +107,7 @@ describe("wire format of each call", () => {
 
   test("sends 1000 removals in one request", async () => {
     const emails = Array.from({ length: 1000 }, (_, at) => `jane-${at}@example.com`);
-    const [request] = await received(({ vipEmployees }) => vipEmployees.remove(emails));
+    const [request] = await captureRequests(({ vipEmployees }) => vipEmployees.remove(emails));
     expect(JSON.parse(request?.body ?? "")).toEqual({ emails });
   });
 });
@@ -119,7 +125,7 @@ describe("ids in paths", () => {
     ["\\", "%5C"],
     ["a;b=c,d:@&+$!'()*~", "a%3Bb%3Dc%2Cd%3A%40%26%2B%24!'()*~"],
   ])("%j", async (id, segment) => {
-    const requests = await received(async ({ allowDenyEntries }) => {
+    const requests = await captureRequests(async ({ allowDenyEntries }) => {
       await allowDenyEntries.update(id, { comment: "x" });
       await allowDenyEntries.delete(id);
     });
@@ -205,7 +211,7 @@ describe("invalid arguments", () => {
   ])("%s", async (_name, call, message) => {
     await using service = await startService();
     await using client = new TestClient(service);
-    const error = await failure(call(client));
+    const error = await getRejection(call(client));
     expect(error).toMatchObject({
       name: "InvalidArgumentError",
       code: "ERR_INVALID_ARGUMENT",
@@ -225,7 +231,7 @@ describe("base URL", () => {
     ["/a/b%20c///", "/a/b%20c"],
     ["/a/../b", "/b"],
   ])("turns the path %j into the prefix %j", async (path, prefix) => {
-    const [request] = await received(({ vipEmployees }) => vipEmployees.list(), path);
+    const [request] = await captureRequests(({ vipEmployees }) => vipEmployees.list(), path);
     expect(request?.url).toBe(`${prefix}${VIPS}?page=1`);
   });
 
@@ -295,8 +301,8 @@ describe("invalid API keys", () => {
     ["key\u0000", "contains white space, a line break or a non-ASCII character"],
     [undefined as unknown as string, "is empty"],
   ])("%j", (apiKey, reason) => {
-    const make = () => new SettingsClient({ baseUrl: "https://mail-security.example", apiKey });
-    expect(make).toThrow(
+    const createKeyClient = () => new SettingsClient({ baseUrl: "https://mail-security.example", apiKey });
+    expect(createKeyClient).toThrow(
       expect.objectContaining({
         name: "ConfigurationError",
         code: "ERR_CONFIGURATION",

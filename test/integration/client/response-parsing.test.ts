@@ -1,9 +1,18 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
-import { always, ENTRIES, entry, failure, json, page, RecordingService, TestClient } from "./service";
+import {
+  buildEntry,
+  buildPage,
+  createFixedAnswerer,
+  ENTRIES,
+  getRejection,
+  RecordingService,
+  respondWithJson,
+  TestClient,
+} from "./service";
 
 /** Returns the client's result for a response body. */
-async function readingOf<T>(body: unknown, call: (client: SettingsClient) => Promise<T>): Promise<T> {
+async function readBody<T>(body: unknown, call: (client: SettingsClient) => Promise<T>): Promise<T> {
   await using service = await RecordingService.start((_request, response) => {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
@@ -12,24 +21,24 @@ async function readingOf<T>(body: unknown, call: (client: SettingsClient) => Pro
   return await call(client);
 }
 
-const list = (client: SettingsClient) => client.allowDenyEntries.list({ list: "deny" });
-const create = (client: SettingsClient) =>
+const listDenies = (client: SettingsClient) => client.allowDenyEntries.list({ list: "deny" });
+const createEvilEntry = (client: SettingsClient) =>
   client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
 
 describe("lenient response parsing", () => {
   test("keeps every field of an entry", async () => {
-    const whole = entry("e1", {
+    const whole = buildEntry("e1", {
       verdict_scope: "global",
       comment: "",
       created_at: "2026-01-02T03:04:05Z",
       created_by: "Ann",
     });
-    expect(await readingOf({ status: 201, results: whole }, create)).toEqual(whole);
+    expect(await readBody({ status: 201, results: whole }, createEvilEntry)).toEqual(whole);
   });
 
   test("ignores unknown fields at every level", async () => {
-    const body = { ...page([entry(1, { risk: { score: 1 } })], { next: "x" }), status: 200, trace_id: "t" };
-    expect(await readingOf(body, list)).toEqual({
+    const body = { ...buildPage([buildEntry(1, { risk: { score: 1 } })], { next: "x" }), status: 200, trace_id: "t" };
+    expect(await readBody(body, listDenies)).toEqual({
       items: [expect.objectContaining({ id: "1" })],
       page: 1,
       page_size: 200,
@@ -41,7 +50,7 @@ describe("lenient response parsing", () => {
     ["missing", {}],
     ["null", { verdict_scope: null, comment: null, created_at: null, created_by: null }],
   ])("accepts optional fields that are %s", async (_name, more) => {
-    const row = await readingOf({ results: entry("e1", more) }, create);
+    const row = await readBody({ results: buildEntry("e1", more) }, createEvilEntry);
     expect(row).toMatchObject({ id: "e1", list: "deny" });
     expect([row.verdict_scope, row.comment, row.created_at, row.created_by]).toEqual(
       Array.from({ length: 4 }, () => undefined),
@@ -49,26 +58,26 @@ describe("lenient response parsing", () => {
   });
 
   test("keeps unknown lists, types, scopes and dates unchanged", async () => {
-    const odd = entry("e1", {
+    const odd = buildEntry("e1", {
       list: "watch",
       entry_type: "url",
       verdict_scope: "bulk",
       created_at: "yesterday",
     });
-    expect(await readingOf({ results: odd }, create)).toMatchObject(odd);
+    expect(await readBody({ results: odd }, createEvilEntry)).toMatchObject(odd);
   });
 
   test("ignores keys named __proto__ and constructor", async () => {
     const body = `{"__proto__": {"polluted": 1}, "results": {"__proto__": {"total": 9}, "page": 1, "items": [
       {"__proto__": {"comment": "polluted"}, "constructor": {"prototype": {"polluted": 1}},
        "id": "e1", "list": "deny", "entry_type": "ip", "value": "192.0.2.1"}]}}`;
-    const { items, total } = await readingOf(body, list);
+    const { items, total } = await readBody(body, listDenies);
     expect([items[0]?.id, items[0]?.comment, total]).toEqual(["e1", undefined, undefined]);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
   test.each([undefined, null, "", "  "])("reads a VIP with mailbox %j as one without a mailbox", async (email) => {
-    const { items } = await readingOf(page([{ email, full_name: "Room Berlin" }]), (client) =>
+    const { items } = await readBody(buildPage([{ email, full_name: "Room Berlin" }]), (client) =>
       client.vipEmployees.list(),
     );
     expect(items).toEqual([{ email: undefined, full_name: "Room Berlin" }]);
@@ -76,14 +85,14 @@ describe("lenient response parsing", () => {
 
   test("accepts empty results of a delete, an edit and a removal", async () => {
     const bare = { results: {} };
-    expect(await readingOf(bare, (client) => client.allowDenyEntries.delete("e1"))).toEqual({});
-    expect(await readingOf(bare, (client) => client.vipEmployees.editComment("a@example.com", "x"))).toEqual({});
-    expect(await readingOf(bare, (client) => client.vipEmployees.remove(["a@example.com"]))).toEqual({});
+    expect(await readBody(bare, (client) => client.allowDenyEntries.delete("e1"))).toEqual({});
+    expect(await readBody(bare, (client) => client.vipEmployees.editComment("a@example.com", "x"))).toEqual({});
+    expect(await readBody(bare, (client) => client.vipEmployees.remove(["a@example.com"]))).toEqual({});
   });
 });
 
 describe("missing required fields", () => {
-  const { id, list: onList, entry_type, value } = entry("e1");
+  const { id, list: onList, entry_type, value } = buildEntry("e1");
 
   test.each<[string, unknown, string]>([
     ["no id", { list: onList, entry_type, value }, "id: Invalid input: expected string, received undefined"],
@@ -102,7 +111,7 @@ describe("missing required fields", () => {
     ["no type", { id, list: onList, value }, "entry_type: Invalid input: expected string, received undefined"],
     ["no value", { id, list: onList, entry_type }, "value: Invalid input: expected string, received undefined"],
   ])("rejects %s with ERR_INVALID_RESPONSE", async (_name, row, what) => {
-    const ofCreate = await failure(readingOf({ results: row }, create));
+    const ofCreate = await getRejection(readBody({ results: row }, createEvilEntry));
     expect(ofCreate).toMatchObject({
       code: "ERR_INVALID_RESPONSE",
       status: 200,
@@ -113,29 +122,29 @@ describe("missing required fields", () => {
       ),
     });
     expect((ofCreate as Error).message.endsWith(`: results.${what}`)).toBe(true);
-    const ofList = await failure(readingOf(page([entry("e0"), row]), list));
+    const ofList = await getRejection(readBody(buildPage([buildEntry("e0"), row]), listDenies));
     expect(ofList).toMatchObject({ code: "ERR_INVALID_RESPONSE", outcomeUnknown: false });
     expect((ofList as Error).message.endsWith(`: results.items.1.${what}`)).toBe(true);
   });
 
   test("rejects an invalid response to an addition of VIPs", async () => {
-    const add = (client: SettingsClient) => client.vipEmployees.add(["jane@example.com"]);
-    expect(await failure(readingOf({ status: 200 }, add))).toMatchObject({
+    const addJane = (client: SettingsClient) => client.vipEmployees.add(["jane@example.com"]);
+    expect(await getRejection(readBody({ status: 200 }, addJane))).toMatchObject({
       code: "ERR_INVALID_RESPONSE",
       message: expect.stringMatching(/: results: Invalid input: expected object, received undefined$/),
     });
-    expect(await failure(readingOf({ results: { added: "jane@example.com" } }, add))).toMatchObject({
+    expect(await getRejection(readBody({ results: { added: "jane@example.com" } }, addJane))).toMatchObject({
       message: expect.stringMatching(/: results\.added: Invalid input: expected array, received string$/),
     });
     for (const results of [{}, { added: null, already_vip: null, not_in_org: null }, { affected: 1 }]) {
-      expect(await failure(readingOf({ results }, add))).toMatchObject({
+      expect(await getRejection(readBody({ results }, addJane))).toMatchObject({
         code: "ERR_INVALID_RESPONSE",
         outcomeUnknown: true,
         message: expect.stringMatching(/: results: added, already_vip and not_in_org are all missing$/),
       });
     }
     for (const name of ["added", "already_vip", "not_in_org"]) {
-      expect(await readingOf({ results: { [name]: [] } }, add)).toEqual({
+      expect(await readBody({ results: { [name]: [] } }, addJane)).toEqual({
         added: [],
         already_vip: [],
         not_in_org: [],
@@ -144,14 +153,14 @@ describe("missing required fields", () => {
   });
 
   test.each(["items", "total"])("rejects a page with an invalid %s", async (field) => {
-    expect(await failure(readingOf(page([], { [field]: "x" }), list))).toMatchObject({
+    expect(await getRejection(readBody(buildPage([], { [field]: "x" }), listDenies))).toMatchObject({
       code: "ERR_INVALID_RESPONSE",
       message: expect.stringContaining(`: results.${field}: Invalid input: expected`),
     });
   });
 
   test("reports only the first three problems", async () => {
-    const error = await failure(readingOf(page([{}, {}, {}]), list));
+    const error = await getRejection(readBody(buildPage([{}, {}, {}]), listDenies));
     expect((error as Error).message.match(/results\.items/g)).toHaveLength(3);
   });
 });
@@ -172,9 +181,9 @@ describe("mailboxes outside the organization", () => {
         { status, results: { added: 0, not_in_org: named } },
         { status, results: { added: [], already_vip: [], not_in_org: [] }, not_in_org: named },
       ]) {
-        await using service = await RecordingService.start(always(status, body));
+        await using service = await RecordingService.start(createFixedAnswerer(status, body));
         await using client = new TestClient(service);
-        const error = await failure(client.vipEmployees.add(["jane@example.com", ...named]));
+        const error = await getRejection(client.vipEmployees.add(["jane@example.com", ...named]));
         expect(error).toMatchObject({
           name: "NotInOrganizationError",
           code: "ERR_NOT_IN_ORGANIZATION",
@@ -190,13 +199,15 @@ describe("mailboxes outside the organization", () => {
   );
 
   test("names at most ten addresses in the message", async () => {
-    const add = (addresses: string[]) =>
-      failure(readingOf({ results: { not_in_org: addresses } }, (client) => client.vipEmployees.add(["a@b.example"])));
-    expect(((await add(["x@else.example"])) as Error).message).toMatch(
+    const addUnknownAddresses = (addresses: string[]) =>
+      getRejection(
+        readBody({ results: { not_in_org: addresses } }, (client) => client.vipEmployees.add(["a@b.example"])),
+      );
+    expect(((await addUnknownAddresses(["x@else.example"])) as Error).message).toMatch(
       /^According to the service, x@else\.example isn't a mailbox of/,
     );
     const many = Array.from({ length: 12 }, (_, at) => `x${at}@else.example`);
-    const error = (await add(many)) as Error & { addresses: string[] };
+    const error = (await addUnknownAddresses(many)) as Error & { addresses: string[] };
     expect(error.message).toMatch(/x9@else\.example and 2 more aren't mailboxes of/);
     expect(error.addresses).toEqual(many);
   });
@@ -209,15 +220,15 @@ describe("mailboxes outside the organization", () => {
     [401, { error: "who" }, "ERR_AUTH"],
     [500, { error: "oops", not_in_org: null }, "ERR_SERVER"],
   ])("raises another error for status %i with %j", async (status, body, code) => {
-    await using service = await RecordingService.start(always(status, body));
+    await using service = await RecordingService.start(createFixedAnswerer(status, body));
     await using client = new TestClient(service);
-    expect(await failure(client.vipEmployees.add(["jane@example.com"]))).toMatchObject({ code });
+    expect(await getRejection(client.vipEmployees.add(["jane@example.com"]))).toMatchObject({ code });
   });
 });
 
 test("accepts a mailbox that is already a VIP", async () => {
   await using service = await RecordingService.start((_request, response) =>
-    json(response, 200, {
+    respondWithJson(response, 200, {
       status: 200,
       results: { added: ["a@example.com"], already_vip: ["b@example.com"] },
     }),

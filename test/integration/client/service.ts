@@ -72,7 +72,7 @@ export class TestClient extends SettingsClient implements AsyncDisposable {
   }
 }
 
-export function json(
+export function respondWithJson(
   response: ServerResponse,
   status: number,
   body: unknown,
@@ -83,23 +83,27 @@ export function json(
 }
 
 /** Returns an answerer with the same response to every request. */
-export function always(status: number, body: unknown, headers: Record<string, string | string[]> = {}): Answerer {
-  return (_request, response) => json(response, status, body, headers);
+export function createFixedAnswerer(
+  status: number,
+  body: unknown,
+  headers: Record<string, string | string[]> = {},
+): Answerer {
+  return (_request, response) => respondWithJson(response, status, body, headers);
 }
 
 export const ENTRIES = "/api/v1/settings/allow_deny_entries";
 export const VIPS = "/api/v1/settings/vip_employees";
 
-export function entry(id: string | number, more: Record<string, unknown> = {}) {
+export function buildEntry(id: string | number, more: Record<string, unknown> = {}) {
   return { id: String(id), list: "deny", entry_type: "domain", value: `evil-${id}.example`, ...more };
 }
 
-export function page(items: readonly unknown[], more: Record<string, unknown> = {}) {
+export function buildPage(items: readonly unknown[], more: Record<string, unknown> = {}) {
   return { status: 200, results: { items, page: 1, page_size: 200, total: items.length, ...more } };
 }
 
 /** Returns the reason why a promise is rejected. Throws if it isn't. */
-export async function failure(promise: Promise<unknown>): Promise<unknown> {
+export async function getRejection(promise: Promise<unknown>): Promise<unknown> {
   return await promise.then(
     (value) => {
       throw new Error(`no failure, but ${JSON.stringify(value)}`);
@@ -109,8 +113,12 @@ export async function failure(promise: Promise<unknown>): Promise<unknown> {
 }
 
 /** Collects all items of an async iterable. */
-export async function drained<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+export async function collectItems<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
   for await (const item of items) all.push(item);
   return all;
+}
+
+export function getPageNumber({ url }: { readonly url: string }): number {
+  return Number(new URL(url, "http://x").searchParams.get("page"));
 }

@@ -3,9 +3,9 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { NetworkError } from "../../../provider/client";
 import { makeCertificate } from "../../support/certificate";
-import { always, entry, failure, RecordingService, TestClient } from "./service";
+import { buildEntry, createFixedAnswerer, getRejection, RecordingService, TestClient } from "./service";
 
-const create = (client: TestClient) =>
+const createEvilEntry = (client: TestClient) =>
   client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
 
 const usualAuthorities = getCACertificates("default");
@@ -15,8 +15,8 @@ afterEach(() => {
 });
 
 /** Starts an HTTPS server, and a client that trusts its certificate if requested. */
-async function over(certificate: { cert: string; key: string }, trusted: boolean) {
-  const service = await RecordingService.start(always(201, { results: entry("e1") }), (listener) =>
+async function startTlsService(certificate: { cert: string; key: string }, trusted: boolean) {
+  const service = await RecordingService.start(createFixedAnswerer(201, { results: buildEntry("e1") }), (listener) =>
     createServer(certificate, listener),
   );
   if (trusted) setDefaultCACertificates([certificate.cert]);
@@ -24,10 +24,10 @@ async function over(certificate: { cert: string; key: string }, trusted: boolean
 }
 
 test("connects to a service with a trusted certificate", async () => {
-  const { service, client } = await over(makeCertificate("localhost"), true);
+  const { service, client } = await startTlsService(makeCertificate("localhost"), true);
   await using _service = service;
   await using _client = client;
-  expect(await create(client)).toMatchObject({ id: "e1" });
+  expect(await createEvilEntry(client)).toMatchObject({ id: "e1" });
 });
 
 describe("service with an unverified identity", () => {
@@ -37,10 +37,10 @@ describe("service with an unverified identity", () => {
     ["its certificate has expired", makeCertificate("localhost", [2000, 2001]), true, "CERT_HAS_EXPIRED"],
     ["its certificate is not valid yet", makeCertificate("localhost", [2099, 2100]), true, "CERT_NOT_YET_VALID"],
   ])("receives no request when %s", async (_name, certificate, trusted, code) => {
-    const { service, client } = await over(certificate, trusted);
+    const { service, client } = await startTlsService(certificate, trusted);
     await using _service = service;
     await using _client = client;
-    const error = await failure(create(client));
+    const error = await getRejection(createEvilEntry(client));
     expect(error).toBeInstanceOf(NetworkError);
     expect(error).toMatchObject({
       code: "ERR_NETWORK",
@@ -52,19 +52,19 @@ describe("service with an unverified identity", () => {
 
   test("receives no request despite NODE_TLS_REJECT_UNAUTHORIZED=0", async () => {
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
-    const { service, client } = await over(makeCertificate("localhost"), false);
+    const { service, client } = await startTlsService(makeCertificate("localhost"), false);
     await using _service = service;
     await using _client = client;
-    const error = await failure(create(client));
+    const error = await getRejection(createEvilEntry(client));
     expect(error).toMatchObject({ code: "ERR_NETWORK", outcomeUnknown: false });
     expect(String(error)).toMatch(/NODE_EXTRA_CA_CERTS.*NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored/);
     expect(service.received).toEqual([]);
   });
 
   test("receives no request when it speaks plain HTTP", async () => {
-    await using service = await RecordingService.start(always(201, { results: entry("e1") }));
+    await using service = await RecordingService.start(createFixedAnswerer(201, { results: buildEntry("e1") }));
     await using client = new TestClient({ url: `https://127.0.0.1:${service.port}` });
-    const error = await failure(create(client));
+    const error = await getRejection(createEvilEntry(client));
     expect(error).toMatchObject({ code: "ERR_NETWORK", outcomeUnknown: false });
     expect(service.received).toEqual([]);
   });

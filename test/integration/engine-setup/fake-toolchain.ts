@@ -41,7 +41,7 @@ export const hasShell = process.platform !== "win32";
  * Installs a fake `go` that reports its version and "compiles" a CLI that is a script. It counts its builds in a file.
  * The CLI writes a log in its home directory, as Pulumi's does.
  */
-export function fakeGo(
+export function installFakeGo(
   toolchain: FakeToolchain,
   options: { release?: string; goToolchain?: string; slow?: boolean } = {},
 ): string {

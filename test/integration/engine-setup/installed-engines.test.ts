@@ -9,18 +9,18 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
    * Installs a fake `pulumi` of this version, with its hosts, that counts its calls. It can be padded to the size of a
    * real one.
    */
-  function pulumi(toolchain: FakeToolchain, version: string, bytes = 0): string {
+  function installFakePulumi(toolchain: FakeToolchain, version: string, bytes = 0): string {
     const calls = join(toolchain.directory, "calls");
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) toolchain.addProgram(host, "");
     return toolchain.addProgram("pulumi", `echo call >> '${calls}'; echo v${version}; exit\n${"#".repeat(bytes)}`);
   }
 
-  const calls = (toolchain: FakeToolchain) =>
+  const countCalls = (toolchain: FakeToolchain) =>
     readFileSync(join(toolchain.directory, "calls"), "utf8").match(/call/g)?.length;
 
   it("is used when it is new enough", async () => {
     using toolchain = new FakeToolchain();
-    const command = pulumi(toolchain, "3.200.0");
+    const command = installFakePulumi(toolchain, "3.200.0");
     const engine = await requireEngine({ env: toolchain.env });
     expect(engine).toMatchObject({ command, version: "3.200.0", source: "path", directory: toolchain.programs });
   });
@@ -43,7 +43,7 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
 
   it("is waited for, with a message, when it responds slowly", async () => {
     using toolchain = new FakeToolchain();
-    pulumi(toolchain, "3.300.0");
+    installFakePulumi(toolchain, "3.300.0");
     toolchain.addProgram("pulumi", "sleep 3; echo v3.300.0");
     const messages: string[] = [];
     await requireEngine({ env: toolchain.env, log: (line) => messages.push(line) });
@@ -52,7 +52,7 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
 
   it("is rejected when it is too old", async () => {
     using toolchain = new FakeToolchain();
-    const command = pulumi(toolchain, "3.199.0");
+    const command = installFakePulumi(toolchain, "3.199.0");
     await expect(requireEngine({ env: toolchain.env })).rejects.toThrow(`${command} is 3.199.0, older than 3.200.0`);
   });
 
@@ -66,14 +66,14 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
 
   it("is rejected when it doesn't run", async () => {
     using toolchain = new FakeToolchain();
-    pulumi(toolchain, "3.300.0");
+    installFakePulumi(toolchain, "3.300.0");
     toolchain.addProgram("pulumi", "echo broken >&2; exit 1");
     await expect(requireEngine({ env: toolchain.env })).rejects.toThrow("exit code 1: broken");
   });
 
   it("is skipped for a suitable one later on PATH", async () => {
     using toolchain = new FakeToolchain();
-    pulumi(toolchain, "3.300.0");
+    installFakePulumi(toolchain, "3.300.0");
     toolchain.write("old/pulumi", "#!/bin/sh\necho v3.100.0\n", 0o755);
     const env = { ...toolchain.env, PATH: `${join(toolchain.directory, "old")}:${toolchain.env["PATH"]}` };
     expect(await requireEngine({ env })).toMatchObject({ version: "3.300.0", directory: toolchain.programs });
@@ -81,21 +81,21 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
 
   it("is queried for its version only when its file changed", async () => {
     using toolchain = new FakeToolchain();
-    const command = pulumi(toolchain, "3.300.0", 1_000_000);
+    const command = installFakePulumi(toolchain, "3.300.0", 1_000_000);
     await requireEngine({ env: toolchain.env });
     expect(await requireEngine({ env: toolchain.env })).toMatchObject({ version: "3.300.0" });
-    expect(calls(toolchain)).toBe(1);
+    expect(countCalls(toolchain)).toBe(1);
 
     utimesSync(command, new Date(), new Date(2_000_000_000_000));
     await requireEngine({ env: toolchain.env });
-    expect(calls(toolchain)).toBe(2);
+    expect(countCalls(toolchain)).toBe(2);
   });
 
   it("is queried for its version every time when it is a shim", async () => {
     using toolchain = new FakeToolchain();
-    pulumi(toolchain, "3.300.0");
+    installFakePulumi(toolchain, "3.300.0");
     await requireEngine({ env: toolchain.env });
     await requireEngine({ env: toolchain.env });
-    expect(calls(toolchain)).toBe(2);
+    expect(countCalls(toolchain)).toBe(2);
   });
 });

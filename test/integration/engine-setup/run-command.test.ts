@@ -4,15 +4,15 @@ import { minimalEnv } from "../../../provider/machine/child-environment";
 
 const env = minimalEnv(process.env);
 
-const run = (script: string, timeoutMs?: number) =>
+const runScript = (script: string, timeoutMs?: number) =>
   runCommand(process.execPath, ["-e", script], timeoutMs === undefined ? { env } : { env, timeoutMs });
 
 describe("runCommand", () => {
   it("returns output and exit code, and streams stderr lines", async () => {
     const lines: string[] = [];
     const script = "console.log('out'); process.stderr.write('a\\nb\\nc'); process.exitCode = 3";
-    const onErrorLine = (line: string) => lines.push(line);
-    const result = await runCommand(process.execPath, ["-e", script], { env, onErrorLine });
+    const collectErrorLine = (line: string) => lines.push(line);
+    const result = await runCommand(process.execPath, ["-e", script], { env, onErrorLine: collectErrorLine });
     expect(result).toEqual({ exitCode: 3, stdout: "out\n", stderr: "a\nb\nc", timedOut: false });
     expect(lines).toEqual(["a", "b"]);
     expect(describeRunFailure(result)).toBe("exit code 3: a\nb\nc");
@@ -26,7 +26,7 @@ describe("runCommand", () => {
 
   it("stops a program at the timeout, even if its child runs on", async () => {
     const child = "require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 2_000)']";
-    const result = await run(`${child}, { stdio: 'inherit' }); setInterval(() => {}, 1_000)`, 200);
+    const result = await runScript(`${child}, { stdio: 'inherit' }); setInterval(() => {}, 1_000)`, 200);
     expect(result).toMatchObject({ exitCode: null, timedOut: true });
     expect(describeRunFailure(result)).toBe("it took too long and was stopped");
   });

@@ -10,7 +10,7 @@ const COMPILER = resolve("node_modules/typescript");
  * A small repository with the same setup script. Its only dependency is a link to this repository's compiler, and its
  * engine only reports that it was requested.
  */
-class Repository extends FakeToolchain {
+class SetupRepository extends FakeToolchain {
   constructor() {
     super();
     cpSync(resolve("scripts/setup.mjs"), join(this.directory, "scripts/setup.mjs"));
@@ -103,13 +103,13 @@ const INSTALLING = "Installing the npm packages, about half a minute ...";
 const BUILDING = "Building the package, some seconds ...";
 
 describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
-  let repository: Repository;
+  let repository: SetupRepository;
   beforeAll(() => {
-    repository = new Repository();
+    repository = new SetupRepository();
   });
   afterAll(() => repository[Symbol.dispose]());
 
-  const built = (file: string) => join(repository.directory, "provider/dist", file);
+  const getBuiltPath = (file: string) => join(repository.directory, "provider/dist", file);
 
   it("sets up a fresh clone once for two concurrent runs", async () => {
     const runs = await Promise.all([repository.setUp(), repository.setUp()]);
@@ -125,9 +125,9 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
       "the engine",
     ]);
     expect(allLines.some((line) => line.startsWith("Waiting for process"))).toBe(true);
-    expect(existsSync(built("commands/init/template/gitignore"))).toBe(true);
-    expect(existsSync(built("schemas/small.json"))).toBe(true);
-    expect(statSync(built("commands/main.js")).mode & 0o111).toBe(0o111);
+    expect(existsSync(getBuiltPath("commands/init/template/gitignore"))).toBe(true);
+    expect(existsSync(getBuiltPath("schemas/small.json"))).toBe(true);
+    expect(statSync(getBuiltPath("commands/main.js")).mode & 0o111).toBe(0o111);
     expect(readlinkSync(join(repository.directory, "node_modules/.bin/email-security"))).toMatch(
       /dist\/commands\/main.js$/,
     );
@@ -143,17 +143,17 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
   it("rebuilds after a change and removes stale output", async () => {
     const source = repository.write("provider/extra.ts", "export const extra = 1;");
     expect(await repository.setUp("--no-engine")).toEqual({ code: 0, lines: [BUILDING] });
-    expect(existsSync(built("extra.js"))).toBe(true);
+    expect(existsSync(getBuiltPath("extra.js"))).toBe(true);
     rmSync(source);
     expect(await repository.setUp("--no-engine")).toEqual({ code: 0, lines: [BUILDING] });
-    expect(existsSync(built("extra.js"))).toBe(false);
-    expect(existsSync(built("engine/index.js"))).toBe(true);
+    expect(existsSync(getBuiltPath("extra.js"))).toBe(false);
+    expect(existsSync(getBuiltPath("engine/index.js"))).toBe(true);
   });
 
   it("restores removed build output", async () => {
-    rmSync(dirname(built("engine")), { recursive: true });
+    rmSync(dirname(getBuiltPath("engine")), { recursive: true });
     expect(await repository.setUp("--no-engine")).toEqual({ code: 0, lines: [BUILDING] });
-    expect(existsSync(built("engine/lock.js"))).toBe(true);
+    expect(existsSync(getBuiltPath("engine/lock.js"))).toBe(true);
   });
 
   it("continues after type errors, but fails with --build-only", async () => {

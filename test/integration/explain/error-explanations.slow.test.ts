@@ -11,17 +11,18 @@ import { PulumiLockStore } from "../../../provider/rollout/locks/pulumi-lock-sto
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { barePackage } from "../../support/bare-package";
+import { layOutBarePackage } from "../../support/bare-package";
 import { type Cli, createCli } from "../../support/cli";
 import { getCompileCacheVariables } from "../../support/compile-cache";
-import { type BY_PROCESSES, expectExample, type Provocations, type Provoked } from "../../support/error-coverage";
-import { laggingLists } from "../../support/lagging-lists";
+import { type BY_PROCESSES, expectExample, type ObservedError, type Provocations } from "../../support/error-coverage";
+import { createLaggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
-import { target } from "../../support/rollout-target";
+import { buildDenies } from "../../support/numbered-domains";
+import { buildTarget } from "../../support/rollout-target";
 import { runEnvironment } from "../../support/run-environment";
-import { laterRun, sandboxTenant } from "../../support/sandbox-tenant";
-import { failure } from "../client/service";
-import { listTenant, many } from "../resources/list-tenant";
+import { startLaterRun, startSandboxTenant } from "../../support/sandbox-tenant";
+import { getRejection } from "../client/service";
+import { listTenant } from "../resources/list-tenant";
 
 /*
  * Errors of the real command and of the provider's own process: their codes, and that they match the example in
@@ -43,11 +44,11 @@ afterAll(async () => {
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "email-security-explain-"));
   mkdirSync(join(directory, "state"));
-  cli = cliWith({});
+  cli = createTestCli({});
   return () => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 });
 
-function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+function buildEnvironment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return {
     ...runEnvironment(),
     ...getCompileCacheVariables(),
@@ -61,11 +62,11 @@ function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
 }
 
 /** Returns the command in the directory, with only the sandbox's tenant configured. */
-function cliWith(more: NodeJS.ProcessEnv): Cli {
-  return createCli(directory, environment(more));
+function createTestCli(more: NodeJS.ProcessEnv): Cli {
+  return createCli(directory, buildEnvironment(more));
 }
 
-function write(name: string, text: string): void {
+function writeText(name: string, text: string): void {
   mkdirSync(dirname(join(directory, name)), { recursive: true });
   writeFileSync(join(directory, name), text);
 }
@@ -77,9 +78,9 @@ async function captureOutput(...args: string[]): Promise<string> {
 
 const EVIL = { list: "deny", value: "evil.example", comment: "INC-7" };
 
-function tenantsFile(tenants: string, waves = "waves:\n  - { name: all }\n"): void {
-  for (const name of ["acme", "globex"]) write(`settings/${name}.yaml`, "version: 1\n");
-  write(
+function writeTenantsFile(tenants: string, waves = "waves:\n  - { name: all }\n"): void {
+  for (const name of ["acme", "globex"]) writeText(`settings/${name}.yaml`, "version: 1\n");
+  writeText(
     "tenants.yaml",
     `version: 1\nproject: fleet\ndefaults:\n  baseUrl: ${sandbox.url}\n  settings: settings/{name}.yaml\ntenants:\n${tenants}${waves}`,
   );
@@ -96,8 +97,8 @@ function previewOf(entries: Record<string, string>): string {
 }
 
 /** Creates a journal with a rollout that has started a tenant and has no plan. Returns its ID. */
-async function begunRollout(source = "tenants.yaml"): Promise<string> {
-  write(".email-security/.gitignore", "*\n");
+async function createStartedRollout(source = "tenants.yaml"): Promise<string> {
+  writeText(".email-security/.gitignore", "*\n");
   const database = await openJournalDatabase(join(directory, ".email-security/rollouts.db"));
   const journal = await Journal.open(database);
   const id = await journal.create(
@@ -108,9 +109,9 @@ async function begunRollout(source = "tenants.yaml"): Promise<string> {
       waves: [{ name: "all", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: ["acme"] }],
       services: [],
       keyVariables: [],
-      backend: resolveStateBackend(environment(), directory).fingerprint,
+      backend: resolveStateBackend(buildEnvironment(), directory).fingerprint,
     },
-    [target("acme", {}, { baseUrl: sandbox.url, key: { from: "environment", variable: "ACME_KEY" } })],
+    [buildTarget("acme", {}, { baseUrl: sandbox.url, key: { from: "environment", variable: "ACME_KEY" } })],
   );
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d" }]);
   await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
@@ -121,11 +122,11 @@ async function begunRollout(source = "tenants.yaml"): Promise<string> {
 }
 
 /** Opens the directory's journal and runs `work` with it. */
-async function withRollouts(work: (rollouts: Rollouts) => Promise<Provoked>): Promise<Provoked> {
+async function withRollouts(work: (rollouts: Rollouts) => Promise<ObservedError>): Promise<ObservedError> {
   const key = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
   const rollouts = await Rollouts.open({
     database: join(directory, ".email-security/rollouts.db"),
-    environment: environment({ ...key, EMAIL_SECURITY_SERVICES: sandbox.url }),
+    environment: buildEnvironment({ ...key, EMAIL_SECURITY_SERVICES: sandbox.url }),
   });
   try {
     return await work(rollouts);
@@ -134,28 +135,28 @@ async function withRollouts(work: (rollouts: Rollouts) => Promise<Provoked>): Pr
   }
 }
 
-async function refused(work: (rollouts: Rollouts) => Promise<unknown>): Promise<Provoked> {
-  return await withRollouts(async (rollouts) => (await failure(work(rollouts))) as Exclude<Provoked, string>);
+async function captureRefusal(work: (rollouts: Rollouts) => Promise<unknown>): Promise<ObservedError> {
+  return await withRollouts(async (rollouts) => (await getRejection(work(rollouts))) as Exclude<ObservedError, string>);
 }
 
 const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   ERR_CONFIGURATION: async () => {
-    cli = cliWith({ EMAIL_SECURITY_API_KEY: undefined });
-    write("settings.yaml", "version: 1\n");
+    cli = createTestCli({ EMAIL_SECURITY_API_KEY: undefined });
+    writeText("settings.yaml", "version: 1\n");
     return await captureOutput("drift");
   },
   ERR_MISSING_PACKAGE: async () => {
     const database = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts" };
-    cli = createCli(directory, environment(database), await barePackage(directory));
+    cli = createCli(directory, buildEnvironment(database), await layOutBarePackage(directory));
     return await captureOutput("rollout", "status");
   },
   ERR_AUTH: async () => {
-    cli = cliWith({ EMAIL_SECURITY_API_KEY: "of-another-tenant" });
-    write("settings.yaml", "version: 1\n");
+    cli = createTestCli({ EMAIL_SECURITY_API_KEY: "of-another-tenant" });
+    writeText("settings.yaml", "version: 1\n");
     return await captureOutput("drift");
   },
   ERR_EXISTS: async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     await tenant.console("POST", "/allow_deny_entries", {
       list: "deny",
       entry_type: "domain",
@@ -166,19 +167,19 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return up.failures[""] ?? "";
   },
   ERR_OTHER_TENANT: async () => {
-    cli = cliWith({ EMAIL_SECURITY_OWN_DOMAINS: "globex.example" });
+    cli = createTestCli({ EMAIL_SECURITY_OWN_DOMAINS: "globex.example" });
     return await captureOutput("export", "--to", "settings");
   },
   ERR_MOVED: async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...EVIL, list: "allow" });
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...EVIL, list: "allow" });
     await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "deny" });
-    await using later = await laterRun(tenant);
-    const deletion = later.resource("allowDenyEntry").delete(made.id, made.properties);
-    return ((await failure(deletion)) as Error).message;
+    await using later = await startLaterRun(tenant);
+    const deletion = later.getResource("allowDenyEntry").delete(made.id, made.properties);
+    return ((await getRejection(deletion)) as Error).message;
   },
   ERR_WRONG_LIST: async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: ({ method, body }) => {
         if (method === "POST") (body as Record<string, unknown>)["list"] = "allow";
         return undefined;
@@ -187,7 +188,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return (await new ManagedResource(tenant, "allowDenyEntry").up(EVIL)).failures[""] ?? "";
   },
   ERR_NOT_APPLIED: async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: ({ method, body }) => {
         if (method === "POST" || method === "PATCH") delete (body as Record<string, unknown>)["comment"];
         return undefined;
@@ -196,7 +197,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return (await new ManagedResource(tenant, "allowDenyEntry").up(EVIL)).failures[""] ?? "";
   },
   ERR_EXCLUDED: async () => {
-    await using tenant = await sandboxTenant({ scenario: "acme", addClearsExclusion: false });
+    await using tenant = await startSandboxTenant({ scenario: "acme", addClearsExclusion: false });
     const vip = new ManagedResource(tenant, "vipEmployee");
     const email = "lena.hartmann@acme.example";
     await tenant.console("POST", "/vip_employees/remove", { emails: [email] });
@@ -204,14 +205,14 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_NOT_LISTED: async () => {
     const email = "lena.hartmann@acme.example";
-    const lists = laggingLists(99);
-    await using tenant = await sandboxTenant({ ...lists, scenario: "acme" });
+    const lists = createLaggingLists(99);
+    await using tenant = await startSandboxTenant({ ...lists, scenario: "acme" });
     lists.sandbox = tenant.sandbox;
     await tenant.console("POST", "/vip_employees", { emails: [email] });
     return (await new ManagedResource(tenant, "vipEmployee").up({ email })).failures[""] ?? "";
   },
   ERR_VIP_ALIAS: async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       scenario: "acme",
       intercept: ({ method, body }) => {
         const emails = ["lena.hartmann@acme.example"];
@@ -223,7 +224,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return (await vip.up({ email: "ceo@acme.example" })).failures[""] ?? "";
   },
   ERR_AUTO_DETECTED: async () => {
-    await using tenant = await sandboxTenant({ scenario: "acme", addStoresAutoDetected: false });
+    await using tenant = await startSandboxTenant({ scenario: "acme", addStoresAutoDetected: false });
     const auto = tenant.sandbox.vips("acme").find(({ source }) => source !== "manual");
     const vip = new ManagedResource(tenant, "vipEmployee");
     return (await vip.up({ email: auto?.email, comment: "Signs payments" })).failures[""] ?? "";
@@ -236,7 +237,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
           : undefined,
     });
     await made.list.up({ entries: [] });
-    await made.list.up({ entries: many(60) });
+    await made.list.up({ entries: buildDenies(60) });
     return (await made.list.up({ entries: [] })).failures[""] ?? "";
   },
   ERR_LIST_NOT_APPLIED: async () => {
@@ -246,7 +247,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
           ? { status: 400, body: { error: "the value is on a list of ours" } }
           : undefined,
     });
-    const { reasons } = await made.list.up({ entries: many(3) });
+    const { reasons } = await made.list.up({ entries: buildDenies(3) });
     return reasons.join("\n");
   },
   ERR_NOT_ATTEMPTED: async () => {
@@ -254,7 +255,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
       intercept: ({ method }) =>
         method === "POST" ? { status: 403, body: { error: "this key may only read" } } : undefined,
     });
-    const { failures, reasons } = await made.list.up({ entries: many(100) });
+    const { failures, reasons } = await made.list.up({ entries: buildDenies(100) });
     return (
       [failures[""], ...reasons]
         .join("\n")
@@ -263,38 +264,38 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     );
   },
   ERR_SETTINGS_FILE: async () => {
-    write("settings.yaml", "version: 1\ndeny:\n  - https://evil.example/login\nvip:\n  - ceo@acme.example\n");
+    writeText("settings.yaml", "version: 1\ndeny:\n  - https://evil.example/login\nvip:\n  - ceo@acme.example\n");
     return await captureOutput("plan");
   },
   ERR_CHANGE_REFUSED: async () => {
-    write(
+    writeText(
       "settings.yaml",
       "version: 1\npolicy: { requireTicket: [deny] }\ndeny:\n  - { value: a.example, ticket: INC-1 }\n",
     );
     return await captureOutput("add", "deny", "evil.example");
   },
   ERR_GIT: async () => {
-    write("settings.yaml", "version: 1\n");
+    writeText("settings.yaml", "version: 1\n");
     return await captureOutput("add", "deny", "evil.example", "--commit");
   },
   ERR_APPROVALS: async () => {
-    write("settings.yaml", "version: 1\n");
-    write("reviews.json", '{"message":"Not Found","status":"404"}');
+    writeText("settings.yaml", "version: 1\n");
+    writeText("reviews.json", '{"message":"Not Found","status":"404"}');
     return await captureOutput("lint", "--approvals", "reviews.json", "--base", "main", "--author", "dana");
   },
   ERR_SETTINGS_WRITE: async () => {
-    write("settings.yaml/file", "");
-    write("table.csv", "list,value\ndeny,evil.example\n");
-    write("file", "");
+    writeText("settings.yaml/file", "");
+    writeText("table.csv", "list,value\ndeny,evil.example\n");
+    writeText("file", "");
     return await captureOutput("csv", "import", "table.csv", "--to", "file/settings.yaml");
   },
   ERR_NO_SETTINGS: () => captureOutput("lint"),
   ERR_CSV: async () => {
-    write("table.csv", "list,value\ndeny,evil example\nblock,bad.example\n");
+    writeText("table.csv", "list,value\ndeny,evil example\nblock,bad.example\n");
     return await captureOutput("csv", "import", "table.csv", "--to", "settings.yaml");
   },
   ERR_INIT: async () => {
-    write("acme/README.md", "");
+    writeText("acme/README.md", "");
     return await captureOutput("init", "acme");
   },
   ERR_EXPORT_EXISTS: async () => {
@@ -303,39 +304,39 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_EXPORT_OPTION: () => captureOutput("export"),
   ERR_PLAN_STALE: async () => {
-    write("preview.json", previewOf({ "evil.example": "deny: INC-7" }));
+    writeText("preview.json", previewOf({ "evil.example": "deny: INC-7" }));
     await cli("plan", "--from-preview", "preview.json", "--no-evidence", "--output", "plan.json");
-    write("preview.json", previewOf({ "evil.example": "deny: INC-7", "worse.example": "deny: INC-8" }));
+    writeText("preview.json", previewOf({ "evil.example": "deny: INC-7", "worse.example": "deny: INC-8" }));
     return await captureOutput("apply", "--from-preview", "preview.json", "--plan", "plan.json");
   },
   ERR_PLAN_DIGEST: async () => {
-    write("preview.json", '{ "steps": [] }');
+    writeText("preview.json", '{ "steps": [] }');
     return await captureOutput("apply", "--from-preview", "preview.json", "--plan-digest", "5d3c0f6a");
   },
   ERR_ROLLOUT_TARGETS: async () => {
-    tenantsFile("  acme: { labels: { ring: canary }, stak: acme }\n");
+    writeTenantsFile("  acme: { labels: { ring: canary }, stak: acme }\n");
     return await captureOutput("rollout");
   },
   ERR_ROLLOUT_SELECTION: async () => {
-    tenantsFile('  acme: { key: { environment: "ACME_KEY" } }\n');
+    writeTenantsFile('  acme: { key: { environment: "ACME_KEY" } }\n');
     return await captureOutput("rollout", "--only", "amce");
   },
   ERR_ROLLOUT_WAVES: async () => {
-    tenantsFile(
+    writeTenantsFile(
       "  acme: { key: { environment: ACME_KEY }, labels: { ring: canary } }\n  globex: { key: { environment: GLOBEX_KEY } }\n",
       "waves:\n  - { name: canary, match: { ring: canary } }\n",
     );
     return await captureOutput("rollout");
   },
   ERR_ROLLOUT_NOT_ALLOWED: async () => {
-    tenantsFile("  acme: { key: { environment: AWS_SECRET_ACCESS_KEY } }\n");
+    writeTenantsFile("  acme: { key: { environment: AWS_SECRET_ACCESS_KEY } }\n");
     return await captureOutput("rollout");
   },
   ERR_ROLLOUT_SAME_KEY: async () => {
-    tenantsFile(
+    writeTenantsFile(
       "  acme: { key: { environment: EMAIL_SECURITY_API_KEY_ACME } }\n  globex: { key: { environment: EMAIL_SECURITY_API_KEY_GLOBEX } }\n",
     );
-    cli = cliWith({
+    cli = createTestCli({
       EMAIL_SECURITY_SERVICES: sandbox.url,
       EMAIL_SECURITY_API_KEY_ACME: "same",
       EMAIL_SECURITY_API_KEY_GLOBEX: "same",
@@ -343,10 +344,10 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return await captureOutput("rollout");
   },
   ERR_SAME_TENANT: async () => {
-    tenantsFile("  acme: { key: { environment: ACME_KEY } }\n  globex: { key: { environment: GLOBEX_KEY } }\n");
-    write("settings/acme.yaml", "version: 1\n");
-    write("settings/globex.yaml", "version: 1\n");
-    cli = cliWith({
+    writeTenantsFile("  acme: { key: { environment: ACME_KEY } }\n  globex: { key: { environment: GLOBEX_KEY } }\n");
+    writeText("settings/acme.yaml", "version: 1\n");
+    writeText("settings/globex.yaml", "version: 1\n");
+    cli = createTestCli({
       EMAIL_SECURITY_SERVICES: sandbox.url,
       EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY",
       ACME_KEY: "sandbox-acme-ci",
@@ -356,12 +357,12 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_ROLLOUT_NOT_FOUND: () => captureOutput("rollout", "status", "20261121"),
   ERR_ROLLOUT_JOURNAL: async () => {
-    write("rollouts.db", "");
+    writeText("rollouts.db", "");
     return await captureOutput("rollout", "status", "--database", "rollouts.db");
   },
   ERR_ROLLBACK_UNAVAILABLE: async () => {
-    tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
-    const id = await begunRollout(join(directory, "tenants.yaml"));
+    writeTenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
+    const id = await createStartedRollout(join(directory, "tenants.yaml"));
     return await withRollouts(async (rollouts) => {
       const planned = await rollouts.planRollback(id, undefined);
       const [acme] = (await rollouts.report(planned.id)).tenants;
@@ -369,22 +370,22 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     });
   },
   ERR_ROLLOUT_PRUNED: async () => {
-    const id = await begunRollout();
+    const id = await createStartedRollout();
     return await withRollouts(async ({ journal }) => {
       await journal.abandon(id, "It was abandoned by a person.");
       await pruneRollout(journal.database, id, Date.now());
-      return (await failure(buildRolloutDifference(journal, id, id))) as Exclude<Provoked, string>;
+      return (await getRejection(buildRolloutDifference(journal, id, id))) as Exclude<ObservedError, string>;
     });
   },
   ERR_ROLLOUT_STOPPED: async () => {
-    tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
-    return await refused((rollouts) =>
+    writeTenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
+    return await captureRefusal((rollouts) =>
       rollouts.plan({ file: join(directory, "tenants.yaml"), stopping: AbortSignal.abort() }),
     );
   },
   ERR_ROLLOUT_BUSY: async () => {
-    const id = await begunRollout();
-    return await refused(async (rollouts) => {
+    const id = await createStartedRollout();
+    return await captureRefusal(async (rollouts) => {
       await rollouts.journal.database.lock(`rollout-${id}`, () => {});
       return await rollouts.run(id, {
         retry: false,
@@ -395,20 +396,20 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     });
   },
   ERR_ROLLOUT_JOURNAL_OLD: async () => {
-    const id = await begunRollout();
-    tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
-    cli = cliWith({ EMAIL_SECURITY_SERVICES: sandbox.url, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" });
+    const id = await createStartedRollout();
+    writeTenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
+    cli = createTestCli({ EMAIL_SECURITY_SERVICES: sandbox.url, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" });
     return await captureOutput("rollout", "resume", id);
   },
   ERR_ROLLOUT_LOCKS: async () => {
     using marks = new PulumiLockStore(
-      environment({ PULUMI_BACKEND_URL: `file://${join(directory, "nowhere")}` }),
+      buildEnvironment({ PULUMI_BACKEND_URL: `file://${join(directory, "nowhere")}` }),
       `file://${join(directory, "nowhere")}`,
     );
-    return (await failure(marks.get("20261121-0800-7f3a91"))) as Exclude<Provoked, string>;
+    return (await getRejection(marks.get("20261121-0800-7f3a91"))) as Exclude<ObservedError, string>;
   },
   ERR_PULUMI: async () => {
-    write("preview.json", "error: no stack selected");
+    writeText("preview.json", "error: no stack selected");
     return await captureOutput("plan", "--from-preview", "preview.json");
   },
 };

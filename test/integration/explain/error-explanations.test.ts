@@ -22,8 +22,17 @@ import { readKey } from "../../../provider/rollout/targets/read-key";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { assertAllowedSource } from "../../../provider/sources/allowed-sources";
 import { BY_ENGINE, BY_PROCESSES, BY_STORIES, expectExample, type Provocations } from "../../support/error-coverage";
-import { target } from "../../support/rollout-target";
-import { type Answerer, always, entry, failure, json, page, RecordingService, TestClient } from "../client/service";
+import { buildTarget } from "../../support/rollout-target";
+import {
+  type Answerer,
+  buildEntry,
+  buildPage,
+  createFixedAnswerer,
+  getRejection,
+  RecordingService,
+  respondWithJson,
+  TestClient,
+} from "../client/service";
 
 /*
  * Errors in this process, from the real client, readers and functions: their codes, and that they match the example in
@@ -49,51 +58,51 @@ interface Failure {
 }
 
 /** Returns the error that `work` throws or rejects with. */
-async function thrown(work: () => unknown): Promise<Failure> {
-  return (await failure((async () => await work())())) as Failure;
+async function captureError(work: () => unknown): Promise<Failure> {
+  return (await getRejection((async () => await work())())) as Failure;
 }
 
 /** Returns the error of reading the deny list from a service with this response. */
-async function read(answer: Answerer, options: object = {}): Promise<Failure> {
+async function readDenies(answer: Answerer, options: object = {}): Promise<Failure> {
   await using service = await RecordingService.start(answer);
   await using client = new TestClient(service, options);
-  return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+  return await captureError(() => client.allowDenyEntries.list({ list: "deny" }));
 }
 
 type SlowCode = (typeof BY_PROCESSES | typeof BY_ENGINE | typeof BY_STORIES)[number];
 type QuickCode = Exclude<ExplainedErrorCode, SlowCode>;
 
 const PROVOKED: Provocations<QuickCode> = {
-  ERR_INVALID_ARGUMENT: () => thrown(() => acme.allowDenyEntries.update("", { comment: "x" })),
-  ERR_SOURCE: () => thrown(() => assertAllowedSource("phish-feed", "https://feeds.example/domains.txt", {})),
+  ERR_INVALID_ARGUMENT: () => captureError(() => acme.allowDenyEntries.update("", { comment: "x" })),
+  ERR_SOURCE: () => captureError(() => assertAllowedSource("phish-feed", "https://feeds.example/domains.txt", {})),
   ERR_BAD_REQUEST: () =>
-    thrown(() => acme.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "no domain" })),
-  ERR_NOT_FOUND: () => thrown(() => acme.allowDenyEntries.delete("ade_gone")),
+    captureError(() => acme.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "no domain" })),
+  ERR_NOT_FOUND: () => captureError(() => acme.allowDenyEntries.delete("ade_gone")),
   ERR_CONFLICT: async () => {
     const one = { list: "deny", entry_type: "domain", value: "twice.example" } as const;
     await acme.allowDenyEntries.create(one);
-    return await thrown(() => acme.allowDenyEntries.create(one));
+    return await captureError(() => acme.allowDenyEntries.create(one));
   },
   ERR_RATE_LIMITED: async () => {
     await using limited = await startSandbox({ rateLimit: { perSecond: 0.1, burst: 1 } });
     await using client = new TestClient(limited, { apiKey: "sandbox-acme-ci" });
-    const ask = () => client.allowDenyEntries.list({ list: "deny" });
-    await ask();
-    return await thrown(ask);
+    const listDenies = () => client.allowDenyEntries.list({ list: "deny" });
+    await listDenies();
+    return await captureError(listDenies);
   },
-  ERR_SERVER: () => read(always(503, { error: "down for maintenance" })),
-  ERR_UNEXPECTED_STATUS: () => read(always(418, { error: "I am a teapot" })),
-  ERR_REDIRECT: () => read(always(302, {}, { location: "https://sign-in.example/" })),
-  ERR_TIMEOUT: () => read(() => {}, { timeoutMs: 100 }),
+  ERR_SERVER: () => readDenies(createFixedAnswerer(503, { error: "down for maintenance" })),
+  ERR_UNEXPECTED_STATUS: () => readDenies(createFixedAnswerer(418, { error: "I am a teapot" })),
+  ERR_REDIRECT: () => readDenies(createFixedAnswerer(302, {}, { location: "https://sign-in.example/" })),
+  ERR_TIMEOUT: () => readDenies(() => {}, { timeoutMs: 100 }),
   ERR_NETWORK: async () => {
     const client = new SettingsClient({ baseUrl: "http://127.0.0.1:1", apiKey: "key", retries: false });
-    return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+    return await captureError(() => client.allowDenyEntries.list({ list: "deny" }));
   },
   ERR_CIRCUIT_OPEN: async () => {
-    await using service = await RecordingService.start(always(503, { error: "down for maintenance" }));
+    await using service = await RecordingService.start(createFixedAnswerer(503, { error: "down for maintenance" }));
     await using client = new TestClient(service);
     for (;;) {
-      const error = await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+      const error = await captureError(() => client.allowDenyEntries.list({ list: "deny" }));
       if (error.code !== "ERR_SERVER") return error;
     }
   },
@@ -101,7 +110,7 @@ const PROVOKED: Provocations<QuickCode> = {
     const cancelled = new AbortController();
     cancelled.abort(new RunCancelledError("the run was cancelled"));
     const client = createTenantClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, {}, cancelled.signal);
-    return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+    return await captureError(() => client.allowDenyEntries.list({ list: "deny" }));
   },
   ERR_CUSTOM_TIMEOUT: async () => {
     const end = Promise.withResolvers<undefined>();
@@ -113,7 +122,7 @@ const PROVOKED: Provocations<QuickCode> = {
       (name) => ({ "email-security:baseUrl": service.url, "email-security:apiKey": "sandbox-acme-ci" })[name],
     );
     const entry = { list: "deny", value: "evil.example" };
-    const failure = await thrown(() => createProviderAdapter("AllowDenyEntry", session).create(entry, 1));
+    const failure = await captureError(() => createProviderAdapter("AllowDenyEntry", session).create(entry, 1));
     end.resolve(undefined);
     return failure;
   },
@@ -124,34 +133,35 @@ const PROVOKED: Provocations<QuickCode> = {
       EMAIL_SECURITY_RATE_LIMITER_TOKEN: "t",
     };
     const client = createTenantClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, environment);
-    return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+    return await captureError(() => client.allowDenyEntries.list({ list: "deny" }));
   },
   ERR_HTML_RESPONSE: () =>
-    read((_request, response) => {
+    readDenies((_request, response) => {
       response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>Sign in</title>");
     }),
   ERR_CONTENT_TYPE: () =>
-    read((_request, response) => {
+    readDenies((_request, response) => {
       response.writeHead(200, { "content-type": "text/plain" }).end("It works!");
     }),
-  ERR_EMPTY_BODY: () => read((_request, response) => response.writeHead(200).end()),
+  ERR_EMPTY_BODY: () => readDenies((_request, response) => response.writeHead(200).end()),
   ERR_TRUNCATED_BODY: () =>
-    read((_request, response) => {
+    readDenies((_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end('{"results": {');
     }),
-  ERR_WRONG_ENVELOPE: () => read(always(200, { error: "try later" })),
-  ERR_INVALID_RESPONSE: () => read(always(200, { items: [] })),
-  ERR_RESPONSE_TOO_LARGE: () => read(always(200, page(Array.from({ length: 50_001 }, (_, at) => entry(at))))),
-  ERR_NOT_IN_ORGANIZATION: () => thrown(() => acme.vipEmployees.add(["lena@elsewhere.example"])),
+  ERR_WRONG_ENVELOPE: () => readDenies(createFixedAnswerer(200, { error: "try later" })),
+  ERR_INVALID_RESPONSE: () => readDenies(createFixedAnswerer(200, { items: [] })),
+  ERR_RESPONSE_TOO_LARGE: () =>
+    readDenies(createFixedAnswerer(200, buildPage(Array.from({ length: 50_001 }, (_, at) => buildEntry(at))))),
+  ERR_NOT_IN_ORGANIZATION: () => captureError(() => acme.vipEmployees.add(["lena@elsewhere.example"])),
   ERR_LIST_UNSTABLE: async () => {
     await using service = await RecordingService.start((_request, response) =>
-      json(response, 200, page([entry(1), entry(2), entry(3)], { total: 1 })),
+      respondWithJson(response, 200, buildPage([buildEntry(1), buildEntry(2), buildEntry(3)], { total: 1 })),
     );
     await using client = new TestClient(service);
-    return await thrown(() => client.allowDenyEntries.readAll("deny"));
+    return await captureError(() => client.allowDenyEntries.readAll("deny"));
   },
   ERR_IMPORT: () =>
-    thrown(() => {
+    captureError(() => {
       const session = new ProviderSession(undefined, () => {});
       session.configure(
         (name) => ({ "email-security:baseUrl": sandbox.url, "email-security:apiKey": "sandbox-acme-ci" })[name],
@@ -159,19 +169,21 @@ const PROVOKED: Provocations<QuickCode> = {
       return vipEmployeeLifecycle.lookUp("Lena Hartmann", session.getContext());
     }),
   ERR_SETTINGS_EDIT: () =>
-    thrown(() => editSettings("? deny\n: - a.example\n", [{ action: "remove", section: "deny", value: "a.example" }])),
+    captureError(() =>
+      editSettings("? deny\n: - a.example\n", [{ action: "remove", section: "deny", value: "a.example" }]),
+    ),
   ERR_SETTINGS_LOCKED: async (directory) => {
     const before = process.cwd();
     process.chdir(directory);
     try {
       using _held = await FileLocks.acquire(["settings.yaml"]);
-      return await thrown(() => FileLocks.acquire(["settings.yaml"], { timeoutMs: 0 }));
+      return await captureError(() => FileLocks.acquire(["settings.yaml"], { timeoutMs: 0 }));
     } finally {
       process.chdir(before);
     }
   },
   ERR_EXPORT: () =>
-    thrown(async () =>
+    captureError(async () =>
       exportSettings(await readObservedState(acme), {
         host: "mail-security.example",
         // Callers have already parsed the own domains, so that all of them are valid.
@@ -179,8 +191,8 @@ const PROVOKED: Provocations<QuickCode> = {
       }),
     ),
   ERR_ROLLOUT_KEY: () =>
-    thrown(() =>
-      readKey(target("acme", {}, { key: { from: "environment", variable: "ACME_KEY" } }), {
+    captureError(() =>
+      readKey(buildTarget("acme", {}, { key: { from: "environment", variable: "ACME_KEY" } }), {
         environment: {
           EMAIL_SECURITY_SERVICES: "https://mail-security.example",
           EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
@@ -188,26 +200,29 @@ const PROVOKED: Provocations<QuickCode> = {
       }),
     ),
   ERR_ROLLOUT_DATABASE: () =>
-    thrown(() => openJournalDatabase("postgres://rollouts@127.0.0.1:1/rollouts", { log: () => {} })),
+    captureError(() => openJournalDatabase("postgres://rollouts@127.0.0.1:1/rollouts", { log: () => {} })),
   ERR_TEMPORARY_DIRECTORY: async (directory) => {
     vi.stubEnv("TMPDIR", join(directory, "nowhere"));
     try {
-      return await thrown(() => extractBundle({ bundle: new Map(), directory: "." }, "fleet", undefined));
+      return await captureError(() => extractBundle({ bundle: new Map(), directory: "." }, "fleet", undefined));
     } finally {
       vi.unstubAllEnvs();
     }
   },
-  ERR_ENGINE_UNAVAILABLE: (directory) => thrown(() => requireEngine({ env: { HOME: directory, PATH: directory } })),
+  ERR_ENGINE_UNAVAILABLE: (directory) =>
+    captureError(() => requireEngine({ env: { HOME: directory, PATH: directory } })),
   ERR_PROTOCOL: () =>
-    thrown(() => new ProviderService(undefined).invoke({ getTok: () => "email-security:index:getThreat" } as never)),
-  ERR_SANDBOX_PORT: () => thrown(() => startSandbox({ port: 70_000 })),
-  ERR_SANDBOX_SCENARIO: () => thrown(() => startSandbox({ scenario: "globex" })),
+    captureError(() =>
+      new ProviderService(undefined).invoke({ getTok: () => "email-security:index:getThreat" } as never),
+    ),
+  ERR_SANDBOX_PORT: () => captureError(() => startSandbox({ port: 70_000 })),
+  ERR_SANDBOX_SCENARIO: () => captureError(() => startSandbox({ scenario: "globex" })),
   ERR_SANDBOX_DATA_FILE: async (directory) => {
     writeFileSync(join(directory, "sandbox.db"), "a text, and no database\n".repeat(50));
-    return await thrown(() => startSandbox({ data: join(directory, "sandbox.db") }));
+    return await captureError(() => startSandbox({ data: join(directory, "sandbox.db") }));
   },
-  ERR_SANDBOX_OPTION: () => thrown(() => startSandbox({ threats: -1 })),
-  ERR_SANDBOX_TENANT: () => thrown(() => sandbox.vips("initech")),
+  ERR_SANDBOX_OPTION: () => captureError(() => startSandbox({ threats: -1 })),
+  ERR_SANDBOX_TENANT: () => captureError(() => sandbox.vips("initech")),
 };
 
 it.each(Object.keys(PROVOKED) as QuickCode[])("raises %s as its example shows", async (code) => {

@@ -9,7 +9,7 @@ import { ManagedProgram, type ManagedStackState, type ProgramUp } from "../../su
 import type { ResourceProperties } from "../../support/provider-call";
 import type { FaultCase, ProxiedEndpoint } from "./faults";
 import { AFTER, BEFORE, COMPANY } from "./program";
-import { contentOf, type TenantContent } from "./tenant-content";
+import { readTenantContent, type TenantContent } from "./tenant-content";
 
 /** The time limit of an attempt when the service should be too slow, and when it shouldn't, in milliseconds. */
 const IMPATIENT_MS = 1_000;
@@ -23,14 +23,14 @@ const REFUSED_MS = 60;
 const REFUSED_AT_FIRST_MS = 250;
 
 /** The requests and outcome of one run, and the tenant's content afterwards. */
-export interface Observed {
+export interface ObservedRun {
   readonly up: ProgramUp;
   readonly requests: readonly ProxiedRequest[];
   readonly tenant: TenantContent;
 }
 
 /** An active fault. */
-interface Broken {
+interface ActiveFault {
   readonly onStep: () => void;
   /** Returns the number of times that the fault occurred. Undefined if it can't be counted. */
   readonly hits: () => number | undefined;
@@ -40,9 +40,9 @@ interface Broken {
 export interface FaultCaseResult {
   /** The number of times that the fault occurred. Undefined if it can't be counted. */
   readonly hits: number | undefined;
-  readonly faulted: Observed;
-  readonly next: Observed;
-  readonly third: Observed;
+  readonly faulted: ObservedRun;
+  readonly next: ObservedRun;
+  readonly third: ObservedRun;
   /** The state of each resource in the stack at the end, and the result of reading each. */
   readonly held: Readonly<Record<string, ResourceProperties>>;
   readonly read: Readonly<Record<string, ResourceProperties | undefined>>;
@@ -86,7 +86,7 @@ export class FaultRunner implements AsyncDisposable {
   }
 
   /** Applies the change from {@link BEFORE} to {@link AFTER} without a fault, one resource at a time or in parallel. */
-  async clean({ parallel }: { parallel: boolean }): Promise<Observed> {
+  async runWithoutFault({ parallel }: { parallel: boolean }): Promise<ObservedRun> {
     await using sandbox = await this.#sandbox();
     await using program = this.#program(PATIENT_MS);
     return await this.#observe(sandbox, await program.up(AFTER, { parallel }));
@@ -95,7 +95,7 @@ export class FaultRunner implements AsyncDisposable {
   /**
    * Applies the change with a fault, then twice without one.
    *
-   * @param serial the requests of a serial {@link clean}, which predict the request that a connection is for.
+   * @param serial the requests of a serial {@link runWithoutFault}, which predict the request that a connection is for.
    */
   async run(one: FaultCase<ProxiedEndpoint>, serial: readonly ProxiedRequest[]): Promise<FaultCaseResult> {
     await using sandbox = await this.#sandbox();
@@ -119,7 +119,7 @@ export class FaultRunner implements AsyncDisposable {
   }
 
   /** Injects a fault into requests. */
-  #break({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): Broken {
+  #break({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): ActiveFault {
     const injected = this.#proxy.inject({
       ...endpoint,
       ...(attempts === "every" ? {} : { nth: [attempts === "first" ? 1 : 2] }),
@@ -132,14 +132,17 @@ export class FaultRunner implements AsyncDisposable {
    * Makes connections fail from the moment when the next one is for the given request, because a connection itself
    * doesn't identify its request.
    */
-  #breakDoor({ fault, endpoint, attempts }: FaultCase<ProxiedEndpoint>, serial: readonly ProxiedRequest[]): Broken {
+  #breakDoor(
+    { fault, endpoint, attempts }: FaultCase<ProxiedEndpoint>,
+    serial: readonly ProxiedRequest[],
+  ): ActiveFault {
     const due = serial.filter((request) => isFor(request, endpoint))[attempts === "second" ? 1 : 0];
     if (due === undefined) throw new Error(`nothing asks for ${endpoint.method} ${endpoint.path} so often`);
     const proxy = this.#proxy;
     const isRefused = fault.door === "refused";
-    const close = (): void => {
+    const injectOutage = (): void => {
       if (isRefused) proxy.rejectConnections();
-      else proxy.present(this.#untrusted);
+      else proxy.setCertificate(this.#untrusted);
       if (attempts === "every") return;
       // Refused connections are accepted again before the client retries. A trusted certificate returns as soon as the
       // untrusted one has been rejected.
@@ -150,10 +153,10 @@ export class FaultRunner implements AsyncDisposable {
       })();
     };
     let isDue = due.index === 0;
-    proxy.hooks = { afterCommit: ({ index }) => index === due.index - 1 && close() };
+    proxy.hooks = { afterCommit: ({ index }) => index === due.index - 1 && injectOutage() };
     return {
       onStep: () => {
-        if (isDue) close();
+        if (isDue) injectOutage();
         isDue = false;
       },
       hits: () => (isRefused ? undefined : proxy.brokenGreetings),
@@ -161,7 +164,7 @@ export class FaultRunner implements AsyncDisposable {
   }
 
   async #reopen(): Promise<void> {
-    if (this.#trusted !== undefined) this.#proxy.present(this.#trusted);
+    if (this.#trusted !== undefined) this.#proxy.setCertificate(this.#trusted);
     await this.#proxy.accept();
   }
 
@@ -184,14 +187,14 @@ export class FaultRunner implements AsyncDisposable {
     return sandbox;
   }
 
-  async #observe(sandbox: Sandbox, up: ProgramUp): Promise<Observed> {
+  async #observe(sandbox: Sandbox, up: ProgramUp): Promise<ObservedRun> {
     const requests = [...this.#proxy.requests];
     await this.#heal();
-    return { up, requests, tenant: contentOf(sandbox) };
+    return { up, requests, tenant: readTenantContent(sandbox) };
   }
 
   async #heal(): Promise<void> {
-    await this.#proxy.heal();
+    await this.#proxy.removeFaults();
     await this.#reopen();
   }
 }

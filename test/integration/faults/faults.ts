@@ -7,11 +7,11 @@ import {
 } from "../../../provider/client/response-classification";
 import { getFailureHandling } from "../../../provider/client/retry-policy";
 import type { FaultResponse } from "../../support/faulty-proxy";
-import { matrix, SEED } from "../../support/matrix-sampling";
+import { SEED, selectCases } from "../../support/matrix-sampling";
 import table from "./faults.json";
 
 /** The required handling of a failed request: */
-type Promised =
+type FailureHandling =
   /** it is retried a few times; */
   | "retry"
   /** it is retried after a pause that applies to the whole tenant; */
@@ -43,7 +43,7 @@ export const ATTEMPTS = ["first", "second", "every"] as const;
 export type AffectedAttempts = (typeof ATTEMPTS)[number];
 
 export const FAULTS: readonly ClassifiedFault[] = (table as readonly FaultRow[]).map((row) => {
-  const found = classifyResponse(observationOf(row));
+  const found = classifyResponse(getObservation(row));
   return { ...row, found, code: found.code };
 });
 
@@ -69,12 +69,12 @@ export interface FaultCase<E extends ProxiedEndpoint> {
 }
 
 /** Returns the cases of this run, with their names. */
-export function chosen<E extends ProxiedEndpoint>(
+export function listSelectedCases<E extends ProxiedEndpoint>(
   part: "faults" | "faults-reading",
   endpoints: readonly E[],
 ): (readonly [name: string, one: FaultCase<E>])[] {
-  const all = everyCase(endpoints);
-  const cases = matrix(part, all, sample(all, SEED));
+  const all = listCases(endpoints);
+  const cases = selectCases(part, all, sampleCases(all, SEED));
   console.info(`${cases.length} of ${all.length} cases, EMAIL_SECURITY_TEST_SEED=${SEED}`);
   return cases.map((one) => [nameOf(one), one] as const);
 }
@@ -85,7 +85,7 @@ function nameOf({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint
 }
 
 /** Returns the whole matrix for these endpoints. */
-function everyCase<E extends ProxiedEndpoint>(endpoints: readonly E[]): FaultCase<E>[] {
+function listCases<E extends ProxiedEndpoint>(endpoints: readonly E[]): FaultCase<E>[] {
   return FAULTS.flatMap((fault) =>
     (fault.moments ?? [undefined]).flatMap((moment) =>
       endpoints.flatMap((endpoint) => ATTEMPTS.map((attempts) => ({ fault, moment, endpoint, attempts }))),
@@ -94,8 +94,8 @@ function everyCase<E extends ProxiedEndpoint>(endpoints: readonly E[]): FaultCas
 }
 
 /** Returns whether the run must recover, or end in the fault's error. */
-export function promiseOf({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): "recovers" | "fails" {
-  const promised = promisedFor(fault, endpoint);
+export function getPromise({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): "recovers" | "fails" {
+  const promised = derivePromise(fault, endpoint);
   if (promised === "fail") return "fails";
   if (attempts !== "every") return "recovers";
   // Once a removal has been executed, the next attempt gets a 404, and these faults still deliver the status.
@@ -105,13 +105,13 @@ export function promiseOf({ fault, moment, endpoint, attempts }: FaultCase<Proxi
   return promised === "outcome check" && moment === "after" ? "recovers" : "fails";
 }
 
-function promisedFor({ found }: ClassifiedFault, { method }: ProxiedEndpoint): Promised {
+function derivePromise({ found }: ClassifiedFault, { method }: ProxiedEndpoint): FailureHandling {
   const handling = getFailureHandling(found, method);
   const isPause = found.scope === "rate limit" || found.retryAfterMs !== undefined;
   return handling === "retry" && isPause ? "wait" : handling;
 }
 
-function observationOf({ response, body, door }: FaultRow): ResponseObservation {
+function getObservation({ response, body, door }: FaultRow): ResponseObservation {
   if (body !== undefined) return { body };
   if (door !== undefined) return { failure: door === "refused" ? "ECONNREFUSED" : "SELF_SIGNED_CERT_IN_CHAIN" };
   if (response === "half") return { body: "truncated" };
@@ -131,10 +131,10 @@ export function buildErrorPattern({ code }: ClassifiedFault): RegExp {
  * Selects cases that cover every fault and every endpoint with every kind of attempt. The same seed selects the same
  * cases. Cases that wait for the client's timeout run only in the whole matrix.
  */
-function sample<E extends ProxiedEndpoint>(cases: readonly FaultCase<E>[], seed: number): FaultCase<E>[] {
-  const left = new Set(cases.flatMap(aspectsOf));
+function sampleCases<E extends ProxiedEndpoint>(cases: readonly FaultCase<E>[], seed: number): FaultCase<E>[] {
+  const left = new Set(cases.flatMap(listAspects));
   const isLengthy = ({ fault, endpoint, attempts }: FaultCase<E>) =>
-    attempts === "every" && (promisedFor(fault, endpoint) === "wait" || fault.code === "ERR_TIMEOUT");
+    attempts === "every" && (derivePromise(fault, endpoint) === "wait" || fault.code === "ERR_TIMEOUT");
   const quick = cases.filter((one) => !isLengthy(one));
   const [shuffled = []] = fc.sample(fc.shuffledSubarray(quick, { minLength: quick.length }), {
     seed,
@@ -144,7 +144,7 @@ function sample<E extends ProxiedEndpoint>(cases: readonly FaultCase<E>[], seed:
   // Starts with the cases that cover most, so that few are enough.
   for (let wanted = 2; wanted > 0; wanted -= 1) {
     for (const one of shuffled) {
-      const aspects = aspectsOf(one).filter((aspect) => left.has(aspect));
+      const aspects = listAspects(one).filter((aspect) => left.has(aspect));
       if (aspects.length < wanted) continue;
       for (const aspect of aspects) left.delete(aspect);
       chosen.push(one);
@@ -153,6 +153,6 @@ function sample<E extends ProxiedEndpoint>(cases: readonly FaultCase<E>[], seed:
   return chosen;
 }
 
-function aspectsOf({ fault, endpoint, attempts }: FaultCase<ProxiedEndpoint>): string[] {
+function listAspects({ fault, endpoint, attempts }: FaultCase<ProxiedEndpoint>): string[] {
   return [fault.name, `${endpoint.method} ${endpoint.path} ${attempts}`];
 }

@@ -4,7 +4,7 @@ import type { TenantContent } from "./tenant-content";
 
 /* A program with every kind of resource, before and after a change that uses every settings endpoint at least twice. */
 
-const person = (at: number): string => `p${at}@acme.example`;
+const formatMailbox = (at: number): string => `p${at}@acme.example`;
 const CONSOLE = "Dana (console)";
 const AT = "2026-01-13T06:00:00.000Z";
 
@@ -14,12 +14,12 @@ export const COMPANY: ScenarioTenant = {
   keyLabels: { ci: "Pulumi (ci)", console: CONSOLE },
   detectedAt: AT,
   employees: Array.from({ length: 16 }, (_, at) => ({
-    email: person(at),
+    email: formatMailbox(at),
     fullName: `Person ${at}`,
     jobTitle: "Clerk",
     department: "Office",
   })),
-  manualVips: [{ email: person(15), comment: "by hand", addedBy: CONSOLE, dateAdded: AT }],
+  manualVips: [{ email: formatMailbox(15), comment: "by hand", addedBy: CONSOLE, dateAdded: AT }],
   exclusions: [],
   entries: [
     {
@@ -34,66 +34,66 @@ export const COMPANY: ScenarioTenant = {
   threats: 40,
 };
 
-const entry = (list: "allow" | "deny", value: string, comment?: string) =>
+const declareEntry = (list: "allow" | "deny", value: string, comment?: string) =>
   ({
     handler: "allowDenyEntry",
     args: { list, value, ...(comment === undefined ? {} : { comment }) },
   }) as const;
-const vip = (at: number, comment: string) =>
-  ({ handler: "vipEmployee", args: { email: person(at), comment } }) as const;
-const entries = (content: Readonly<Record<string, string>>) =>
+const declareVip = (at: number, comment: string) =>
+  ({ handler: "vipEmployee", args: { email: formatMailbox(at), comment } }) as const;
+const declareEntryList = (content: Readonly<Record<string, string>>) =>
   ({ handler: "allowDenyList", args: { entries: content } }) as const;
-const members = (content: Readonly<Record<number, string>>) =>
+const declareVipList = (content: Readonly<Record<number, string>>) =>
   ({
     handler: "vipList",
     args: {
-      members: Object.fromEntries(Object.entries(content).map(([at, text]) => [person(Number(at)), text])),
+      members: Object.fromEntries(Object.entries(content).map(([at, text]) => [formatMailbox(Number(at)), text])),
     },
   }) as const;
 
 export const BEFORE: DeclaredProgram = {
-  "comment-1": entry("deny", "comment-1.example", "one"),
-  move: entry("deny", "move.example", "INC-1"),
-  "vip-comment-1": vip(0, "one"),
-  "vip-comment-2": vip(1, "one"),
-  replaced: entry("deny", "old.example"),
-  blocklist: entries({
+  "comment-1": declareEntry("deny", "comment-1.example", "one"),
+  move: declareEntry("deny", "move.example", "INC-1"),
+  "vip-comment-1": declareVip(0, "one"),
+  "vip-comment-2": declareVip(1, "one"),
+  replaced: declareEntry("deny", "old.example"),
+  blocklist: declareEntryList({
     "l-stays.example": "deny: INC-2",
     "l-comment.example": "deny: one",
     "l-moves.example": "deny: INC-3",
     "l-gone.example": "deny: INC-4",
   }),
-  board: members({ 2: "Board", 3: "one", 4: "Board" }),
-  "gone-1": entry("deny", "gone-1.example"),
-  "gone-2": entry("allow", "gone-2.example"),
-  "vip-gone-1": vip(5, "leaves"),
-  "vip-gone-2": vip(6, "leaves"),
+  board: declareVipList({ 2: "Board", 3: "one", 4: "Board" }),
+  "gone-1": declareEntry("deny", "gone-1.example"),
+  "gone-2": declareEntry("allow", "gone-2.example"),
+  "vip-gone-1": declareVip(5, "leaves"),
+  "vip-gone-2": declareVip(6, "leaves"),
 };
 
 export const AFTER: DeclaredProgram = {
-  "comment-1": entry("deny", "comment-1.example", "two"),
-  move: entry("allow", "move.example", "INC-1"),
-  "vip-comment-1": vip(0, "two"),
-  "vip-comment-2": vip(1, "two"),
-  "new-1": entry("deny", "new-1.example", "INC-5"),
-  "new-2": entry("allow", "new-2.example", "INC-6"),
-  "vip-new-1": vip(7, "joins"),
-  "vip-new-2": vip(8, "joins too"),
-  replaced: entry("deny", "new.example"),
-  blocklist: entries({
+  "comment-1": declareEntry("deny", "comment-1.example", "two"),
+  move: declareEntry("allow", "move.example", "INC-1"),
+  "vip-comment-1": declareVip(0, "two"),
+  "vip-comment-2": declareVip(1, "two"),
+  "new-1": declareEntry("deny", "new-1.example", "INC-5"),
+  "new-2": declareEntry("allow", "new-2.example", "INC-6"),
+  "vip-new-1": declareVip(7, "joins"),
+  "vip-new-2": declareVip(8, "joins too"),
+  replaced: declareEntry("deny", "new.example"),
+  blocklist: declareEntryList({
     "l-stays.example": "deny: INC-2",
     "l-comment.example": "deny: two",
     "l-moves.example": "allow: INC-3",
     "l-new.example": "deny: INC-7",
   }),
-  "second-blocklist": entries({ "s-1.example": "deny: INC-8", "s-2.example": "allow: INC-9" }),
-  board: members({ 2: "Board", 3: "two", 9: "Board" }),
-  "second-board": members({ 10: "Works council", 11: "Works council", 12: "Chair" }),
+  "second-blocklist": declareEntryList({ "s-1.example": "deny: INC-8", "s-2.example": "allow: INC-9" }),
+  board: declareVipList({ 2: "Board", 3: "two", 9: "Board" }),
+  "second-board": declareVipList({ 10: "Works council", 11: "Works council", 12: "Chair" }),
 };
 
 /** The values and mailboxes that the change removes from the tenant. */
 export const REMOVED_ENTRIES = ["gone-1.example", "gone-2.example", "l-gone.example", "old.example"];
-export const REMOVED_VIPS = [4, 5, 6].map(person);
+export const REMOVED_VIPS = [4, 5, 6].map(formatMailbox);
 
 /** The values and mailboxes that the program declares both before and after. */
 export const STAYING_ENTRIES = [
@@ -103,15 +103,15 @@ export const STAYING_ENTRIES = [
   "l-comment.example",
   "l-moves.example",
 ];
-export const STAYING_VIPS = [0, 1, 2, 3].map(person);
+export const STAYING_VIPS = [0, 1, 2, 3].map(formatMailbox);
 
 /**
  * Returns the tenant's expected content when the program is applied, including the colleague's rows, in the format of
  * {@link contentOf}.
  */
-export function declaredContent(program: DeclaredProgram): Pick<TenantContent, "entries" | "vips"> {
+export function listDeclaredContent(program: DeclaredProgram): Pick<TenantContent, "entries" | "vips"> {
   const entries = ["deny domain by-hand.example global a colleague's"];
-  const vips = [`${person(15)} by hand`];
+  const vips = [`${formatMailbox(15)} by hand`];
   for (const { handler, args } of Object.values(program)) {
     const {
       list,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { makeCertificate } from "../../support/certificate";
-import { chosen, promiseOf } from "./faults";
+import { getPromise, listSelectedCases } from "./faults";
 import { askTwice, type KnownIds, READING } from "./read-only-endpoints";
 
 describe.concurrent("faults at the read-only endpoints", () => {
@@ -29,9 +29,9 @@ describe.concurrent("faults at the read-only endpoints", () => {
     await sandbox.close();
   });
 
-  test.for(chosen("faults-reading", READING))("%s", { timeout: 600_000 }, async ([, one]) => {
+  test.for(listSelectedCases("faults-reading", READING))("%s", { timeout: 600_000 }, async ([, one]) => {
     const answer = await one.endpoint.ask(client, ids);
-    const broken = promiseOf(one) === "recovers" ? answer : one.fault.code;
+    const broken = getPromise(one) === "recovers" ? answer : one.fault.code;
     const { answers, hits } = await askTwice(one, { target: sandbox.url, ids, trusted, untrusted });
     const expected = { first: [broken, answer], second: [answer, broken], every: [broken] };
     expect(answers).toEqual(expected[one.attempts]);

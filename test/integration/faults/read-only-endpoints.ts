@@ -58,7 +58,7 @@ export async function askTwice(
   const answers: unknown[] = [];
   for (const turn of attempts === "every" ? [1] : [1, 2]) {
     const isBroken = attempts === "every" || nth.includes(turn);
-    if (isBroken && isTls) proxy.present(untrusted);
+    if (isBroken && isTls) proxy.setCertificate(untrusted);
     if (isBroken && fault.door === "refused") proxy.rejectConnections();
     const answer = endpoint.ask(client, ids).catch((error: { code?: string }) => error.code ?? error);
     if (isBroken && attempts !== "every" && fault.door === "refused") {
@@ -66,7 +66,7 @@ export async function askTwice(
       await proxy.accept();
     }
     answers.push(await answer);
-    if (isTls) proxy.present(trusted);
+    if (isTls) proxy.setCertificate(trusted);
   }
   await client.close();
   return { answers, hits: injected?.hits };

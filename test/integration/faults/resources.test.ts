@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProxiedRequest } from "../../support/faulty-proxy";
-import { sized } from "../../support/matrix-sampling";
-import { type FaultCaseResult, FaultRunner, type Observed } from "./fault-runner";
-import { buildErrorPattern, chosen, type FaultCase, type ProxiedEndpoint, promiseOf } from "./faults";
+import { selectSize } from "../../support/matrix-sampling";
+import { type FaultCaseResult, FaultRunner, type ObservedRun } from "./fault-runner";
+import { buildErrorPattern, type FaultCase, getPromise, listSelectedCases, type ProxiedEndpoint } from "./faults";
 import { Pool } from "./object-pool";
-import { AFTER, declaredContent, REMOVED_ENTRIES, REMOVED_VIPS, STAYING_ENTRIES, STAYING_VIPS } from "./program";
+import { AFTER, listDeclaredContent, REMOVED_ENTRIES, REMOVED_VIPS, STAYING_ENTRIES, STAYING_VIPS } from "./program";
 import type { TenantContent } from "./tenant-content";
 
 /** The number of cases that run in parallel. A case spends most of its time waiting. */
-const RUNNER_COUNT = sized("faults", 4, 6);
+const RUNNER_COUNT = selectSize("faults", 4, 6);
 
 /**
  * The number of requests that a run may make in addition to those without a fault: the limit for a service that is
@@ -35,37 +35,37 @@ const SETTINGS: readonly ProxiedEndpoint[] = [
 describe.concurrent("faults between the provider process and the service", () => {
   const runners = new Pool<FaultRunner>();
   const tlsRunners = new Pool<FaultRunner>();
-  let clean: Observed;
+  let clean: ObservedRun;
   let serial: readonly ProxiedRequest[];
 
   beforeAll(async () => {
     for (let index = 0; index < RUNNER_COUNT; index += 1) runners.add(await FaultRunner.create());
     tlsRunners.add(await FaultRunner.create({ tls: true }));
     await runners.use(async (runner) => {
-      clean = await runner.clean({ parallel: true });
-      ({ requests: serial } = await runner.clean({ parallel: false }));
+      clean = await runner.runWithoutFault({ parallel: true });
+      ({ requests: serial } = await runner.runWithoutFault({ parallel: false }));
     });
-    expect(clean.tenant).toMatchObject(declaredContent(AFTER));
+    expect(clean.tenant).toMatchObject(listDeclaredContent(AFTER));
   }, 120_000);
 
   afterAll(async () => {
     for (const runner of [...runners.members, ...tlsRunners.members]) await runner[Symbol.asyncDispose]();
   });
 
-  test.for(chosen("faults", SETTINGS))("%s", { timeout: 600_000 }, async ([, one]) => {
+  test.for(listSelectedCases("faults", SETTINGS))("%s", { timeout: 600_000 }, async ([, one]) => {
     const pool = one.fault.door === "untrusted" ? tlsRunners : runners;
-    verify(one, await pool.use((runner) => runner.run(one, serial)), clean);
+    verifyOutcome(one, await pool.use((runner) => runner.run(one, serial)), clean);
   });
 });
 
-function verify(
+function verifyOutcome(
   one: FaultCase<ProxiedEndpoint>,
   { hits, faulted, next, third, held, read }: FaultCaseResult,
-  clean: Observed,
+  clean: ObservedRun,
 ): void {
   if (hits !== undefined) expect(hits, "the fault hit").toBeGreaterThan(0);
   const { failures } = faulted.up;
-  if (promiseOf(one) === "recovers") {
+  if (getPromise(one) === "recovers") {
     expect(failures, "the run with the fault gets through").toEqual({});
     expect(faulted.tenant).toEqual(clean.tenant);
     expect(next.requests, "nothing is left for the next run").toEqual([]);
@@ -73,8 +73,8 @@ function verify(
     expect(Object.keys(failures), "the run with the fault fails").not.toEqual([]);
     expect(Object.values(failures).join("\n")).toMatch(buildErrorPattern(one.fault));
   }
-  nothingLost(faulted.tenant);
-  nothingRepeatedBlindly(faulted.requests);
+  assertNothingLost(faulted.tenant);
+  assertNoBlindRetries(faulted.requests);
   expect(faulted.requests.length).toBeLessThanOrEqual(clean.requests.length + MOST_MORE_REQUESTS);
 
   expect(next.up.failures, "the next run converges").toEqual({});
@@ -89,7 +89,7 @@ function verify(
  * Asserts that there are no duplicates, that no entry or VIP that should stay is missing, and that only those removed
  * from the program were removed.
  */
-function nothingLost({ entries, vips, exclusions, removed }: TenantContent): void {
+function assertNothingLost({ entries, vips, exclusions, removed }: TenantContent): void {
   const keys = entries.map((entry) => entry.split(" ").slice(1, 4).join(" "));
   expect(keys, "no duplicate").toEqual([...new Set(keys)]);
   const values = entries.map((entry) => entry.split(" ")[2]);
@@ -102,14 +102,14 @@ function nothingLost({ entries, vips, exclusions, removed }: TenantContent): voi
 }
 
 /** Asserts that a POST is sent again only if it certainly had no effect, or if the list was read in between. */
-function nothingRepeatedBlindly(requests: readonly ProxiedRequest[]): void {
+function assertNoBlindRetries(requests: readonly ProxiedRequest[]): void {
   for (const [at, first] of requests.entries()) {
     const isOutcomeKnown = first.clientOutcome === first.served || first.clientOutcome === 429;
     if (first.method !== "POST" || isOutcomeKnown) continue;
-    const subjects = subjectsOf(first);
+    const subjects = listSubjects(first);
     const again = requests.findIndex(
       (other, index) =>
-        index > at && other.method === "POST" && subjectsOf(other).some((one) => subjects.includes(one)),
+        index > at && other.method === "POST" && listSubjects(other).some((one) => subjects.includes(one)),
     );
     if (again === -1) continue;
     const list = first.path.includes("vip_employees") ? VIPS : ENTRIES;
@@ -121,7 +121,7 @@ function nothingRepeatedBlindly(requests: readonly ProxiedRequest[]): void {
 }
 
 /** Returns the subjects of a POST: a value, or mailboxes. */
-function subjectsOf({ path, body }: ProxiedRequest): string[] {
+function listSubjects({ path, body }: ProxiedRequest): string[] {
   const { value, emails = [] } = JSON.parse(body) as { value?: string; emails?: string[] };
   return [value ?? [], emails].flat().map((subject) => `${path} ${subject}`);
 }

@@ -11,7 +11,7 @@ export interface TenantContent {
   readonly removed: readonly string[];
 }
 
-export function contentOf(sandbox: Sandbox): TenantContent {
+export function readTenantContent(sandbox: Sandbox): TenantContent {
   const values = new Map<string, string>();
   const removed: string[] = [];
   for (const { action, target, before, after } of sandbox.audit("acme")) {

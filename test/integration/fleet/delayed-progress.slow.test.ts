@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { COMMAND } from "../../support/command-process";
 import { runEnvironment } from "../../support/run-environment";
-import { tenantWith } from "../../support/scenario-tenant";
+import { buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
 
 /* Commands that read a fleet show their progress if the service is slow. */
@@ -14,7 +14,7 @@ it.each([
   ["find", "evil.example", "--all"],
 ])("shows the progress of `%s`", async (...args) => {
   await using sandbox = await startSandbox({
-    scenario: { name: "fleet", tenants: [tenantWith("acme", [])] },
+    scenario: { name: "fleet", tenants: [buildTenant("acme", [])] },
     intercept: async () => {
       await sleep(2_500);
       return undefined;

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { findSchema } from "../../../provider/commands/find/find-schema";
 import { startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
-import { chiefOf } from "../../support/two-tenants";
+import { buildExecutive } from "../../support/two-tenants";
 
 /** Searches the tenants `acme` and `globex`, and returns the outcome and the number of requests for each list. */
 async function findInBoth(
@@ -12,8 +12,8 @@ async function findInBoth(
   acmeKey = "sandbox-acme-ci",
 ): Promise<{ readonly outcome: CliResult; readonly requests: readonly string[] }> {
   const tenants = (["acme", "globex"] as const).map((name) => ({
-    ...tenantWith(name, hasEntries[name] ? [clickedEntry("allow", "evil.example")] : []),
-    employees: [chiefOf(`${name}.example`)],
+    ...buildTenant(name, hasEntries[name] ? [buildConsoleEntry("allow", "evil.example")] : []),
+    employees: [buildExecutive(`${name}.example`)],
   }));
   const sandbox = await startSandbox({ scenario: { name: "fleet", tenants } });
   using directory = createTestDirectory({
@@ -37,17 +37,17 @@ tenants: { acme: {}, globex: {} }
   }
 }
 
-const unreadCodesOf = ({ stdout }: CliResult): readonly (readonly string[])[] =>
+const listReadErrorCodes = ({ stdout }: CliResult): readonly (readonly string[])[] =>
   findSchema.parse(JSON.parse(stdout)).tenants.map(({ readErrors }) => readErrors.map(({ code }) => code));
 
 it("detects a second key of a tenant that has only VIPs", async () => {
   const { outcome } = await findInBoth({ acme: true, globex: false }, "sandbox-globex-console");
-  expect(unreadCodesOf(outcome)).toEqual([["ERR_SAME_TENANT"], ["ERR_SAME_TENANT"]]);
+  expect(listReadErrorCodes(outcome)).toEqual([["ERR_SAME_TENANT"], ["ERR_SAME_TENANT"]]);
   expect(outcome.code).toBe(1);
 });
 
 it("reads the VIPs only of tenants that their entries don't identify", async () => {
   const { outcome, requests } = await findInBoth({ acme: true, globex: false });
-  expect(unreadCodesOf(outcome)).toEqual([[], []]);
+  expect(listReadErrorCodes(outcome)).toEqual([[], []]);
   expect(requests).toEqual([...Array.from({ length: 4 }, () => "allow_deny_entries"), "vip_employees"]);
 });

@@ -36,7 +36,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const find = async (values: readonly string[], options?: { below: boolean }): Promise<TenantMatches> => {
+const findVips = async (values: readonly string[], options?: { below: boolean }): Promise<TenantMatches> => {
   const matcher = new QueryMatcher(parseQueries(values), options);
   sandbox.clearRequests();
   return findTenantMatches(matcher, {
@@ -57,7 +57,7 @@ const summarizeMatches = ({ matches }: TenantMatches): unknown[] =>
   ]);
 
 it("finds a mailbox as both an entry and a VIP", async () => {
-  const person = await find(["philippa.grant@acme.example"]);
+  const person = await findVips(["philippa.grant@acme.example"]);
   expect(summarizeMatches(person)).toEqual([
     ["entry", "exact", "philippa.grant@acme.example", "missing", []],
     ["vip", "exact", "philippa.grant@acme.example", "differs", ["Dana Reyes (console)"]],
@@ -78,7 +78,7 @@ it("finds a mailbox as both an entry and a VIP", async () => {
 });
 
 it("reports the source of an automatically detected VIP", async () => {
-  const { matches } = await find([
+  const { matches } = await findVips([
     "ruth.castellan@acme.example",
     "gone@acme.example",
     "left@acme.example",
@@ -95,9 +95,9 @@ it("reports the source of an automatically detected VIP", async () => {
 });
 
 it("reads the VIP list only for mailboxes or with --below", async () => {
-  expect(summarizeMatches(await find(["acme.example"]))).toEqual([]);
+  expect(summarizeMatches(await findVips(["acme.example"]))).toEqual([]);
   expect(sandbox.requests).toHaveLength(2);
-  const below = await find(["acme.example"], { below: true });
+  const below = await findVips(["acme.example"], { below: true });
   const people = below.matches.filter(({ kind, matchType }) => kind === "vip" && matchType === "below");
   expect(people.length).toBeGreaterThan(10);
   expect(sandbox.requests).toHaveLength(3);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type FindReport, findSchema } from "../../../provider/commands/find/find-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { buildConsoleEntry as entry, buildTenant as tenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security find` through the real command, against the sandbox and servers that never respond. */
@@ -72,7 +72,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const keys = (): NodeJS.ProcessEnv => ({
+const buildFleetKeys = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
   REFUSED_KEY: "key-of-refused",
   EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,REFUSED_KEY,KEYLESS_KEY",
@@ -80,13 +80,13 @@ const keys = (): NodeJS.ProcessEnv => ({
   EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
 });
 
-const find = async (...args: string[]): Promise<CliResult> =>
-  await runCli(directory.path, ["find", "--today", "2026-11-20", ...args], keys());
+const runFind = async (...args: string[]): Promise<CliResult> =>
+  await runCli(directory.path, ["find", "--today", "2026-11-20", ...args], buildFleetKeys());
 
 const reportOf = ({ stdout }: CliResult): FindReport => findSchema.parse(JSON.parse(stdout));
 
 it("prints each finding once with the tenants that share it", async () => {
-  const { code, stdout, stderr } = await find("evil.example", "--all");
+  const { code, stdout, stderr } = await runFind("evil.example", "--all");
   expect(stdout.replace(/http:\S+/, "URL")).toBe(`evil.example: found in 3 of 3 tenants, and 2 tenants could not be read
   deny evil.example: file and tenant agree, 2 tenants
       in acme, globex
@@ -126,22 +126,22 @@ Some sources could not be read, so there may be more matches:
 
 it("makes ⌈N/200⌉ requests per list", async () => {
   sandbox.clearRequests();
-  expect((await find("evil.example", "--except", "hooli,refused,keyless", "--format", "json")).code).toBe(2);
+  expect((await runFind("evil.example", "--except", "hooli,refused,keyless", "--format", "json")).code).toBe(2);
   const queries = sandbox.requests.map(({ query }) => `${new URLSearchParams(query)}`).sort();
   // acme has 403 deny entries and one allow entry.
-  const first = (list: string) => `list=${list}&page=1&page_size=200`;
+  const formatFirstPageQuery = (list: string) => `list=${list}&page=1&page_size=200`;
   expect(queries).toEqual([
-    first("allow"),
-    first("allow"),
-    first("deny"),
-    first("deny"),
+    formatFirstPageQuery("allow"),
+    formatFirstPageQuery("allow"),
+    formatFirstPageQuery("deny"),
+    formatFirstPageQuery("deny"),
     "list=deny&page=2&page_size=200",
     "list=deny&page=3&page_size=200",
   ]);
 });
 
 it("names the entry that decides for a sender", async () => {
-  const outcome = await find("--sender", "ceo@partner.example", "--only", "acme,globex", "--format", "json");
+  const outcome = await runFind("--sender", "ceo@partner.example", "--only", "acme,globex", "--format", "json");
   const { tenants } = reportOf(outcome);
   expect(tenants.map(({ decisions }) => decisions)).toEqual([
     [
@@ -178,7 +178,7 @@ it("names the entry that decides for a sender", async () => {
 });
 
 it("reports whether expired or removed entries are still at the tenant", async () => {
-  const outcome = await find("old.example", "gone.example", "--only", "acme,hooli", "--format", "json");
+  const outcome = await runFind("old.example", "gone.example", "--only", "acme,hooli", "--format", "json");
   const summary = reportOf(outcome).tenants.map(({ name, matches }) => [
     name,
     matches.map(({ value, state, inactive }) => [
@@ -211,7 +211,7 @@ it("makes no request for tenants that share a key", async () => {
   const outcome = await runCli(
     directory.path,
     ["find", "old.example", "--only", "acme,hooli", "--all", "--today", "2026-11-20", "--format", "json"],
-    { ...keys(), HOOLI_KEY: acme },
+    { ...buildFleetKeys(), HOOLI_KEY: acme },
   );
   const { tenants, isComplete } = reportOf(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
@@ -223,7 +223,7 @@ it("makes no request for tenants that share a key", async () => {
 });
 
 it("escapes formulas in CSV output", async () => {
-  const { code, stdout } = await find("partner.example", "--below", "--only", "acme", "--format", "csv");
+  const { code, stdout } = await runFind("partner.example", "--below", "--only", "acme", "--format", "csv");
   expect(code).toBe(2);
   const rows = stdout.trim().split("\r\n");
   expect(rows).toHaveLength(3);
@@ -231,13 +231,13 @@ it("escapes formulas in CSV output", async () => {
 });
 
 it("exits with 0 when nothing is found", async () => {
-  expect(await find("nowhere.example", "--file", "settings/acme.yaml")).toMatchObject({
+  expect(await runFind("nowhere.example", "--file", "settings/acme.yaml")).toMatchObject({
     code: 0,
     stdout: "nowhere.example: nothing found.\n",
     stderr: "",
   });
   sandbox.clearRequests();
-  expect((await find("evil.example", "--all", "--offline")).code).toBe(2);
+  expect((await runFind("evil.example", "--all", "--offline")).code).toBe(2);
   expect(sandbox.requests).toEqual([]);
 });
 
@@ -259,7 +259,7 @@ waves: [{ name: all }]
   );
   const variables = Object.fromEntries(names.map((name) => [`KEY_${name.toUpperCase()}`, name]));
   const outcome = await runCli(directory.path, ["find", "evil.example", "--targets", "down.yaml", "--format", "json"], {
-    ...keys(),
+    ...buildFleetKeys(),
     ...variables,
     EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", ...Object.keys(variables)].join(","),
     EMAIL_SECURITY_TIMEOUT_MS: "300",

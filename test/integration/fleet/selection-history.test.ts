@@ -4,13 +4,13 @@ import { expect, it } from "vitest";
 import { parseSiteRun } from "../../../provider/fleet/site/data/site-runs";
 import { startSandbox } from "../../../provider/sandbox";
 import { runCli } from "../../support/cli";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
 import { startHook } from "../../support/webhook-receiver";
 
 it("keeps the notices and the status of tenants that a run of fleet site doesn't select", async () => {
   const names = ["acme", "globex"];
-  const tenants = names.map((name) => tenantWith(name, [clickedEntry("allow", `${name}.example`)]));
+  const tenants = names.map((name) => buildTenant(name, [buildConsoleEntry("allow", `${name}.example`)]));
   const sandbox = await startSandbox({ scenario: { name: "fleet", tenants } });
   await using hook = await startHook([]);
   using directory = createTestDirectory({
@@ -22,7 +22,7 @@ tenants: { acme: {}, globex: {} }
     "settings/acme.yaml": "version: 1\n",
     "settings/globex.yaml": "version: 1\n",
   });
-  const run = async (...args: string[]) =>
+  const runFleetSite = async (...args: string[]) =>
     await runCli(directory.path, ["fleet", "site", "site", "--notify", "sent.json", ...args], {
       ACME_KEY: "sandbox-acme-ci",
       GLOBEX_KEY: "sandbox-globex-ci",
@@ -30,7 +30,8 @@ tenants: { acme: {}, globex: {} }
       EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url,
     });
   try {
-    for (const args of [[], ["--only", "acme"], []]) expect(await run(...args)).toMatchObject({ code: 0, stderr: "" });
+    for (const args of [[], ["--only", "acme"], []])
+      expect(await runFleetSite(...args)).toMatchObject({ code: 0, stderr: "" });
   } finally {
     await sandbox.close();
   }

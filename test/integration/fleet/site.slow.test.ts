@@ -9,9 +9,9 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { buildConsoleEntry as entry, buildTenant as tenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
-import { chiefOf } from "../../support/two-tenants";
+import { buildExecutive } from "../../support/two-tenants";
 
 /* `email-security fleet site` through the real command, against the sandbox. */
 
@@ -23,7 +23,7 @@ allow:
 `;
 const AS_DECLARED = [entry("deny", "evil.example"), entry("allow", "partner.example", "", "2020-01-01T00:00:00Z")];
 
-const targets = (names: string): string => `version: 1
+const formatTargets = (names: string): string => `version: 1
 project: p
 defaults: { baseUrl: "${sandbox.url}", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
 tenants: { ${names} }
@@ -51,7 +51,7 @@ beforeAll(async () => {
 beforeEach(() => {
   directory?.[Symbol.dispose]();
   directory = createTestDirectory({
-    "tenants.yaml": targets("acme: {}, globex: {}, hooli: {}"),
+    "tenants.yaml": formatTargets("acme: {}, globex: {}, hooli: {}"),
     "settings/baseline.yaml": BASELINE,
     ...Object.fromEntries(
       ["acme", "globex", "hooli", "keyless"].map((name) => [
@@ -68,21 +68,21 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const site = async (...args: string[]): Promise<CliResult> =>
+const runFleetSite = async (...args: string[]): Promise<CliResult> =>
   await runCli(directory.path, ["fleet", "site", "out", "--today", "2026-11-20", ...args], {
     ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,KEYLESS_KEY",
     PULUMI_BACKEND_URL: `file://${directory.path}`,
   });
 
-const read = (path: string): string => readFileSync(join(directory.path, "out", path), "utf8");
-const pages = (): string[] => readdirSync(join(directory.path, "out/tenants")).sort();
+const readOutput = (path: string): string => readFileSync(join(directory.path, "out", path), "utf8");
+const listTenantPages = (): string[] => readdirSync(join(directory.path, "out/tenants")).sort();
 
 /** Returns the search index by value and list: the tenants that have or declare each entry, and how they differ. */
-function found(): Record<string, string> {
+function readSearchIndex(): Record<string, string> {
   const data = readdirSync(join(directory.path, "out/data")).filter((name) => name.endsWith(".js"));
   const readDataFile = (prefix: string): string =>
-    read(`data/${data.find((name) => name.startsWith(prefix))}`).replace(/^\w+\.\w+\((?:\d+, )?|\);\n$/g, "");
+    readOutput(`data/${data.find((name) => name.startsWith(prefix))}`).replace(/^\w+\.\w+\((?:\d+, )?|\);\n$/g, "");
   const rows = JSON.parse(readDataFile("entries-0")) as string[][];
   const { tenants } = JSON.parse(readDataFile("fleet")) as {
     tenants: { name: string; ranges: [number, number][]; unlike: [number, string][] }[];
@@ -102,14 +102,14 @@ function found(): Record<string, string> {
 }
 
 it("writes every tenant's entries from one read of each list", async () => {
-  const first = await site("--output", "fleet.json");
+  const first = await runFleetSite("--output", "fleet.json");
   expect(first).toMatchObject({ code: 0, stderr: "Wrote fleet.json.\n" });
   expect(first.stdout).toMatch(/^Wrote out\/index\.html and 11 files next to it, 0\.\d MB in total\.\n$/);
   expect(sandbox.requests.map(({ path }) => path.split("/").at(-1)).sort()).toEqual([
     ...Array.from({ length: 6 }, () => "allow_deny_entries"),
     ...Array.from({ length: 3 }, () => "vip_employees"),
   ]);
-  expect(found()).toEqual({
+  expect(readSearchIndex()).toEqual({
     "allow evil.example": "hooli undeclared",
     "allow left.example": "globex ignored",
     "allow outlook.com": "globex undeclared",
@@ -117,7 +117,7 @@ it("writes every tenant's entries from one read of each list", async () => {
     "allow partner.example": "acme, globex, hooli",
   });
   expect(statusSchema.parse(JSON.parse(readFileSync(directory.at("fleet.json"), "utf8"))).tenants).toHaveLength(3);
-  const overview = read("index.html");
+  const overview = readOutput("index.html");
   expect(overview).toContain("Risky entries");
   // The three partner.example entries are older than two years; the other three are from this month.
   expect(
@@ -133,14 +133,14 @@ it("writes every tenant's entries from one read of each list", async () => {
     expect.stringMatching(/^unknown +0$/),
   ]);
 
-  directory.write("tenants.yaml", targets("acme: {}, hooli: {}"));
+  directory.write("tenants.yaml", formatTargets("acme: {}, hooli: {}"));
   directory.write("out/CNAME", "fleet.example\n");
-  expect(pages()).toEqual(["acme.html", "globex.html", "hooli.html"]);
-  expect(await site()).toMatchObject({ code: 0 });
-  expect(pages()).toEqual(["acme.html", "hooli.html"]);
-  expect(read("CNAME")).toBe("fleet.example\n");
+  expect(listTenantPages()).toEqual(["acme.html", "globex.html", "hooli.html"]);
+  expect(await runFleetSite()).toMatchObject({ code: 0 });
+  expect(listTenantPages()).toEqual(["acme.html", "hooli.html"]);
+  expect(readOutput("CNAME")).toBe("fleet.example\n");
   expect(readdirSync(join(directory.path, "out/data/runs"))).toHaveLength(2);
-  expect(read("index.html")).toContain("<polyline");
+  expect(readOutput("index.html")).toContain("<polyline");
 });
 
 it("shows only the rollouts that reached a tenant on its page", async () => {
@@ -155,13 +155,13 @@ it("shows only the rollouts that reached a tenant on its page", async () => {
   );
   const done = await journal.rollout(files, { acme: "unchanged", hooli: "pending" });
   const foreign = await journal.rollout(files, { acme: "unchanged" }, "another");
-  expect(await site("--database", "j.db")).toMatchObject({ code: 0 });
-  const rollouts = read("rollouts.html");
+  expect(await runFleetSite("--database", "j.db")).toMatchObject({ code: 0 });
+  const rollouts = readOutput("rollouts.html");
   expect(rollouts).toContain(`href="rollouts/${done}.html"`);
   expect(rollouts).not.toContain(foreign);
   expect(rollouts).toContain("1 unchanged and 1 pending");
-  expect(read("tenants/acme.html")).toContain(`href="../rollouts/${done}.html"`);
-  expect(read("tenants/globex.html")).not.toContain(done);
+  expect(readOutput("tenants/acme.html")).toContain(`href="../rollouts/${done}.html"`);
+  expect(readOutput("tenants/globex.html")).not.toContain(done);
 });
 
 it("shows mail evidence for each entry with --evidence", async () => {
@@ -172,10 +172,10 @@ it("shows mail evidence for each entry with --evidence", async () => {
   const mail = await readMailHistory({ client });
   const domain = mail.threats?.find(({ sender }) => sender.domains.length > 0)?.sender.domains[0] ?? "";
   const many = collectEvidence(mail, { kind: "entry", value: domain })?.threats;
-  directory.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
+  directory.write("tenants.yaml", formatTargets("acme: {}").replace(sandbox.url, service.url));
   directory.write("settings/acme.yaml", `version: 1\ndeny: [${domain}, unseen.example]\n`);
   service.clearRequests();
-  expect(await site("--evidence")).toMatchObject({ code: 0, stderr: "" });
+  expect(await runFleetSite("--evidence")).toMatchObject({ code: 0, stderr: "" });
   expect(service.requests.map(({ path }) => path.split("/").at(-1)).sort()).toEqual([
     "allow_deny_entries",
     "allow_deny_entries",
@@ -183,38 +183,38 @@ it("shows mail evidence for each entry with --evidence", async () => {
     "threats",
     "vip_employees",
   ]);
-  const own = JSON.parse(/id="own">(.+?)<\/script>/.exec(read("tenants/acme.html"))?.[1] ?? "");
+  const own = JSON.parse(/id="own">(.+?)<\/script>/.exec(readOutput("tenants/acme.html"))?.[1] ?? "");
   expect(own.mail).toEqual([[0, expect.stringMatching(new RegExp(`^${many} threats?: .*; to \\d+ mailbox`))]]);
 });
 
 it("shows nothing of another tenant that a key belongs to", async () => {
-  const people = [chiefOf("other.example")];
+  const people = [buildExecutive("other.example")];
   await using service = await startSandbox({
     scenario: {
       name: "stranger",
       tenants: [{ ...tenant("acme", [entry("deny", "theirs.example")]), employees: people, threats: 30 }],
     },
   });
-  directory.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
+  directory.write("tenants.yaml", formatTargets("acme: {}").replace(sandbox.url, service.url));
   directory.write("settings/acme.yaml", "version: 1\nownDomains: [acme.example]\ndeny: [own.example]\n");
-  expect(await site("--evidence", "--output", "fleet.json")).toMatchObject({ code: 1 });
+  expect(await runFleetSite("--evidence", "--output", "fleet.json")).toMatchObject({ code: 1 });
   const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.at("fleet.json"), "utf8")));
   expect(tenants.map(({ syncStatus }) => syncStatus)).toEqual(["wrong-key"]);
-  expect(Object.keys(found())).toEqual(["deny own.example"]);
-  expect(read("tenants/acme.html")).not.toMatch(/theirs\.example|ceo@/);
+  expect(Object.keys(readSearchIndex())).toEqual(["deny own.example"]);
+  expect(readOutput("tenants/acme.html")).not.toMatch(/theirs\.example|ceo@/);
   expect(service.requests.filter(({ path }) => path.endsWith("/threats"))).toEqual([]);
 });
 
 it("writes the site and exits with 1 when a tenant is unreadable", async () => {
-  directory.write("tenants.yaml", targets("acme: {}, keyless: {}"));
-  expect(await site()).toMatchObject({ code: 1, stderr: "warning: 1 of 2 tenants could not be read.\n" });
-  expect(read("tenants/keyless.html")).toContain("the environment variable KEYLESS_KEY is not set");
-  expect(found()["deny evil.example"]).toBe("acme, keyless");
+  directory.write("tenants.yaml", formatTargets("acme: {}, keyless: {}"));
+  expect(await runFleetSite()).toMatchObject({ code: 1, stderr: "warning: 1 of 2 tenants could not be read.\n" });
+  expect(readOutput("tenants/keyless.html")).toContain("the environment variable KEYLESS_KEY is not set");
+  expect(readSearchIndex()["deny evil.example"]).toBe("acme, keyless");
 });
 
 it("makes no request when the output directory holds other files", async () => {
   directory.write("out/index.html", "somebody's");
-  const { code, stderr } = await site();
+  const { code, stderr } = await runFleetSite();
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr: expect.stringMatching(/^error: The site can't be written to "out": "index\.html" exists/),

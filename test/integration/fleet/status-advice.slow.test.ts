@@ -10,7 +10,7 @@ import { runCli } from "../../support/cli";
 import { COMMAND } from "../../support/command-process";
 import { openFleetJournal } from "../../support/rollout-fixtures";
 import { runEnvironment } from "../../support/run-environment";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* The next steps that `fleet status` recommends work exactly as printed. */
@@ -19,8 +19,8 @@ let sandbox: Sandbox;
 let directory: TestDirectory;
 
 beforeEach(async () => {
-  const rows = [clickedEntry("deny", "evil.example"), clickedEntry("allow", "clicked.example")];
-  sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenantWith("acme", rows)] } });
+  const rows = [buildConsoleEntry("deny", "evil.example"), buildConsoleEntry("allow", "clicked.example")];
+  sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [buildTenant("acme", rows)] } });
   directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
@@ -37,19 +37,20 @@ afterEach(async () => {
   await sandbox.close();
 });
 
-const environment = (): NodeJS.ProcessEnv => ({
+const buildEnvironment = (): NodeJS.ProcessEnv => ({
   ACME_KEY: sandbox.tenants[0]?.apiKeys.ci,
   EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
   PULUMI_BACKEND_URL: `file://${directory.path}`,
 });
 
-const status = async (...args: string[]) => await runCli(directory.path, ["fleet", "status", ...args], environment());
+const runFleetStatus = async (...args: string[]) =>
+  await runCli(directory.path, ["fleet", "status", ...args], buildEnvironment());
 
-const statusJson = async (): Promise<FleetStatus> =>
-  statusSchema.parse(JSON.parse((await status("--format", "json")).stdout));
+const readStatus = async (): Promise<FleetStatus> =>
+  statusSchema.parse(JSON.parse((await runFleetStatus("--format", "json")).stdout));
 
 /** Runs a command exactly as printed. */
-async function typed(command: string, about = environment()): Promise<string> {
+async function runTypedCommand(command: string, about = buildEnvironment()): Promise<string> {
   const line = command.replace("email-security ", `'${process.execPath}' '${COMMAND}' `);
   return await new Promise((done) => {
     const options = { cwd: directory.path, env: { ...runEnvironment(), ...about } };
@@ -58,13 +59,13 @@ async function typed(command: string, about = environment()): Promise<string> {
 }
 
 it("suggests adopting undeclared entries of an additive list", async () => {
-  const { stdout } = await status();
+  const { stdout } = await runFleetStatus();
   expect(stdout).toContain("clicked.example");
   expect(stdout).not.toContain("email-security rollout");
   const [, command = ""] = /^ {4}(EMAIL_SECURITY_BASE_URL=.+)$/m.exec(stdout) ?? [];
-  expect(await typed(command)).toContain("clicked.example");
+  expect(await runTypedCommand(command)).toContain("clicked.example");
   expect(readFileSync(directory.at("settings/acme.yaml"), "utf8")).toContain("clicked.example");
-  expect(await statusJson()).toMatchObject({ tenants: [{ syncStatus: "in-sync" }] });
+  expect(await readStatus()).toMatchObject({ tenants: [{ syncStatus: "in-sync" }] });
 });
 
 it("suggests a rollout for what an exclusive list removes", async () => {
@@ -72,7 +73,7 @@ it("suggests a rollout for what an exclusive list removes", async () => {
     "settings/acme.yaml",
     "version: 1\ndeny: [evil.example]\nlists: { entries: { mode: exclusive-allows } }\n",
   );
-  const { stdout } = await status();
+  const { stdout } = await runFleetStatus();
   expect(stdout).toContain("email-security rollout tenants.yaml --only acme");
   expect(stdout).not.toContain("stays at");
 });
@@ -83,10 +84,10 @@ it("suggests a rollout for what an exclusive list removes", async () => {
 function writeState(stack: string, entries: Record<string, string>): void {
   const parent = "email-security:index:TenantSettings";
   const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
-  const urn = (types: string): string => `urn:pulumi:${stack}::p::${types}::${stack}`;
+  const buildListUrn = (types: string): string => `urn:pulumi:${stack}::p::${types}::${stack}`;
   const resources = [
-    { urn: urn(parent), type: parent },
-    { urn: urn(`${parent}$${type}`), type, outputs: { entries } },
+    { urn: buildListUrn(parent), type: parent },
+    { urn: buildListUrn(`${parent}$${type}`), type, outputs: { entries } },
   ];
   const checkpoint = { stack: `organization/p/${stack}`, latest: { manifest: {}, resources } };
   directory.write(".pulumi/meta.yaml", "version: 1\n");
@@ -107,8 +108,9 @@ it.each([
     why: /^it has 2 of the 2 entries and VIPs that the stack declared/,
   },
 ])("recognizes a tenant renamed by hand from $knownBy", async ({ backend, named, why }) => {
-  const about = { ...environment(), ...(backend !== undefined && { PULUMI_BACKEND_URL: backend }) };
-  const read = async (...args: string[]) => await runCli(directory.path, ["fleet", "status", ...args, ...named], about);
+  const about = { ...buildEnvironment(), ...(backend !== undefined && { PULUMI_BACKEND_URL: backend }) };
+  const runNamedStatus = async (...args: string[]) =>
+    await runCli(directory.path, ["fleet", "status", ...args, ...named], about);
   const former = "version: 1\ndeny: [evil.example]\nallow: [clicked.example]\n";
   if (backend === undefined) writeState("former", { "evil.example": "deny", "clicked.example": "allow" });
   else {
@@ -119,16 +121,16 @@ it.each([
     directory.write("tenants.yaml", targets.replace("settings/acme", "settings/former"));
     directory.write("settings/former.yaml", "version: 1\ndeny: [evil.example]\n");
   }
-  const { tenants } = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout));
+  const { tenants } = statusSchema.parse(JSON.parse((await runNamedStatus("--format", "json")).stdout));
   expect(tenants[0]?.formerStack).toEqual({ stack: "former", evidence: expect.stringMatching(why) });
-  const { stdout } = await read();
+  const { stdout } = await runNamedStatus();
   expect(stdout.replaceAll(/\s+/g, " ")).toContain(
     '"acme" has no stack yet, but looks like the tenant of the stack "former": ',
   );
   const [, command = ""] = /^ {4}(email-security tenant rename .+)$/m.exec(stdout) ?? [];
   expect(command).toBe(["email-security tenant rename former acme", ...named].join(" "));
-  await typed(command, about);
+  await runTypedCommand(command, about);
   expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toContain("acme: { stack: former");
-  const later = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout));
+  const later = statusSchema.parse(JSON.parse((await runNamedStatus("--format", "json")).stdout));
   expect(later.tenants[0]?.formerStack).toBeUndefined();
 });

@@ -8,7 +8,7 @@ import { startSandbox } from "../../../provider/sandbox";
 import { normalizeAddress } from "../../../provider/settings/tenant-identity";
 import { runCli } from "../../support/cli";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
 
 const SETTINGS = "version: 1\ndeny: [evil.example]\n";
@@ -24,7 +24,7 @@ function writeState(
   writeFileSync(join(base, ".pulumi", "meta.yaml"), "version: 1\n");
   const parent = "email-security:index:TenantSettings";
   const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
-  const urn = (types: string): string => `urn:pulumi:acme::p::${types}::acme`;
+  const buildListUrn = (types: string): string => `urn:pulumi:acme::p::${types}::acme`;
   const at = "2026-11-12T12:00:00.000Z";
   const resources = [
     {
@@ -32,9 +32,9 @@ function writeState(
       type: "pulumi:pulumi:Stack",
       outputs: { emailSecurityRollout: { ...marker, at } },
     },
-    { urn: urn(parent), type: parent },
+    { urn: buildListUrn(parent), type: parent },
     {
-      urn: urn(`${parent}$${type}`),
+      urn: buildListUrn(`${parent}$${type}`),
       type,
       outputs: { entries: Object.fromEntries(denies.map((value) => [value, "deny"])) },
     },
@@ -44,7 +44,7 @@ function writeState(
 }
 
 /** The identity of a tenant of a service that gives no creation dates. */
-const identityAt = (url: string) => ({
+const buildDatelessIdentity = (url: string) => ({
   ...{ address: normalizeAddress(url), entries: 1, unique: [], counted: [], numbers: [], dates: 0 },
 });
 
@@ -59,7 +59,7 @@ it.each([
   "%s",
   async (_claim, { seq, isOwn = false, found }: { seq: number; isOwn?: boolean; found?: number }, syncStatus) => {
     const held = syncStatus === "in-sync" ? ["evil.example"] : ["evil.example", "hotfix.example"];
-    const tenant = tenantWith(
+    const tenant = buildTenant(
       "acme",
       held.map((value) => entry("deny", value)),
     );
@@ -90,7 +90,11 @@ tenants: { acme: {} }
               ] as const,
             ];
       const own = await journal.rollout(files, { acme: "unchanged" }, "p", new Map(seen));
-      const marker = { rollout: isOwn ? own : "20261112-1200-bbbbbb", seq, identity: identityAt(sandbox.url) };
+      const marker = {
+        rollout: isOwn ? own : "20261112-1200-bbbbbb",
+        seq,
+        identity: buildDatelessIdentity(sandbox.url),
+      };
       writeState(directory.path, held, marker);
 
       const { stdout } = await runCli(
@@ -122,7 +126,7 @@ tenants: { acme: {} }
 );
 
 it("reports a tenant whose last rollout was at another address, and no entry as removed there", async () => {
-  await using sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenantWith("acme", [])] } });
+  await using sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [buildTenant("acme", [])] } });
   using directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
@@ -131,16 +135,17 @@ tenants: { acme: {} }
 `,
     "settings/acme.yaml": SETTINGS,
   });
-  const marker = { rollout: "20261112-1200-bbbbbb", seq: 1, identity: identityAt("https://old.example") };
+  const marker = { rollout: "20261112-1200-bbbbbb", seq: 1, identity: buildDatelessIdentity("https://old.example") };
   writeState(directory.path, ["evil.example"], marker);
   const environment = {
     ACME_KEY: "sandbox-acme-ci",
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
     PULUMI_BACKEND_URL: `file://${directory.path}`,
   };
-  const read = async (...args: string[]) => await runCli(directory.path, ["fleet", "status", ...args], environment);
-  const [acme] = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout)).tenants;
+  const runFleetStatus = async (...args: string[]) =>
+    await runCli(directory.path, ["fleet", "status", ...args], environment);
+  const [acme] = statusSchema.parse(JSON.parse((await runFleetStatus("--format", "json")).stdout)).tenants;
   expect(acme).toMatchObject({ syncStatus: "behind", formerAddress: "https://old.example", drift: [] });
-  const { stdout } = await read();
+  const { stdout } = await runFleetStatus();
   expect(stdout).toContain("acme: last rollout at https://old.example, where its entries and VIPs stay");
 });

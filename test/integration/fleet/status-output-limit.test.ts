@@ -4,7 +4,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { startHook } from "../../support/webhook-receiver";
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
     scenario: {
       name: "fleet",
       tenants: NAMES.map((name, at) =>
-        tenantWith(name, [
+        buildTenant(name, [
           entry(name === "t11" ? "allow" : "deny", "turned.example", "Phishing"),
           ...(name === "t10" ? [] : [entry("deny", "gone.example")]),
           ...(at === 0 ? [] : SHARED),
@@ -62,7 +62,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-async function status(args: readonly string[], environment = {}): Promise<CliResult> {
+async function runFleetStatus(args: readonly string[], environment = {}): Promise<CliResult> {
   return await runCli(directory.path, ["fleet", "status", ...args], {
     ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
     EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
@@ -73,7 +73,7 @@ async function status(args: readonly string[], environment = {}): Promise<CliRes
 }
 
 it("lists dangerous drift first", async () => {
-  const { stdout } = await status([]);
+  const { stdout } = await runFleetStatus([]);
   const drift = stdout.slice(stdout.indexOf("Drifted"));
   const heads = drift.split("\n").filter((line) => /^ {2}\S/.test(line));
   expect(heads.slice(0, 3)).toEqual([
@@ -90,7 +90,7 @@ it("lists dangerous drift first", async () => {
 
 it("lists dangerous drift first in notifications", async () => {
   await using hook = await startHook();
-  await status(["--notify", "sent.json"], { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url });
+  await runFleetStatus(["--notify", "sent.json"], { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url });
   const [notice] = hook.received.map(
     ({ body }) => JSON.parse(body) as { summary: string; tenants: string[]; changes: object[] },
   );

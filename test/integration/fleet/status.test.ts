@@ -9,7 +9,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { buildConsoleEntry as entry, buildTenant as tenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { startHook } from "../../support/webhook-receiver";
 
@@ -84,20 +84,20 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const keys = (): NodeJS.ProcessEnv => ({
+const buildFleetKeys = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
   REFUSED_KEY: "key-of-refused",
   BROKEN_KEY: "key-of-broken",
   EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,INITECH_KEY,REFUSED_KEY,KEYLESS_KEY,BROKEN_KEY",
 });
 
-const status = async (...args: string[]): Promise<CliResult> =>
-  await runCli(directory.path, ["fleet", "status", "--today", "2026-11-20", ...args], keys());
+const runFleetStatus = async (...args: string[]): Promise<CliResult> =>
+  await runCli(directory.path, ["fleet", "status", "--today", "2026-11-20", ...args], buildFleetKeys());
 
-const statusOf = ({ stdout }: CliResult): FleetStatus => statusSchema.parse(JSON.parse(stdout));
+const parseStatus = ({ stdout }: CliResult): FleetStatus => statusSchema.parse(JSON.parse(stdout));
 
 it("prints each difference once with the tenants that share it", async () => {
-  const { code, stdout, stderr } = await status();
+  const { code, stdout, stderr } = await runFleetStatus();
   expect(
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in sync, 2
@@ -162,7 +162,7 @@ it("creates no journal when a read-only command names a missing one", async () =
   ];
   const expectedError = 'error: There is no rollout journal at "no\\u{1b}where.db", and none was created: ';
   for (const verb of readers) {
-    const named = await runCli(directory.path, [...verb, "--database", "no\u001bwhere.db"], keys());
+    const named = await runCli(directory.path, [...verb, "--database", "no\u001bwhere.db"], buildFleetKeys());
     expect([verb, named.code, named.stdout, named.stderr.slice(0, expectedError.length)]).toEqual([
       verb,
       1,
@@ -171,10 +171,10 @@ it("creates no journal when a read-only command names a missing one", async () =
     ]);
     expect(named.stderr).toContain("Fix --database, or");
   }
-  const environment = { ...keys(), EMAIL_SECURITY_DATABASE: "nowhere.db" };
+  const environment = { ...buildFleetKeys(), EMAIL_SECURITY_DATABASE: "nowhere.db" };
   const byEnvironment = await runCli(directory.path, ["fleet", "status"], environment);
   expect(byEnvironment.stderr).toContain("Fix EMAIL_SECURITY_DATABASE, or");
-  const unnamed = await runCli(directory.path, ["rollout", "history"], keys());
+  const unnamed = await runCli(directory.path, ["rollout", "history"], buildFleetKeys());
   expect(unnamed).toMatchObject({ code: 1, stdout: "" });
   expect(unnamed.stderr).toContain('no rollout journal at ".email-security/rollouts.db"');
   expect(sandbox.requests).toEqual([]);
@@ -183,7 +183,7 @@ it("creates no journal when a read-only command names a missing one", async () =
 });
 
 it("shows an example when the targets file is missing", async () => {
-  const { code, stderr } = await status("--targets", "tenant.yaml");
+  const { code, stderr } = await runFleetStatus("--targets", "tenant.yaml");
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr: `error: "tenant.yaml" can't be read: the file doesn't exist; did you mean tenants.yaml? This file lists the tenants. Specify the correct file, or create one: [ERR_ROLLOUT_TARGETS]
@@ -198,9 +198,9 @@ it("shows an example when the targets file is missing", async () => {
 
 it("makes ⌈N/200⌉ requests per list", async () => {
   sandbox.clearRequests();
-  const outcome = await status("--only", "acme,initech", "--within", "2d", "--format", "json");
+  const outcome = await runFleetStatus("--only", "acme,initech", "--within", "2d", "--format", "json");
   expect(outcome).toMatchObject({ code: 0, stderr: "" });
-  const { tenants, expiring, isComplete } = statusOf(outcome);
+  const { tenants, expiring, isComplete } = parseStatus(outcome);
   expect(
     tenants.map(({ name, syncStatus, elementCounts, unchanged }) => [name, syncStatus, elementCounts, unchanged]),
   ).toEqual([
@@ -212,12 +212,12 @@ it("makes ⌈N/200⌉ requests per list", async () => {
   const requestPaths = sandbox.requests
     .map(({ path, query }) => `${path.split("/").at(-1)} ${new URLSearchParams(query)}`)
     .sort();
-  const first = (list: string) => `allow_deny_entries list=${list}&page=1&page_size=200`;
+  const formatFirstPageRequest = (list: string) => `allow_deny_entries list=${list}&page=1&page_size=200`;
   expect(requestPaths).toEqual([
-    first("allow"),
-    first("allow"),
-    first("deny"),
-    first("deny"),
+    formatFirstPageRequest("allow"),
+    formatFirstPageRequest("allow"),
+    formatFirstPageRequest("deny"),
+    formatFirstPageRequest("deny"),
     "allow_deny_entries list=deny&page=2&page_size=200",
     "allow_deny_entries list=deny&page=3&page_size=200",
     "vip_employees page=1&page_size=200",
@@ -241,7 +241,7 @@ it("reports entries of an unfinished first rollout as behind, not removed", asyn
   const { stdout } = await runCli(
     other.path,
     ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme"],
-    { ...keys(), PULUMI_BACKEND_URL: backend },
+    { ...buildFleetKeys(), PULUMI_BACKEND_URL: backend },
   );
   expect(stdout).toContain("to be added: deny first.example, 1 tenant");
   expect(stdout).not.toContain("removed since");
@@ -251,7 +251,7 @@ it("separates drift from file changes since the last rollout", async () => {
   const backend = `file://${directory.path}`;
   const brought = BASELINE.replace("deny:\n", "deny:\n  - moved.example\n").replace("Phishing", "Phish");
   const own = "version: 1\ninclude: [baseline.yaml]\n";
-  const files = (baseline: string): Map<string, Uint8Array> =>
+  const buildFiles = (baseline: string): Map<string, Uint8Array> =>
     new Map(
       Object.entries({
         "settings/baseline.yaml": baseline,
@@ -263,18 +263,18 @@ it("separates drift from file changes since the last rollout", async () => {
     await openJournalDatabase(join(directory.path, "j.db")),
     resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.path).fingerprint,
   );
-  const first = await journal.rollout(files(BASELINE), { acme: "unchanged", hooli: "unchanged" });
-  const second = await journal.rollout(files(brought), { acme: "pending", hooli: "pending" });
+  const first = await journal.rollout(buildFiles(BASELINE), { acme: "unchanged", hooli: "unchanged" });
+  const second = await journal.rollout(buildFiles(brought), { acme: "pending", hooli: "pending" });
   directory.write("settings/baseline.yaml", brought);
-  const environment = { ...keys(), PULUMI_BACKEND_URL: backend };
-  const read = async (...args: string[]) =>
+  const environment = { ...buildFleetKeys(), PULUMI_BACKEND_URL: backend };
+  const runJournalStatus = async (...args: string[]) =>
     await runCli(
       directory.path,
       ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", ...args],
       environment,
     );
 
-  const outcome = await read("--only", "acme,hooli");
+  const outcome = await runJournalStatus("--only", "acme,hooli");
   expect(
     outcome.stdout.slice(0, outcome.stdout.indexOf("Expiring by")).replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`2 tenants of tenants.yaml (project p), read THEN UTC: 1 behind their
@@ -312,8 +312,8 @@ Unfinished rollouts:
   expect(outcome).toMatchObject({ code: 2, stderr: "" });
 
   // Rollouts of another project or backend concern other stacks.
-  await journal.rollout(files(brought), { acme: "unchanged" }, "another");
-  const [acme] = statusOf(await read("--only", "acme", "--format", "json")).tenants;
+  await journal.rollout(buildFiles(brought), { acme: "unchanged" }, "another");
+  const [acme] = parseStatus(await runJournalStatus("--only", "acme", "--format", "json")).tenants;
   expect(acme).toMatchObject({
     syncStatus: "behind",
     lastRollout: { id: first, wave: "all", state: "unchanged" },
@@ -325,13 +325,13 @@ Unfinished rollouts:
     { ...environment, PULUMI_BACKEND_URL: "s3://another" },
   );
   expect(elsewhere.stderr).toContain("note: the journal has 2 rollouts of this project with another state backend");
-  expect(statusOf(elsewhere).tenants[0]).not.toHaveProperty("lastRollout");
+  expect(parseStatus(elsewhere).tenants[0]).not.toHaveProperty("lastRollout");
   // Entries that are no longer declared or have expired make the tenant behind, but aren't drift.
   directory.write(
     "settings/baseline.yaml",
     "version: 1\ndeny: [{ value: evil.example, comment: Phishing }]\nallow: [{ value: partner.example, expires: 2026-11-19 }]\n",
   );
-  const [later] = statusOf(await read("--only", "acme", "--format", "json")).tenants;
+  const [later] = parseStatus(await runJournalStatus("--only", "acme", "--format", "json")).tenants;
   expect(later?.drift).toEqual([]);
   expect(later?.pendingChanges.map(({ driftKind, value, reason }) => [driftKind, value, reason])).toEqual([
     ["pending-removal", "gmail.com", "no longer declared"],
@@ -363,15 +363,15 @@ waves: [{ name: all }]
     directory.path,
     ["fleet", "status", "--targets", "down.yaml", "--format", "json", "--today", "2026-11-20"],
     {
-      ...keys(),
+      ...buildFleetKeys(),
       ...variables,
-      TWIN_KEY: keys()["GLOBEX_KEY"],
+      TWIN_KEY: buildFleetKeys()["GLOBEX_KEY"],
       EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", "GLOBEX_KEY", "TWIN_KEY", ...Object.keys(variables)].join(","),
       EMAIL_SECURITY_TIMEOUT_MS: "300",
     },
   );
   silent.close();
-  const { tenants, isComplete } = statusOf(outcome);
+  const { tenants, isComplete } = parseStatus(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
   expect(tenants.filter(({ syncStatus }) => syncStatus === "unreachable")).toHaveLength(30);
   // Two tenants with the same key are one tenant of the service, so one of the two keys is wrong.
@@ -386,22 +386,22 @@ waves: [{ name: all }]
 
 it("notifies about new drift only once with --notify", async () => {
   await using hook = await startHook([200, 200, 404]);
-  const run = async (...args: string[]): Promise<CliResult> =>
+  const runSelectedStatus = async (...args: string[]): Promise<CliResult> =>
     await runCli(directory.path, ["fleet", "status", "--today", "2026-11-20", "--only", "globex,hooli", ...args], {
-      ...keys(),
+      ...buildFleetKeys(),
       EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url,
     });
-  const first = await run("--notify", "sent.json");
+  const first = await runSelectedStatus("--notify", "sent.json");
   expect([first.code, first.stderr]).toEqual([2, ""]);
   expect(hook.received.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
     { kind: "drift", source: "tenants.yaml", tenants: ["globex", "hooli"] },
     { kind: "expiring", tenants: ["globex", "hooli"] },
   ]);
   expect(JSON.stringify(hook.received)).not.toMatch(/outlook\.com|partner\.example|By hand/);
-  expect(await run("--notify", "sent.json")).toMatchObject({ code: 2, stderr: "" });
+  expect(await runSelectedStatus("--notify", "sent.json")).toMatchObject({ code: 2, stderr: "" });
   expect(hook.received).toHaveLength(2);
 
-  const refused = await run("--notify", "other.json");
+  const refused = await runSelectedStatus("--notify", "other.json");
   expect([refused.code, hook.received.length]).toEqual([1, 4]);
   expect(refused.stderr).toBe(
     "warning: Some notices could not be delivered: webhook returned 404. The next run sends it again.\n",
@@ -409,7 +409,7 @@ it("notifies about new drift only once with --notify", async () => {
   expect(existsSync(join(directory.path, "other.json"))).toBe(false);
 
   sandbox.clearRequests();
-  const mistaken = await run("--notify", "tenants.yaml");
+  const mistaken = await runSelectedStatus("--notify", "tenants.yaml");
   expect([mistaken.code, sandbox.requests.length]).toEqual([1, 0]);
   expect(mistaken.stderr).toMatch(/^error: "tenants\.yaml" isn't a file of sent notices: it isn't valid JSON\./);
 });

@@ -5,7 +5,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { canMount } from "../../support/unwritable-disk";
 
@@ -19,7 +19,7 @@ let rollout: string;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
-    scenario: { name: "one", tenants: [tenantWith("acme", [clickedEntry("deny", "evil.example")])] },
+    scenario: { name: "one", tenants: [buildTenant("acme", [buildConsoleEntry("deny", "evil.example")])] },
   });
   directory = createTestDirectory({
     "tenants.yaml": `version: 1
@@ -32,7 +32,10 @@ waves: [{ name: all }]
 `,
     "acme.yaml": SETTINGS,
   });
-  const journal = await openFleetJournal(await openJournalDatabase(directory.at("live.db")), fingerprint());
+  const journal = await openFleetJournal(
+    await openJournalDatabase(directory.at("live.db")),
+    computeBackendFingerprint(),
+  );
   rollout = await journal.rollout(new Map([["acme.yaml", Buffer.from(SETTINGS)]]), { acme: "unchanged" });
   // The same files as after a killed run or in a backup: the last commits are in the write-ahead log.
   for (const end of ["", "-wal"]) copyFileSync(directory.at(`live.db${end}`), directory.at(`killed.db${end}`));
@@ -46,16 +49,17 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const fingerprint = (): string => resolveStateBackend(backend(), directory.path).fingerprint;
-const backend = () => ({ PULUMI_BACKEND_URL: `file://${directory.path}` });
+const computeBackendFingerprint = (): string =>
+  resolveStateBackend(buildBackendVariables(), directory.path).fingerprint;
+const buildBackendVariables = () => ({ PULUMI_BACKEND_URL: `file://${directory.path}` });
 
 describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", (disk) => {
-  const run = async (database: string, ...args: string[]): Promise<CliResult> =>
+  const runOnDatabase = async (database: string, ...args: string[]): Promise<CliResult> =>
     await runCli(
       directory.path,
       args,
       {
-        ...backend(),
+        ...buildBackendVariables(),
         EMAIL_SECURITY_DATABASE: database,
         ACME_KEY: sandbox.tenants[0]?.apiKeys.ci,
         EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
@@ -66,21 +70,21 @@ describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", 
   it.each(["closed.db", "killed.db"])("reads the journal %s", async (database) => {
     const note =
       disk === "full" ? "can't be written: the disk is full." : "can't be written: the file system is read-only.";
-    const status = await run(database, "fleet", "status", "--format", "json");
+    const status = await runOnDatabase(database, "fleet", "status", "--format", "json");
     expect(status).toMatchObject({ code: 0, stderr: expect.stringContaining(note) });
     expect(JSON.parse(status.stdout)).toMatchObject({ tenants: [{ lastRollout: { id: rollout } }] });
-    const found = await run(database, "find", "evil.example", "--all");
+    const found = await runOnDatabase(database, "find", "evil.example", "--all");
     expect(found).toMatchObject({ stdout: expect.stringContaining("acme") });
-    const why = await run(database, "why", "evil.example", "--tenant", "acme");
+    const why = await runOnDatabase(database, "why", "evil.example", "--tenant", "acme");
     expect(why.stdout).not.toContain("can't be read");
     for (const args of [["show", rollout], ["status"], ["history"]]) {
-      const shown = await run(database, "rollout", ...args);
+      const shown = await runOnDatabase(database, "rollout", ...args);
       expect(shown, args[0]).toMatchObject({ stdout: expect.stringContaining(rollout) });
     }
   });
 
   it("names the cause when a command has to write", async () => {
-    const { code, stderr } = await run("closed.db", "rollout", "abandon", rollout);
+    const { code, stderr } = await runOnDatabase("closed.db", "rollout", "abandon", rollout);
     expect(code).toBe(1);
     expect(stderr).toContain(
       disk === "full" ? "the disk is full. Free some space" : "the file system is read-only. Mount it",
@@ -89,7 +93,7 @@ describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", 
   });
 
   it("reads a fleet that has no journal yet", async () => {
-    const { code, stderr } = await run("", "fleet", "status");
+    const { code, stderr } = await runOnDatabase("", "fleet", "status");
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("can't be written") });
   });
 });

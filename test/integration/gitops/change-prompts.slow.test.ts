@@ -7,7 +7,7 @@ import { COMMAND } from "../../support/command-process";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory } from "../../support/test-directory";
 import { unwrapError } from "../../support/unwrap-error";
-import { atTerminal } from "./terminal";
+import { startAtTerminal } from "./terminal";
 
 const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
 const ENVIRONMENT = runEnvironment();
@@ -15,7 +15,7 @@ const [ENTER, CTRL_C] = ["\r", "\u0003"];
 
 it("prompts in a terminal and writes after confirmation", async () => {
   using directory = createTestDirectory({ "settings.yaml": SETTINGS });
-  const terminal = atTerminal(directory.path, ENVIRONMENT, "add --offline");
+  const terminal = startAtTerminal(directory.path, ENVIRONMENT, "add --offline");
   await terminal.type("Which list?", ENTER);
   // An invalid answer is reported immediately.
   await terminal.type("Which domains", `192.0.2.0/24${ENTER}`);
@@ -32,7 +32,7 @@ it("prompts in a terminal and writes after confirmation", async () => {
   const added = "  - value: evil.example\n    ticket: INC-1\n    expires: 2099-12-31\n";
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
 
-  const left = atTerminal(directory.path, ENVIRONMENT, "add --offline");
+  const left = startAtTerminal(directory.path, ENVIRONMENT, "add --offline");
   await left.type("Which list?", ENTER);
   await left.type("Which domains", CTRL_C);
   const gone = await left.ended;
@@ -44,7 +44,7 @@ it("prompts in a terminal and writes after confirmation", async () => {
 /**
  * Runs the command with data on its standard input, written as fast as it is read. A function provides endless data.
  */
-async function given(directory: string, input: string | (() => string), ...args: string[]): Promise<CliResult> {
+async function runWithInput(directory: string, input: string | (() => string), ...args: string[]): Promise<CliResult> {
   const child = spawn(process.execPath, [COMMAND, ...args], { cwd: directory, env: ENVIRONMENT });
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
@@ -56,11 +56,11 @@ async function given(directory: string, input: string | (() => string), ...args:
   child.stdin.on("error", () => {});
   if (typeof input === "string") child.stdin.end(input);
   else {
-    const more = (): void => {
+    const writeMore = (): void => {
       while (child.stdin.writable && child.stdin.write(input()));
     };
-    child.stdin.on("drain", more);
-    more();
+    child.stdin.on("drain", writeMore);
+    writeMore();
   }
   const code = await new Promise<number | null>((done) => child.once("close", done));
   const stderr = unwrapError(texts.stderr);
@@ -71,18 +71,18 @@ it("reads values from standard input, all or none", async () => {
   using directory = createTestDirectory({ "settings.yaml": SETTINGS });
   const args = ["add", "deny", "-", "--offline"] as const;
   const list = "\uFEFF# of the report\r\nhxxps://evil[.]example/x # twice\r\n\r\nevil.example\r\n198.51.100.7\r\n";
-  const run = await given(directory.path, list, ...args);
+  const run = await runWithInput(directory.path, list, ...args);
   expect(run.code).toBe(0);
   const written = `${SETTINGS}  - evil.example\n  - 198.51.100.7\n`;
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(written);
 
-  const some = await given(directory.path, "good.example\nno domain\n", ...args);
+  const some = await runWithInput(directory.path, "good.example\nno domain\n", ...args);
   expect(some.stderr).toContain("Nothing was written, because some values are invalid:");
-  const empty = await given(directory.path, "# nothing\n", ...args);
+  const empty = await runWithInput(directory.path, "# nothing\n", ...args);
   expect(empty.stderr).toContain("There are no values.");
-  const mixedInput = await given(directory.path, "a.example\n", "add", "deny", "-", "b.example");
+  const mixedInput = await runWithInput(directory.path, "a.example\n", "add", "deny", "-", "b.example");
   expect(mixedInput.stderr).toContain("Give values, or only - for a list");
-  const endless = await given(directory.path, () => "evil.example\n".repeat(5_000), ...args);
+  const endless = await runWithInput(directory.path, () => "evil.example\n".repeat(5_000), ...args);
   expect(endless.stderr).toContain("Standard input is too long.");
   expect([some, empty, mixedInput, endless].map(({ code }) => code)).toEqual([1, 1, 1, 1]);
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(written);
@@ -183,7 +183,7 @@ it.each([
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   };
-  const terminal = atTerminal(directory.path, environment, "export --to . --force");
+  const terminal = startAtTerminal(directory.path, environment, "export --to . --force");
   await terminal.type("bad.example, which the tenant doesn't have", "");
   await terminal.type("Overwrite", "");
   directory.write("deny.yaml", `${SETTINGS}${addition}`);

@@ -4,14 +4,14 @@ import { delimiter } from "node:path";
 import { expect, it, vi } from "vitest";
 import { createCli } from "../../support/cli";
 import { COMMAND } from "../../support/command-process";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
 import { addRemote, createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { unwrapError } from "../../support/unwrap-error";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 
-function environment(repository: SettingsRepository): NodeJS.ProcessEnv {
+function buildEnvironment(repository: SettingsRepository): NodeJS.ProcessEnv {
   return {
     ...runEnvironment(),
     PATH: `${repository.at("bin")}${delimiter}${process.env["PATH"]}`,
@@ -28,7 +28,7 @@ it("opens a pull request with gh without exposing the API key", async () => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using remote = addRemote(repository, "git@github.com:acme/settings.git");
   const gh = repository.writeScript("bin/gh", `${RECORDING}; echo https://github.com/acme/settings/pull/7`);
-  const run = await createCli(repository.path, environment(repository))(...ADD_COMMAND);
+  const run = await createCli(repository.path, buildEnvironment(repository))(...ADD_COMMAND);
   expect(run.stderr).toMatch(
     /^Committed settings\.yaml as \w+ on the new branch (\S+), which is now checked out; .*\nPushed to origin\.\nOpened https:\/\/github\.com\/acme\/settings\/pull\/7\n$/,
   );
@@ -50,7 +50,7 @@ it("prints the page to open when gh fails", async () => {
     "bin/gh",
     "printf '\\033[31mnot logged in to https://dana:secret@github.com\\n::error::x\\n' >&2; exit 4",
   );
-  const email = createCli(repository.path, environment(repository));
+  const email = createCli(repository.path, buildEnvironment(repository));
   const refused = await email(...ADD_COMMAND);
   expect(refused.stderr).toContain(
     "It could not be opened for review from here: \\u{1b}[31mnot logged in to https://github.com\n",
@@ -59,7 +59,7 @@ it("prints the page to open when gh fails", async () => {
     "Open it for review: https://github.com/acme/settings/compare/email-security/deny-evil.example-inc-1042?expand=1\n",
   );
   expect(refused.output).not.toContain("secret");
-  expect(commandsIn(refused.output)).toEqual([]);
+  expect(findTerminalCommands(refused.output)).toEqual([]);
   expect(refused.code).toBe(2);
 
   repository.git("remote", "set-url", "origin", "ssh://git@git.acme.example:2222/mail/settings.git");
@@ -74,7 +74,7 @@ it("reports what an earlier run did not commit or push", async () => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using _remote = addRemote(repository, "git@github.com:acme/settings.git");
   repository.writeScript("bin/gh", "echo https://github.com/acme/settings/pull/7");
-  const email = createCli(repository.path, environment(repository));
+  const email = createCli(repository.path, buildEnvironment(repository));
   const alone = await email(...ADD_COMMAND.slice(0, -1));
   expect([alone.code, alone.stderr]).toEqual([0, "Wrote settings.yaml.\n"]);
   const uncommitted = await email(...ADD_COMMAND);
@@ -105,7 +105,7 @@ it("opens a merge request with glab", async () => {
     "bin/glab",
     `${RECORDING}; echo https://gitlab.acme.example/mail/settings/-/merge_requests/7`,
   );
-  const run = await createCli(repository.path, environment(repository))(...ADD_COMMAND);
+  const run = await createCli(repository.path, buildEnvironment(repository))(...ADD_COMMAND);
   expect(run.stderr).toContain("Opened https://gitlab.acme.example/mail/settings/-/merge_requests/7\n");
   expect(run.code).toBe(0);
   expect(readFileSync(`${glab}.args`, "utf8").split("\n")).toEqual([
@@ -128,7 +128,7 @@ it("writes nothing while a merge is in progress", async () => {
   repository.write("notes.md", "three\n");
   repository.git("commit", "--quiet", "--all", "--message=three");
   expect(() => repository.git("merge", "other")).toThrow();
-  const run = await createCli(repository.path, environment(repository))(...ADD_COMMAND.slice(0, -1), "--commit");
+  const run = await createCli(repository.path, buildEnvironment(repository))(...ADD_COMMAND.slice(0, -1), "--commit");
   expect(run.stderr).toBe(
     "error: A merge is in progress in this repository. Nothing was written. Finish it first: `git merge --continue` or `git merge --abort`. [ERR_GIT]\n",
   );
@@ -146,7 +146,7 @@ it.each(["the command", "all that it started"])(
     );
     const child = spawn(process.execPath, [COMMAND, ...ADD_COMMAND.slice(0, -1), "--commit"], {
       cwd: repository.path,
-      env: environment(repository),
+      env: buildEnvironment(repository),
       detached: true,
     });
     let stderr = "";

@@ -2,21 +2,21 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
 import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { createTestDirectory } from "../../support/test-directory";
 
 const SETTINGS = "version: 1\npolicy:\n  requireTicket: [deny]\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 
-function repository(): SettingsRepository {
+function createRepository(): SettingsRepository {
   return createSettingsRepository({ "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" });
 }
 
 const ENVIRONMENT = runEnvironment();
 
 it("commits only the settings file, on a new branch", async () => {
-  using directory = repository();
+  using directory = createRepository();
   using remote = createTestDirectory({});
   directory.git("init", "--quiet", "--bare", remote.path);
   const url = "https://dana:secret@github.example/acme/settings.git";
@@ -47,7 +47,7 @@ it("commits only the settings file, on a new branch", async () => {
 });
 
 it("restores file and branch when git makes no commit", async () => {
-  using directory = repository();
+  using directory = createRepository();
   const email = createCli(directory.path, ENVIRONMENT);
   directory.writeScript(".git/hooks/pre-commit", "echo no; exit 1");
   const refused = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
@@ -65,14 +65,14 @@ it("restores file and branch when git makes no commit", async () => {
 });
 
 it("writes nothing when the policy is violated or a value is invalid", async () => {
-  using directory = repository();
+  using directory = createRepository();
   const email = createCli(directory.path, ENVIRONMENT);
   const policy = await email("add", "deny", "evil.example");
   expect(policy.stderr).toContain('"evil.example" has no ticket');
   expect(policy.stderr).toContain("Give --ticket.");
   const unread = await email("add", "deny", "evil.example", "\u001b[31mred", "192.0.2.0/24", "--ticket", "INC-2");
   expect(unread.stderr).toContain('"192.0.2.0/24" is a range of addresses');
-  expect(commandsIn(unread.output)).toEqual([]);
+  expect(findTerminalCommands(unread.output)).toEqual([]);
   const nothing = await email("add");
   expect(nothing.stderr).toContain("the prompts need a terminal");
   expect([policy.code, unread.code, nothing.code]).toEqual([1, 1, 1]);
@@ -80,7 +80,7 @@ it("writes nothing when the policy is violated or a value is invalid", async () 
 });
 
 it("continues without the tenant's mail when the service fails", async () => {
-  using directory = repository();
+  using directory = createRepository();
   const args = ["add", "deny", "evil.example", "--ticket", "INC-2", "--dry-run"] as const;
   await using sandbox = await startSandbox({ scenario: "acme" });
   const tenantEnvironment = {

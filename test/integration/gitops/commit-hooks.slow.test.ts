@@ -9,7 +9,7 @@ const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n
 const FILES = { "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" };
 const ENVIRONMENT = runEnvironment();
 
-const commit = async (repository: SettingsRepository, ...options: string[]) =>
+const commitDeny = async (repository: SettingsRepository, ...options: string[]) =>
   await createCli(repository.path, ENVIRONMENT)(
     "add",
     "deny",
@@ -30,7 +30,7 @@ function expectUnchanged(repository: SettingsRepository): void {
 it("commits what a pre-commit hook reformats and stages", async () => {
   using repository = createSettingsRepository(FILES);
   repository.writeScript(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml`);
-  const run = await commit(repository);
+  const run = await commitDeny(repository);
   expect(run.code, run.output).toBe(0);
   expect(repository.git("status", "--porcelain")).toBe("");
   expect(repository.git("show", "HEAD:settings.yaml")).toContain("# formatted\n");
@@ -46,7 +46,7 @@ it("keeps previously staged files when a hook stages others", async () => {
     ".git/hooks/pre-commit",
     "echo two > notes.md; echo new > 'new file.md'; git add notes.md 'new file.md'",
   );
-  const run = await commit(repository);
+  const run = await commitDeny(repository);
   expect(run.stderr).toContain("\nA hook added to the commit: new file.md, notes.md.\n");
   expect(run.code).toBe(0);
   expect(repository.git("show", "--format=", "--name-only", "HEAD")).toBe("new file.md\nnotes.md\nsettings.yaml\n");
@@ -56,7 +56,7 @@ it("keeps previously staged files when a hook stages others", async () => {
 it("reports a change that a hook left unstaged", async () => {
   using repository = createSettingsRepository(FILES);
   repository.writeScript(".git/hooks/pre-commit", REFORMAT);
-  const run = await commit(repository);
+  const run = await commitDeny(repository);
   expect(run.stderr).toContain("\nA hook changed settings.yaml without staging it: the commit lacks that change.\n");
   expect(repository.git("status", "--porcelain")).toBe(" M settings.yaml\n");
 });
@@ -66,7 +66,7 @@ it("restores file, index and branch when a pre-commit hook fails", async () => {
   repository.write("staged.md", "two\n");
   repository.git("add", "staged.md");
   repository.writeScript(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml; echo no; exit 1`);
-  const run = await commit(repository);
+  const run = await commitDeny(repository);
   expect(run.stderr).toBe("error: git could not commit; files and branch are unchanged: [ERR_GIT]\nno\n");
   expectUnchanged(repository);
   expect(repository.git("status", "--porcelain")).toBe("M  staged.md\n");
@@ -75,7 +75,7 @@ it("restores file, index and branch when a pre-commit hook fails", async () => {
 it("returns to the branch when a post-checkout hook fails", async () => {
   using repository = createSettingsRepository(FILES);
   repository.writeScript(".git/hooks/post-checkout", "echo no; exit 1");
-  const run = await commit(repository);
+  const run = await commitDeny(repository);
   expect(run.stderr).toMatch(
     /^error: The branch email-security\/\S+ can't be created; files and branch are unchanged: \[ERR_GIT\]\nno\n$/,
   );
@@ -89,7 +89,7 @@ it("names the other files that a failing hook changed", async () => {
     ".git/hooks/pre-commit",
     "echo two > notes.md; git add notes.md; echo new > new.md; echo no; exit 1",
   );
-  const run = await commit(repository);
+  const run = await commitDeny(repository);
   expect(run.stderr).toBe(
     "error: git could not commit; files and branch are unchanged, except what a hook changed (notes.md, new.md): [ERR_GIT]\nno\n",
   );
@@ -104,7 +104,7 @@ it("returns to a detached HEAD when a core.hooksPath hook fails", async () => {
   repository.git("config", "core.hooksPath", "hooks");
   repository.git("switch", "--quiet", "--detach");
   const head = repository.git("rev-parse", "HEAD");
-  const run = await commit(repository);
+  const run = await commitDeny(repository);
   expect(run.stderr).toContain("git could not commit; files and branch are unchanged");
   expect(repository.git("rev-parse", "--abbrev-ref", "HEAD")).toBe("HEAD\n");
   expect(repository.git("rev-parse", "HEAD")).toBe(head);
@@ -116,7 +116,7 @@ it("restores everything when the commit can't be signed", async () => {
   const program = repository.writeScript(".git/sign", "exit 1");
   repository.git("config", "commit.gpgSign", "true");
   repository.git("config", "gpg.program", program);
-  const refused = await commit(repository);
+  const refused = await commitDeny(repository);
   expect(refused.stderr).toContain("git could not commit; files and branch are unchanged");
   expectUnchanged(repository);
 
@@ -125,7 +125,7 @@ it("restores everything when the commit can't be signed", async () => {
     'cat > /dev/null; echo "[GNUPG:] SIG_CREATED " >&2; echo "-----BEGIN PGP SIGNATURE-----"',
   );
   repository.writeScript(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml`);
-  const signed = await commit(repository);
+  const signed = await commitDeny(repository);
   expect(signed.code, signed.output).toBe(0);
   expect(repository.git("cat-file", "commit", "HEAD")).toContain("gpgsig -----BEGIN PGP SIGNATURE-----");
   expect(repository.git("status", "--porcelain")).toBe("");

@@ -21,7 +21,7 @@ import { createTestDirectory } from "../../support/test-directory";
 const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
 const ENVIRONMENT = runEnvironment();
 
-function additions(round: number, args: readonly string[] = []) {
+function buildAdditions(round: number, args: readonly string[] = []) {
   return ["a", "b", "c"].map((name) => ({
     args: ["add", "deny", "-", "--offline", ...args],
     input: `${name}${round}.example\n`,
@@ -32,7 +32,7 @@ it("keeps every entry when processes edit one file concurrently", async () => {
   using directory = createTestDirectory({ "settings.yaml": SETTINGS });
   const values = ["bad.example"];
   for (let round = 0; round < 3; round += 1) {
-    const runs = await runAtOnce(directory.path, additions(round));
+    const runs = await runAtOnce(directory.path, buildAdditions(round));
     expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
     values.push(...["a", "b", "c"].map((name) => `${name}${round}.example`));
   }
@@ -43,7 +43,7 @@ it("keeps every entry when processes edit one file concurrently", async () => {
 
 it("gives each concurrent commit its own branch", async () => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
-  const runs = await runAtOnce(repository.path, additions(0, ["--commit"]));
+  const runs = await runAtOnce(repository.path, buildAdditions(0, ["--commit"]));
   expect(runs.map(({ code, stderr }) => [code, stderr.split("\n")])).toEqual(
     [0, 0, 0].map((code) => [code, expect.any(Array)]),
   );

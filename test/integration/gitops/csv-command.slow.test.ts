@@ -172,11 +172,11 @@ describe("email-security csv export", () => {
     await runCli(directory.path, ["csv", "export", "settings.yaml", "--delimiter", ";", "--output", "out.csv"]);
     expect(readFileSync(directory.at("out.csv"), "utf8")).toBe(printed.stdout);
     await runCli(directory.path, ["csv", "import", "out.csv", "--to", "again.yaml"]);
-    const content = (file: string) => {
+    const listFileContent = (file: string) => {
       const { entries, vips } = readSettings(directory.at(file));
       return [...entries, ...vips].map(({ key, text }) => `${key} = ${text}`);
     };
-    expect(content("again.yaml")).toEqual(content("settings.yaml"));
+    expect(listFileContent("again.yaml")).toEqual(listFileContent("settings.yaml"));
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CHECK_NAMES } from "../../../provider/commands/doctor/run-checks";
 import { startSandbox } from "../../../provider/sandbox";
 import { createTestDirectory } from "../../support/test-directory";
-import { canary, Examination, KEY, serve, settings } from "./doctor-fixture";
+import { canary, Examination, KEY, settings, startServer } from "./doctor-fixture";
 
 describe("email-security doctor", () => {
   it("reports no problem for a correct setup", async () => {
@@ -14,22 +14,22 @@ describe("email-security doctor", () => {
       EMAIL_SECURITY_OWN_DOMAINS: "acme.example",
       PULUMI_BACKEND_URL: `file://${state.path}`,
     };
-    const examination = await Examination.of(environment, { files: settings });
+    const examination = await Examination.run(environment, { files: settings });
     expect(examination.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
     expect(examination.with("skipped")).toEqual(["tls", "plugin", "preview"]);
-    expect(examination.of("own-domains")?.result).toMatch(/own domain: it seems to be the right tenant/);
+    expect(examination.findCheck("own-domains")?.result).toMatch(/own domain: it seems to be the right tenant/);
     expect(examination.with("warn")).toEqual([]);
     expect(examination.with("fail")).toEqual([]);
     expect(examination.code).toBe(0);
-    expect(examination.of("engine")?.result).toMatch(/^Pulumi \d+\.\d+\.\d+, /);
-    expect(examination.of("backend")?.result).toBe(`logged in to file://${state.path}`);
-    expect(examination.of("settings")?.result).toBe("1 file, no errors");
+    expect(examination.findCheck("engine")?.result).toMatch(/^Pulumi \d+\.\d+\.\d+, /);
+    expect(examination.findCheck("backend")?.result).toBe(`logged in to file://${state.path}`);
+    expect(examination.findCheck("settings")?.result).toBe("1 file, no errors");
     // The doctor only reads.
     expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
 
   it("prints advice below each failed check", async () => {
-    const { code, output } = await Examination.of({}, { args: [] });
+    const { code, output } = await Examination.run({}, { args: [] });
     expect(code).toBe(1);
     expect(output).toMatch(/^ok +node +Node\.js \d+/);
     expect(output).toMatch(/^fail +address +no address is set\n +→ Set EMAIL_SECURITY_BASE_URL/m);
@@ -39,25 +39,25 @@ describe("email-security doctor", () => {
   });
 
   it("reports a port that nothing listens on", async () => {
-    const closed = await serve(() => {});
+    const closed = await startServer(() => {});
     await closed[Symbol.asyncDispose]();
-    const examination = await Examination.of({
+    const examination = await Examination.run({
       EMAIL_SECURITY_BASE_URL: closed.url,
       EMAIL_SECURITY_API_KEY: KEY,
     });
-    expect(examination.of("tcp")).toMatchObject({
+    expect(examination.findCheck("tcp")).toMatchObject({
       status: "fail",
       result: `port ${closed.port} of localhost can't be reached (ECONNREFUSED)`,
     });
-    expect(examination.of("key-accepted")?.status).toBe("skipped");
+    expect(examination.findCheck("key-accepted")?.status).toBe("skipped");
     expect(examination.code).toBe(1);
   });
 
   it("reports a wrong API key", async () => {
     await using sandbox = await startSandbox();
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "some-other-key" };
-    const examination = await Examination.of(environment);
-    expect(examination.of("key-accepted")).toMatchObject({
+    const examination = await Examination.run(environment);
+    expect(examination.findCheck("key-accepted")).toMatchObject({
       status: "fail",
       result: "the service rejects the key (401)",
     });
@@ -73,7 +73,7 @@ describe("email-security doctor", () => {
       "index.ts": 'import { VipList } from "pulumi-email-security/native";\n',
       "node_modules/pulumi-email-security/dist/plugin/schema.json": "{}",
     };
-    const { code, output } = await Examination.of({}, { files, args: [] });
+    const { code, output } = await Examination.run({}, { files, args: [] });
     expect(code).toBe(1);
     const [pluginCheck = ""] = /^fail +plugin[\s\S]*?(?=^\S+ +preview)/m.exec(output) ?? [];
     expect(pluginCheck.split("\n").map((line) => line.replace(/^ {23}/, ""))).toEqual([
@@ -91,7 +91,7 @@ describe("email-security doctor", () => {
   it("warns when previews don't refresh", async () => {
     const previewOf = async (options: string) => {
       const files = { "Pulumi.yaml": `name: x\nruntime: nodejs\n${options}` };
-      return (await Examination.of({}, { files })).of("preview");
+      return (await Examination.run({}, { files })).findCheck("preview");
     };
     expect(await previewOf("options:\n  refresh: always\n")).toMatchObject({ status: "ok" });
     const blind = {
@@ -107,22 +107,22 @@ describe("email-security doctor", () => {
 
   it("reports errors in settings files", async () => {
     const files = { "settings/acme.yaml": "version: 1\ndeny: [evil.example, 'no domain']\n" };
-    const examination = await Examination.of({}, { files });
-    expect(examination.of("settings")).toMatchObject({
+    const examination = await Examination.run({}, { files });
+    expect(examination.findCheck("settings")).toMatchObject({
       status: "fail",
       advice: expect.stringMatching(/^settings\/acme\.yaml:2:22 error: /),
     });
   });
 
   it("hides the API key even if the service echoes it", async () => {
-    await using service = await serve((request, response) => {
+    await using service = await startServer((request, response) => {
       const key = request.headers["x-api-key"];
       response.writeHead(key === undefined ? 401 : 400, { "content-type": "application/json" });
       response.end(JSON.stringify({ error: `the key ${key} is bad`, key }));
     });
     const environment = { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: canary.key };
     for (const args of [["--format", "json"], []]) {
-      const { output } = await Examination.of(environment, { args });
+      const { output } = await Examination.run(environment, { args });
       expect(output).toContain("key-accepted");
       expect(canary.find("output", output)).toEqual([]);
     }

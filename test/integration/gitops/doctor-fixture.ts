@@ -27,7 +27,7 @@ export class Examination {
     this.checks = stdout.startsWith("{") ? (JSON.parse(stdout) as { checks: Diagnosis[] }).checks : [];
   }
 
-  static async of(
+  static async run(
     environment: Record<string, string>,
     { files = {}, args = ["--format", "json"] }: { files?: Record<string, string>; args?: string[] } = {},
   ): Promise<Examination> {
@@ -54,7 +54,7 @@ export class Examination {
     return new Examination(code, stdout, stderr);
   }
 
-  of(name: string): Diagnosis | undefined {
+  findCheck(name: string): Diagnosis | undefined {
     return this.checks.find(({ check }) => check === name);
   }
 
@@ -65,7 +65,7 @@ export class Examination {
 }
 
 /** Starts a service in which one listener handles every request. */
-export async function serve(listener: RequestListener, certificate?: { cert: string; key: string }) {
+export async function startServer(listener: RequestListener, certificate?: { cert: string; key: string }) {
   const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -80,7 +80,7 @@ export async function serve(listener: RequestListener, certificate?: { cert: str
   };
 }
 
-export const answering =
+export const createListener =
   (status: number, headers: Record<string, string>, body: string): RequestListener =>
   (_request, response) => {
     response.writeHead(status, headers);

@@ -11,19 +11,19 @@ const PLUGIN = resolve("provider/dist/plugin");
 const PROGRAM = "pulumi-resource-email-security";
 const PROJECT = "name: native\nruntime: nodejs\n";
 const NATIVE = 'import { VipList } from "pulumi-email-security/native";\n';
-const LINES = (path: string) =>
+const formatPluginLines = (path: string) =>
   `plugins:\n  providers:\n    - name: email-security\n      path: ${JSON.stringify(path)}\n`;
 
 /** A Pulumi project, and the doctor's result for its plugin. */
-class Project implements Disposable {
+class DoctorProject implements Disposable {
   readonly directory: TestDirectory;
 
   private constructor(directory: TestDirectory) {
     this.directory = directory;
   }
 
-  static async of(files: Record<string, string>): Promise<Project> {
-    const project = new Project(createTestDirectory());
+  static async create(files: Record<string, string>): Promise<DoctorProject> {
+    const project = new DoctorProject(createTestDirectory());
     for (const [path, text] of Object.entries(files)) await project.write(path, text);
     return project;
   }
@@ -120,7 +120,7 @@ describe("doctor check of the native provider plugin", () => {
     ],
     ["a package", "Pulumi.yaml", `${PROJECT}packages:\n  email-security: 0.1.0\n`, {}],
   ])("detects that the program uses the plugin: %s", async (_what, file, text, files: Record<string, string>) => {
-    using project = await Project.of({ "Pulumi.yaml": text, ...files });
+    using project = await DoctorProject.create({ "Pulumi.yaml": text, ...files });
     await project.install();
     expect(await project.look()).toMatchObject({
       status: "fail",
@@ -135,17 +135,17 @@ describe("doctor check of the native provider plugin", () => {
     ["another project's", { "native/Pulumi.yaml": PROJECT, "native/index.ts": NATIVE }],
     ["a YAML file of another kind", { "settings/acme.yaml": "type: email-security:VipList\n" }],
   ])("detects that the program doesn't use the plugin: %s", async (_what, files) => {
-    using project = await Project.of({ "Pulumi.yaml": PROJECT, ...files });
+    using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT, ...files });
     expect(await project.look()).toEqual({ status: "ok", result: "the program doesn't use it" });
   });
 
   it("is skipped outside a Pulumi project", async () => {
-    using project = await Project.of({ "index.ts": NATIVE });
+    using project = await DoctorProject.create({ "index.ts": NATIVE });
     expect((await project.look()).status).toBe("skipped");
   });
 
   it("suggests Pulumi.yaml lines that make it pass", async () => {
-    using project = await Project.of({
+    using project = await DoctorProject.create({
       "stacks/acme/Pulumi.yaml": PROJECT,
       "stacks/acme/index.ts": NATIVE,
     });
@@ -175,8 +175,8 @@ describe("doctor check of the native provider plugin", () => {
   });
 
   it("compares the version of the configured plugin with the package", async () => {
-    using project = await Project.of({
-      "Pulumi.yaml": PROJECT + LINES(PLUGIN),
+    using project = await DoctorProject.create({
+      "Pulumi.yaml": PROJECT + formatPluginLines(PLUGIN),
       "src/index.ts": NATIVE,
     });
     expect(await project.look({}, { folder: "src" })).toEqual({
@@ -192,13 +192,13 @@ describe("doctor check of the native provider plugin", () => {
 
   it("accepts a package whose source is the plugin directory", async () => {
     const text = `${PROJECT}packages:\n  email-security:\n    source: ./node_modules/pulumi-email-security/dist/plugin\n`;
-    using project = await Project.of({ "Pulumi.yaml": text });
+    using project = await DoctorProject.create({ "Pulumi.yaml": text });
     await project.install();
     expect((await project.look()).status).toBe("ok");
   });
 
   it("explains why the plugin path is invalid", async () => {
-    using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES("dist/plugin") });
+    using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT + formatPluginLines("dist/plugin") });
     expect(await project.look()).toEqual({
       status: "fail",
       result: 'the directory "dist/plugin", which Pulumi.yaml specifies, doesn\'t exist',
@@ -211,14 +211,14 @@ describe("doctor check of the native provider plugin", () => {
     await project.write(`dist/plugin/${PROGRAM}`, "#!/bin/sh\nexit 7\n");
     const noProgram = `"dist/plugin", which Pulumi.yaml specifies, has no ${PROGRAM} that can be executed`;
     expect((await project.look()).result).toBe(noProgram);
-    await project.write("Pulumi.yaml", PROJECT + LINES(`dist/plugin/${PROGRAM}`));
+    await project.write("Pulumi.yaml", PROJECT + formatPluginLines(`dist/plugin/${PROGRAM}`));
     expect((await project.look()).advice).toBe(
       "Specify the directory that contains the plugin, not the plugin itself.",
     );
   });
 
   it("explains why the plugin doesn't start", async () => {
-    using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES(PLUGIN) });
+    using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT + formatPluginLines(PLUGIN) });
     const advice = "It needs Node.js 22.19 or later as `node` on PATH.";
     expect(await project.look({ PATH: project.directory.path })).toEqual({
       status: "fail",
@@ -243,7 +243,7 @@ describe("doctor check of the native provider plugin", () => {
   });
 
   it("warns about a plugin on PATH that Pulumi.yaml doesn't name", async () => {
-    using project = await Project.of({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
+    using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
     const PATH = `${PLUGIN}:${process.env["PATH"]}`;
     const lines = expect.stringContaining("plugins:\n  providers:\n");
     expect(await project.look({ PATH })).toEqual({
@@ -255,7 +255,7 @@ describe("doctor check of the native provider plugin", () => {
   });
 
   it("starts the plugin that Pulumi has installed", async () => {
-    using project = await Project.of({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
+    using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
     const installed = `.pulumi/plugins/resource-email-security-v${manifest.version}/${PROGRAM}`;
     await project.write(installed, "#!/bin/sh\nexit 7\n", 0o755);
     expect(await project.look()).toMatchObject({
@@ -270,7 +270,7 @@ describe("doctor check of the native provider plugin", () => {
   });
 
   it("reports an invalid Pulumi.yaml", async () => {
-    using project = await Project.of({ "Pulumi.yaml": "name: x\nruntime: [\n" });
+    using project = await DoctorProject.create({ "Pulumi.yaml": "name: x\nruntime: [\n" });
     expect(await project.look()).toMatchObject({ status: "fail", advice: expect.stringContaining("line 3") });
     await project.write("Pulumi.yaml", "name: x\nruntime: nodejs\nplugins:\n  providers:\n    email-security: here\n");
     expect(await project.look()).toMatchObject({

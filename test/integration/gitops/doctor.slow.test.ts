@@ -12,7 +12,7 @@ import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { makeCertificate } from "../../support/certificate";
 import { createTestDirectory } from "../../support/test-directory";
 import { CompanyProxy } from "../hostile/proxy";
-import { answering, Examination, HOUR_MS, KEY, serve } from "./doctor-fixture";
+import { createListener, Examination, HOUR_MS, KEY, startServer } from "./doctor-fixture";
 
 /** The version of the built engine. */
 const [, VERSION = ""] = /pulumi\/pkg\/v3 v(\S+)/.exec(readFileSync("scripts/engine/cli/go.mod", "utf8")) ?? [];
@@ -23,8 +23,8 @@ describe("email-security doctor", () => {
     ["plain http to another machine", "http://mail-security.example", "plain http would send the API key"],
     ["with a password", "https://user:secret@mail-security.example", "contains a user name"],
   ])("rejects an address that is %s", async (_what, address, advice) => {
-    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: address });
-    expect(examination.of("address")).toMatchObject({
+    const examination = await Examination.run({ EMAIL_SECURITY_BASE_URL: address });
+    expect(examination.findCheck("address")).toMatchObject({
       status: "fail",
       advice: expect.stringContaining(advice),
     });
@@ -32,8 +32,8 @@ describe("email-security doctor", () => {
   });
 
   it("reports a host name that doesn't resolve", async () => {
-    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: "https://nobody.invalid" });
-    expect(examination.of("dns")).toMatchObject({
+    const examination = await Examination.run({ EMAIL_SECURITY_BASE_URL: "https://nobody.invalid" });
+    expect(examination.findCheck("dns")).toMatchObject({
       status: "fail",
       result: expect.stringContaining("nobody.invalid can't be resolved here"),
     });
@@ -42,13 +42,13 @@ describe("email-security doctor", () => {
   it.each([undefined, "0"])(
     "reports an untrusted certificate with NODE_TLS_REJECT_UNAUTHORIZED=%s",
     async (trusting) => {
-      await using service = await serve(() => {}, makeCertificate("localhost"));
-      const examination = await Examination.of({
+      await using service = await startServer(() => {}, makeCertificate("localhost"));
+      const examination = await Examination.run({
         EMAIL_SECURITY_BASE_URL: service.url,
         EMAIL_SECURITY_API_KEY: KEY,
         ...(trusting !== undefined && { NODE_TLS_REJECT_UNAUTHORIZED: trusting }),
       });
-      expect(examination.of("tls")).toMatchObject({
+      expect(examination.findCheck("tls")).toMatchObject({
         status: "fail",
         result: "the server's certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
         advice: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
@@ -57,12 +57,12 @@ describe("email-security doctor", () => {
   );
 
   it("reports a port that speaks plain HTTP", async () => {
-    await using service = await serve(answering(401, {}, "{}"));
-    const examination = await Examination.of({
+    await using service = await startServer(createListener(401, {}, "{}"));
+    const examination = await Examination.run({
       EMAIL_SECURITY_BASE_URL: service.url.replace("http:", "https:"),
       EMAIL_SECURITY_API_KEY: KEY,
     });
-    expect(examination.of("tls")).toMatchObject({
+    expect(examination.findCheck("tls")).toMatchObject({
       status: "fail",
       result: expect.stringMatching(/^the server doesn't speak TLS \(/),
       advice: expect.stringMatching(/^Check whether port \d+ is for plain http\./),
@@ -74,12 +74,12 @@ describe("email-security doctor", () => {
     const certificate = makeCertificate("other.example");
     const authority = join(directory.path, "authority.pem");
     await writeFile(authority, certificate.cert);
-    await using service = await serve(() => {}, certificate);
-    const examination = await Examination.of({
+    await using service = await startServer(() => {}, certificate);
+    const examination = await Examination.run({
       EMAIL_SECURITY_BASE_URL: service.url,
       NODE_EXTRA_CA_CERTS: authority,
     });
-    expect(examination.of("tls")).toMatchObject({
+    expect(examination.findCheck("tls")).toMatchObject({
       status: "fail",
       result: "the server's certificate is not valid for localhost now (ERR_TLS_CERT_ALTNAME_INVALID)",
       advice: expect.stringContaining("Check the host name"),
@@ -90,9 +90,9 @@ describe("email-security doctor", () => {
     const server = createServer((socket) => socket.destroy()).listen(0, "localhost");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: `https://localhost:${port}` });
+    const examination = await Examination.run({ EMAIL_SECURITY_BASE_URL: `https://localhost:${port}` });
     server.close();
-    expect(examination.of("tls")).toMatchObject({
+    expect(examination.findCheck("tls")).toMatchObject({
       status: "fail",
       result: "the TLS connection failed (ECONNRESET)",
       advice: expect.stringContaining("firewall"),
@@ -104,23 +104,23 @@ describe("email-security doctor", () => {
     const certificate = makeCertificate("localhost");
     const authority = join(directory.path, "authority.pem");
     await writeFile(authority, certificate.cert);
-    await using service = await serve(answering(401, {}, "{}"), certificate);
-    const examination = await Examination.of({
+    await using service = await startServer(createListener(401, {}, "{}"), certificate);
+    const examination = await Examination.run({
       EMAIL_SECURITY_BASE_URL: service.url,
       NODE_EXTRA_CA_CERTS: authority,
     });
-    expect(examination.of("tls")).toMatchObject({
+    expect(examination.findCheck("tls")).toMatchObject({
       status: "ok",
       result: "TLSv1.3, certificate until 2100-01-01",
     });
-    expect(examination.of("answer")?.result).toBe("the service responds, and requires a key");
+    expect(examination.findCheck("answer")?.result).toBe("the service responds, and requires a key");
 
-    const trusting = await Examination.of({
+    const trusting = await Examination.run({
       EMAIL_SECURITY_BASE_URL: service.url,
       NODE_EXTRA_CA_CERTS: authority,
       NODE_TLS_REJECT_UNAUTHORIZED: "0",
     });
-    expect(trusting.of("tls")).toMatchObject({
+    expect(trusting.findCheck("tls")).toMatchObject({
       status: "warn",
       result: "TLSv1.3, certificate until 2100-01-01, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set",
       advice: expect.stringContaining("Unset it"),
@@ -130,32 +130,36 @@ describe("email-security doctor", () => {
   it.each<[string, RequestListener, string]>([
     [
       "a page for people",
-      answering(200, { "content-type": "text/html; charset=utf-8" }, "<html>Sign in</html>"),
+      createListener(200, { "content-type": "text/html; charset=utf-8" }, "<html>Sign in</html>"),
       "the response is a web page (HTML, 200), not from the service",
     ],
-    ["nothing below the address", answering(404, {}, "{}"), "the service doesn't exist at this address (404)"],
-    ["a redirect", answering(302, { location: "https://elsewhere.example" }, ""), "the response is a redirect (302)"],
-    ["a service in trouble", answering(503, {}, ""), "the service reports an error (503)"],
+    ["nothing below the address", createListener(404, {}, "{}"), "the service doesn't exist at this address (404)"],
+    [
+      "a redirect",
+      createListener(302, { location: "https://elsewhere.example" }, ""),
+      "the response is a redirect (302)",
+    ],
+    ["a service in trouble", createListener(503, {}, ""), "the service reports an error (503)"],
   ])("reports that the address serves %s", async (_what, listener, found) => {
-    await using service = await serve(listener);
-    const examination = await Examination.of({
+    await using service = await startServer(listener);
+    const examination = await Examination.run({
       EMAIL_SECURITY_BASE_URL: service.url,
       EMAIL_SECURITY_API_KEY: KEY,
     });
-    expect(examination.of("answer")).toMatchObject({ status: "fail", result: found });
+    expect(examination.findCheck("answer")).toMatchObject({ status: "fail", result: found });
     // The key isn't sent to this server.
-    expect(examination.of("key-accepted")?.status).toBe("skipped");
+    expect(examination.findCheck("key-accepted")?.status).toBe("skipped");
   });
 
   it.each(["/api", "/api/v1/", "/api/v1/settings/vip_employees"])(
     "suggests dropping the path of an address that ends in %s",
     async (path) => {
-      await using service = await serve(answering(404, {}, "{}"));
-      const examination = await Examination.of({
+      await using service = await startServer(createListener(404, {}, "{}"));
+      const examination = await Examination.run({
         EMAIL_SECURITY_BASE_URL: `${service.url}${path}`,
         EMAIL_SECURITY_API_KEY: KEY,
       });
-      expect(examination.of("answer")).toMatchObject({
+      expect(examination.findCheck("answer")).toMatchObject({
         status: "fail",
         advice: expect.stringContaining(`remove that path, and try "${service.url}".`),
       });
@@ -166,13 +170,13 @@ describe("email-security doctor", () => {
     [-HOUR_MS, "ahead of"],
     [HOUR_MS, "behind"],
   ])("warns about a clock that is off by an hour (%d ms)", async (offMs, word) => {
-    const listener: RequestListener = (_request, response) => {
+    const answerUnauthorized: RequestListener = (_request, response) => {
       response.writeHead(401, { date: new Date(Date.now() + offMs).toUTCString() });
       response.end("{}");
     };
-    await using service = await serve(listener);
-    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: service.url });
-    expect(examination.of("clock")).toMatchObject({
+    await using service = await startServer(answerUnauthorized);
+    const examination = await Examination.run({ EMAIL_SECURITY_BASE_URL: service.url });
+    expect(examination.findCheck("clock")).toMatchObject({
       status: "warn",
       result: expect.stringMatching(new RegExp(`^this machine is 3(599|600|601|602) s ${word} the service$`)),
     });
@@ -185,59 +189,59 @@ describe("email-security doctor", () => {
     ["sandbox-acme-ci\n", "a line break"],
     ["<API_KEY>", "a placeholder"],
   ])("explains why a key is malformed: %j", async (key, found) => {
-    const examination = await Examination.of({ EMAIL_SECURITY_API_KEY: key });
-    expect(examination.of("key")).toMatchObject({ status: "fail", result: expect.stringContaining(found) });
+    const examination = await Examination.run({ EMAIL_SECURITY_API_KEY: key });
+    expect(examination.findCheck("key")).toMatchObject({ status: "fail", result: expect.stringContaining(found) });
   });
 
   it("compares VIP mailboxes with the tenant's own domains", async () => {
     await using sandbox = await startSandbox();
-    const found = async (own: string): Promise<unknown> =>
+    const checkOwnDomains = async (own: string): Promise<unknown> =>
       (
-        await Examination.of({
+        await Examination.run({
           EMAIL_SECURITY_BASE_URL: sandbox.url,
           EMAIL_SECURITY_API_KEY: KEY,
           EMAIL_SECURITY_OWN_DOMAINS: own,
         })
-      ).of("own-domains");
-    expect(await found("acme.example")).toMatchObject({ status: "ok" });
-    expect(await found("globex.example")).toMatchObject({
+      ).findCheck("own-domains");
+    expect(await checkOwnDomains("acme.example")).toMatchObject({ status: "ok" });
+    expect(await checkOwnDomains("globex.example")).toMatchObject({
       status: "fail",
       result: expect.stringContaining('mailboxes of "acme.example"'),
     });
-    expect(await found("")).toMatchObject({
+    expect(await checkOwnDomains("")).toMatchObject({
       status: "warn",
       result: 'ownDomains is not set here; the VIPs have mailboxes of "acme.example"',
     });
-    expect(await found("co.uk")).toMatchObject({ status: "fail" });
+    expect(await checkOwnDomains("co.uk")).toMatchObject({ status: "fail" });
   });
 
   it("warns about missing optional permissions", async () => {
     const forbidden: ServiceResponse = { status: 403, body: { error: "not allowed" } };
-    const intercept = ({ path }: { path: string }) => (/threats|phishing/.test(path) ? forbidden : undefined);
-    await using sandbox = await startSandbox({ intercept });
+    const forbidMail = ({ path }: { path: string }) => (/threats|phishing/.test(path) ? forbidden : undefined);
+    await using sandbox = await startSandbox({ intercept: forbidMail });
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
-    const examination = await Examination.of(environment);
-    expect(examination.of("right-vips")?.status).toBe("ok");
-    expect(examination.of("right-threats")).toMatchObject({
+    const examination = await Examination.run(environment);
+    expect(examination.findCheck("right-vips")?.status).toBe("ok");
+    expect(examination.findCheck("right-threats")).toMatchObject({
       status: "warn",
       result: "the key isn't allowed to read threats (403)",
       advice: expect.stringContaining("`plan` continues without them"),
     });
-    expect(examination.of("right-reports")?.status).toBe("warn");
+    expect(examination.findCheck("right-reports")?.status).toBe("warn");
     expect(examination.code).toBe(0);
   });
 
   it("warns about a rate-limited service", async () => {
-    await using service = await serve((request, response) => {
+    await using service = await startServer((request, response) => {
       const isRefused = request.headers["x-api-key"] !== undefined;
       response.writeHead(isRefused ? 429 : 401, { "content-type": "application/json", "retry-after": "17" });
       response.end('{"error": "slow down"}');
     });
-    const examination = await Examination.of({
+    const examination = await Examination.run({
       EMAIL_SECURITY_BASE_URL: service.url,
       EMAIL_SECURITY_API_KEY: KEY,
     });
-    expect(examination.of("key-accepted")).toMatchObject({
+    expect(examination.findCheck("key-accepted")).toMatchObject({
       status: "warn",
       result: "the service rejects requests for now (429)",
       advice: expect.stringContaining("Wait 17 s"),
@@ -249,7 +253,7 @@ describe("email-security doctor", () => {
     const certificate = makeCertificate("mail-security.example");
     const authority = join(directory.path, "authority.pem");
     await writeFile(authority, certificate.cert);
-    await using service = await serve(answering(401, {}, "{}"), certificate);
+    await using service = await startServer(createListener(401, {}, "{}"), certificate);
     await using proxy = await CompanyProxy.start({ to: service.port, credentials: "user:pass-word" });
     const environment = {
       EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
@@ -257,12 +261,12 @@ describe("email-security doctor", () => {
       HTTPS_PROXY: `http://user:pass-word@${proxy.host}`,
       NODE_EXTRA_CA_CERTS: authority,
     };
-    const examination = await Examination.of(environment);
-    expect(examination.of("proxy")).toMatchObject({
+    const examination = await Examination.run(environment);
+    expect(examination.findCheck("proxy")).toMatchObject({
       status: "ok",
       result: `requests use http://${proxy.host}`,
     });
-    expect(examination.of("answer")?.result).toBe("the service responds, and requires a key");
+    expect(examination.findCheck("answer")?.result).toBe("the service responds, and requires a key");
     expect(examination.with("skipped")).toEqual(expect.arrayContaining(["dns", "tcp", "tls"]));
     expect(examination.output).not.toContain("pass-word");
   });
@@ -273,8 +277,8 @@ describe("email-security doctor", () => {
       EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
       HTTPS_PROXY: `http://${proxy.host}`,
     };
-    const examination = await Examination.of(environment);
-    expect(examination.of("answer")).toMatchObject({
+    const examination = await Examination.run(environment);
+    expect(examination.findCheck("answer")).toMatchObject({
       status: "fail",
       result: expect.stringMatching(/^no response through the proxy http:\/\/localhost:\d+ \(.*407/),
       advice: "Check that the proxy is the right one and allows this address.",
@@ -284,12 +288,12 @@ describe("email-security doctor", () => {
   it("warns about a missing Pulumi CLI", async () => {
     using empty = createTestDirectory();
     const environment = { PATH: empty.path, HOME: empty.path, PULUMI_HOME: "", EMAIL_SECURITY_CACHE_DIR: "" };
-    const examination = await Examination.of(environment);
-    expect(examination.of("engine")).toMatchObject({
+    const examination = await Examination.run(environment);
+    expect(examination.findCheck("engine")).toMatchObject({
       status: "warn",
       result: "Pulumi 3.200.0 or later was not found",
     });
-    expect(examination.of("backend")).toMatchObject({
+    expect(examination.findCheck("backend")).toMatchObject({
       status: "skipped",
       result: "Pulumi was not found",
     });
@@ -302,13 +306,13 @@ describe("email-security doctor", () => {
     await mkdir(bin, { recursive: true });
     await writeFile(join(bin, "pulumi"), "#!/bin/sh\necho '{}'\n", { mode: 0o755 });
     await writeFile(join(bin, "../engine.json"), JSON.stringify({ version: VERSION }));
-    const examination = await Examination.of({
+    const examination = await Examination.run({
       PATH: cache.path,
       HOME: cache.path,
       PULUMI_HOME: "",
       EMAIL_SECURITY_CACHE_DIR: cacheDir,
     });
-    const { status, result, advice = "" } = examination.of("engine") ?? {};
+    const { status, result, advice = "" } = examination.findCheck("engine") ?? {};
     expect({ status, result }).toEqual({
       status: "ok",
       result: `Pulumi ${VERSION}, built from its Go modules, in ${bin}`,
@@ -320,8 +324,8 @@ describe("email-security doctor", () => {
 
   it("reports an unusable state backend", async () => {
     using directory = createTestDirectory();
-    const examination = await Examination.of({ PULUMI_BACKEND_URL: `file://${directory.path}/nothing` });
-    expect(examination.of("backend")).toMatchObject({
+    const examination = await Examination.run({ PULUMI_BACKEND_URL: `file://${directory.path}/nothing` });
+    expect(examination.findCheck("backend")).toMatchObject({
       status: "fail",
       result: expect.stringContaining("the state backend can't be used: "),
       advice: expect.stringContaining("PULUMI_BACKEND_URL"),
@@ -333,16 +337,16 @@ describe("email-security doctor", () => {
       "settings/acme.yaml": "version: 1\ninclude: [acme/deny.yaml]\nownDomains: [acme.example]\n",
       "settings/acme/deny.yaml": "version: 1\ndeny: [acme.example]\n",
     };
-    const examination = await Examination.of({}, { files });
-    expect(examination.of("settings")).toMatchObject({
+    const examination = await Examination.run({}, { files });
+    expect(examination.findCheck("settings")).toMatchObject({
       status: "fail",
       result: "2 files, 1 errors and 0 warnings",
       advice: expect.stringMatching(/^settings\/acme\/deny\.yaml:2:8 error: .*\(deny-own-domain\)/),
     });
-    const named = await Examination.of({}, { files, args: ["--format", "json", "settings/acme"] });
-    expect(named.of("settings")?.result).toBe("2 files, 1 errors and 0 warnings");
-    const none = await Examination.of({}, { files: { "empty/notes.txt": "" }, args: ["--format", "json", "empty"] });
-    expect(none.of("settings")).toMatchObject({
+    const named = await Examination.run({}, { files, args: ["--format", "json", "settings/acme"] });
+    expect(named.findCheck("settings")?.result).toBe("2 files, 1 errors and 0 warnings");
+    const none = await Examination.run({}, { files: { "empty/notes.txt": "" }, args: ["--format", "json", "empty"] });
+    expect(none.findCheck("settings")).toMatchObject({
       status: "fail",
       advice: expect.stringContaining('The directory "empty" contains no settings files'),
     });

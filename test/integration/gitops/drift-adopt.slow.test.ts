@@ -36,20 +36,21 @@ class AppliedTenant extends FakeToolchain {
     this.#sandbox = sandbox;
     this.write("work/settings/acme.yaml", SETTINGS);
     this.write("work/baseline.yaml", BASELINE);
-    this.git("init", "--quiet", "--initial-branch=main");
+    this.runGit("init", "--quiet", "--initial-branch=main");
     const { entries, vips } = readSettings(this.file);
     const type = "email-security:index:TenantSettings";
-    const list = (name: string, kind: string, outputs: object) => ({
+    const buildListState = (name: string, kind: string, outputs: object) => ({
       urn: `urn:pulumi:acme::mail::${type}$email-security:index:${kind}::acme`,
       type: `email-security:index:${kind}`,
       inputs: {},
       outputs: { [name]: outputs },
     });
-    const keyed = (all: typeof entries | typeof vips) => Object.fromEntries(all.map(({ key, text }) => [key, text]));
+    const indexTexts = (all: typeof entries | typeof vips) =>
+      Object.fromEntries(all.map(({ key, text }) => [key, text]));
     const resources = [
       { urn: `urn:pulumi:acme::mail::${type}::acme`, type },
-      list("entries", "AllowDenyList", keyed(entries)),
-      list("members", "VipList", keyed(vips)),
+      buildListState("entries", "AllowDenyList", indexTexts(entries)),
+      buildListState("members", "VipList", indexTexts(vips)),
     ];
     const state = this.write("state.json", JSON.stringify({ version: 3, deployment: { resources } }));
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) this.addProgram(host, "");
@@ -67,7 +68,7 @@ esac`,
       ["add", "--all"],
       ["commit", "--quiet", "--message=first"],
     ])
-      this.git(...args);
+      this.runGit(...args);
   }
 
   async run(...args: string[]) {
@@ -86,7 +87,7 @@ esac`,
     })("plan", "settings/acme.yaml", "--stack", "acme", "--no-evidence");
   }
 
-  git(...args: string[]): string {
+  runGit(...args: string[]): string {
     return execFileSync("git", args, { cwd: this.work, encoding: "utf8" });
   }
 
@@ -96,8 +97,8 @@ esac`,
 }
 
 /** Adds the declared settings to the sandbox. */
-async function applied(sandbox: Sandbox): Promise<Readonly<Record<string, string>>> {
-  const asRun = async (path: string, body: object) => {
+async function applySettings(sandbox: Sandbox): Promise<Readonly<Record<string, string>>> {
+  const postAsRun = async (path: string, body: object) => {
     const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
       method: "POST",
       headers: { "x-api-key": "sandbox-acme-ci", "content-type": "application/json" },
@@ -115,15 +116,15 @@ async function applied(sandbox: Sandbox): Promise<Readonly<Record<string, string
     ["deny", "kept.example", ""],
     ["deny", "ended.example", ""],
   ] as const)
-    ids[value] = await asRun("/allow_deny_entries", { list, entry_type: "domain", value, comment });
-  await asRun("/vip_employees", { emails: ["samuel.okoro@acme.example"], comment: "Signs payments" });
-  await asRun("/vip_employees", { emails: ["marcus.bell@acme.example"], comment: "" });
+    ids[value] = await postAsRun("/allow_deny_entries", { list, entry_type: "domain", value, comment });
+  await postAsRun("/vip_employees", { emails: ["samuel.okoro@acme.example"], comment: "Signs payments" });
+  await postAsRun("/vip_employees", { emails: ["marcus.bell@acme.example"], comment: "" });
   return ids;
 }
 
 it.skipIf(!hasShell)("adopts console changes into the files until no drift is left", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const ids = await applied(sandbox);
+  const ids = await applySettings(sandbox);
   using acme = new AppliedTenant(sandbox);
   const clean = await acme.run("--stack", "acme");
   expect([clean.code, clean.output]).toEqual([0, expect.stringMatching(/^No drift\. /m)]);
@@ -160,7 +161,7 @@ it.skipIf(!hasShell)("adopts console changes into the files until no drift is le
   expect(JSON.parse(seen.stdout)).toMatchObject({ unchanged: 1 });
   expect(seen.stderr).toContain("-  - ended.example\n");
   expect(seen.stderr).toContain("1 added, 4 changed, 2 removed: would be adopted; nothing was written.");
-  expect([acme.text, acme.git("status", "--porcelain")]).toEqual([SETTINGS, ""]);
+  expect([acme.text, acme.runGit("status", "--porcelain")]).toEqual([SETTINGS, ""]);
 
   const adopted = await acme.run(...all, "--commit");
   expect(adopted.code).toBe(2);
@@ -194,7 +195,7 @@ deny:
   - value: bulk.example
     comment: "\\\\u{1b}[31mours"
 `);
-  expect(acme.git("show", "--format=%s", "--name-only", "HEAD")).toBe(
+  expect(acme.runGit("show", "--format=%s", "--name-only", "HEAD")).toBe(
     "Adopt from the tenant: 1 added, 4 changed, 2 removed\n\nsettings/acme.yaml\n",
   );
   expect(readFileSync(join(acme.work, "baseline.yaml"), "utf8")).toBe(BASELINE);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, createCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security drift` through the real command, for a tenant with far more drift than anybody would read. */
@@ -19,8 +19,8 @@ beforeAll(async () => {
     scenario: {
       name: "long",
       tenants: [
-        tenantWith("acme", [...ADDED, entry("allow", "turned.example", "Phishing"), entry("deny", "kept.example")]),
-        tenantWith("globex", [
+        buildTenant("acme", [...ADDED, entry("allow", "turned.example", "Phishing"), entry("deny", "kept.example")]),
+        buildTenant("globex", [
           ...Array.from({ length: 60 }, (_, at) => entry("deny", `a${at}.globex.example`)),
           entry("allow", "zz.globex.example"),
         ]),
@@ -39,7 +39,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-async function drift(tenant: string, ...args: string[]): Promise<CliResult> {
+async function runDrift(tenant: string, ...args: string[]): Promise<CliResult> {
   return await createCli(directory.path, {
     ...process.env,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -48,7 +48,7 @@ async function drift(tenant: string, ...args: string[]): Promise<CliResult> {
 }
 
 it("shows all drift on a terminal, dangerous drift first", async () => {
-  const { code, stdout } = await drift("acme");
+  const { code, stdout } = await runDrift("acme");
   expect(code).toBe(2);
   const lines = stdout.split("\n");
   expect(lines.filter((line) => /^ {2}(?:allow|deny) /.test(line)).slice(0, 3)).toEqual([
@@ -62,7 +62,7 @@ it("shows all drift on a terminal, dangerous drift first", async () => {
 });
 
 it("shows dangerous drift first in an issue", async () => {
-  await drift("acme", "--output", "drift.md");
+  await runDrift("acme", "--output", "drift.md");
   const markdown = readFileSync(join(directory.path, "drift.md"), "utf8");
   expect(Buffer.byteLength(markdown)).toBeLessThan(65_536);
   const items = markdown.split("\n").filter((line) => line.startsWith("- `"));
@@ -77,7 +77,7 @@ it("shows dangerous drift first in an issue", async () => {
 });
 
 it("lists dangerous drift first among what it doesn't adopt", async () => {
-  const { stderr } = await drift("globex", "--adopt", "added", "--dry-run");
+  const { stderr } = await runDrift("globex", "--adopt", "added", "--dry-run");
   const lines = stderr
     .replaceAll(/\n {2}(?=\S)/g, " ")
     .split("\n")

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 describe("mail evidence of a tenant", () => {
   it("makes one request per page of mail", async () => {
-    const { sandbox, gather } = await tenant();
+    const { sandbox, gather } = await startTenant();
     const base = await gather({ vips: ["Ruth.Castellan@acme.example"] });
 
     const window = sandbox.threats("acme").filter(({ time }) => time >= "2026-10-22T12:00:00.000Z");
@@ -35,14 +35,14 @@ describe("mail evidence of a tenant", () => {
       complete: true,
       missing: [],
     });
-    const pages = (path: string) => requestsOf(sandbox).filter((line) => line.startsWith(path));
-    expect(pages("/threats")).toEqual(
+    const listRequestsTo = (path: string) => formatRequests(sandbox).filter((line) => line.startsWith(path));
+    expect(listRequestsTo("/threats")).toEqual(
       Array.from(
         { length: Math.ceil(window.length / 100) },
         (_, at) => `/threats?minutes_ago=43200&page=${at + 1}&page_size=100 200`,
       ),
     );
-    expect(pages("/sonar")).toHaveLength(Math.max(1, Math.ceil(reports.length / 50)));
+    expect(listRequestsTo("/sonar")).toHaveLength(Math.max(1, Math.ceil(reports.length / 50)));
 
     const domains = new Set(window.map(({ sender_domain }) => sender_domain));
     for (const domain of domains) {
@@ -78,7 +78,7 @@ describe("mail evidence of a tenant", () => {
   });
 
   it("reports incomplete coverage at the page limit", async () => {
-    const { sandbox, gather } = await tenant();
+    const { sandbox, gather } = await startTenant();
     const base = await gather({ maxPages: 1 });
     const all = sandbox.threats("acme").filter(({ time }) => time >= "2026-10-22T12:00:00.000Z");
     expect(getEvidenceSummary(base)).toMatchObject({
@@ -90,13 +90,13 @@ describe("mail evidence of a tenant", () => {
   });
 
   it("omits page_size when the service rejects it", async () => {
-    const { sandbox, gather } = await tenant({
+    const { sandbox, gather } = await startTenant({
       intercept: ({ query }) =>
         "page_size" in query ? { status: 400, body: { error: "unknown parameter" } } : undefined,
     });
     const base = await gather({});
     expect(getEvidenceSummary(base)).toMatchObject({ complete: true, missing: [] });
-    const lines = requestsOf(sandbox).filter((line) => line.startsWith("/threats"));
+    const lines = formatRequests(sandbox).filter((line) => line.startsWith("/threats"));
     expect(lines.slice(0, 3)).toEqual([
       "/threats?minutes_ago=43200&page=1&page_size=100 400",
       "/threats?minutes_ago=43200&page=1 200",
@@ -105,7 +105,7 @@ describe("mail evidence of a tenant", () => {
   });
 
   it("continues with reports when the key may not read threats", async () => {
-    const { gather } = await tenant({
+    const { gather } = await startTenant({
       intercept: ({ path }) =>
         path.endsWith("/threats") ? { status: 403, body: { error: "no access \u001b[2J" } } : undefined,
     });
@@ -122,7 +122,7 @@ describe("mail evidence of a tenant", () => {
   });
 
   it("is undefined when neither threats nor reports can be read", async () => {
-    const { sandbox, gather } = await tenant();
+    const { sandbox, gather } = await startTenant();
     await sandbox.close();
     const base = await gather({});
     expect(getEvidenceSummary(base).missing).toHaveLength(2);
@@ -137,7 +137,7 @@ describe("mail evidence of a tenant", () => {
       release = resolve;
     });
     const delaysMs: number[] = [];
-    const { gather } = await tenant({
+    const { gather } = await startTenant({
       intercept: async ({ path, query }) => {
         if (!path.endsWith("/threats") || query["page"] === "1") return undefined;
         over.abort();
@@ -161,12 +161,12 @@ describe("mail evidence of a tenant", () => {
   });
 });
 
-interface Tenant {
+interface EvidenceTenant {
   readonly sandbox: Sandbox;
   gather(options: Omit<EvidenceOptions, "client">): ReturnType<typeof readMailHistory>;
 }
 
-async function tenant(options: SandboxOptions = {}): Promise<Tenant> {
+async function startTenant(options: SandboxOptions = {}): Promise<EvidenceTenant> {
   const sandbox = await startSandbox({ scenario: "acme", threats: 900, clock: () => NOW, ...options });
   open.push(sandbox);
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci", retries: false });
@@ -174,7 +174,7 @@ async function tenant(options: SandboxOptions = {}): Promise<Tenant> {
   return { sandbox, gather: (more) => readMailHistory({ client, now: NOW, ...more }) };
 }
 
-function requestsOf({ requests }: Sandbox): string[] {
+function formatRequests({ requests }: Sandbox): string[] {
   return requests.map(({ path, query, status }) => {
     const sent = new URLSearchParams(query).toString();
     return `${path.replace("/api/v1", "")}?${sent} ${status}`;

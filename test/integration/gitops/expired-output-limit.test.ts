@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
 /*
@@ -18,7 +18,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
       scenario: {
         name: "lapsed",
         tenants: [
-          tenantWith("acme", [
+          buildTenant("acme", [
             ...denied.map((value) => entry("deny", value)),
             entry("allow", "zz.example"),
             entry("deny", "kept.example"),
@@ -32,7 +32,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
       `version: 1\ndeny:\n  - kept.example\n${denied.map((value) => `  - { value: ${value}, ${PAST_EXPIRY} }\n`).join("")}  - { value: zz.example, ${PAST_EXPIRY} }\n`,
     );
     const type = "email-security:index:TenantSettings";
-    const list = (name: string, kind: string, outputs: object) => ({
+    const buildListState = (name: string, kind: string, outputs: object) => ({
       urn: `urn:pulumi:acme::mail::${type}$email-security:index:${kind}::acme`,
       type: `email-security:index:${kind}`,
       inputs: {},
@@ -40,8 +40,8 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
     });
     const resources = [
       { urn: `urn:pulumi:acme::mail::${type}::acme`, type },
-      list("entries", "AllowDenyList", { "kept.example": "deny", "zz.example": "deny" }),
-      list("members", "VipList", {}),
+      buildListState("entries", "AllowDenyList", { "kept.example": "deny", "zz.example": "deny" }),
+      buildListState("members", "VipList", {}),
     ];
     const state = toolchain.write("state.json", JSON.stringify({ version: 3, deployment: { resources } }));
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) toolchain.addProgram(host, "");

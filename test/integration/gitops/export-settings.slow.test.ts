@@ -14,10 +14,10 @@ import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
 import { COMMAND } from "../../support/command-process";
 import { startCommand } from "../../support/concurrent-commands";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { createRowHooks, type WireRow } from "../../support/intercept-rows";
 import { ManagedResource } from "../../support/managed-resource";
-import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 import { unwrapError } from "../../support/unwrap-error";
 
 // Running the command in its own process requires the built package. `npm test` builds it before it runs the tests.
@@ -30,17 +30,17 @@ afterEach(() => {
   rmSync(join(directory, ".."), { recursive: true });
 });
 
-interface Ran {
+interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-async function runExport(tenant: ManagedSandboxTenant, ...args: string[]): Promise<Ran> {
+async function runExport(tenant: ManagedSandboxTenant, ...args: string[]): Promise<CommandResult> {
   return await runCommand(tenant, "--to", directory, ...args);
 }
 
-async function runCommand({ sandbox }: ManagedSandboxTenant, ...args: string[]): Promise<Ran> {
+async function runCommand({ sandbox }: ManagedSandboxTenant, ...args: string[]): Promise<CommandResult> {
   const child = spawn(process.execPath, [COMMAND, "export", ...args], {
     env: {
       ...process.env,
@@ -61,12 +61,12 @@ async function runCommand({ sandbox }: ManagedSandboxTenant, ...args: string[]):
   return { code, stdout, stderr: unwrapError(stderr) };
 }
 
-function texts(): Record<string, string> {
+function readTexts(): Record<string, string> {
   return Object.fromEntries(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), "utf8")]));
 }
 
 /** Returns the writes of a first `up` with these files. */
-async function firstUp(tenant: ManagedSandboxTenant): Promise<string[]> {
+async function applyFiles(tenant: ManagedSandboxTenant): Promise<string[]> {
   const settings = readSettings(join(directory, "settings.yaml"));
   tenant.trace();
   for (const [handler, args] of [
@@ -79,9 +79,9 @@ async function firstUp(tenant: ManagedSandboxTenant): Promise<string[]> {
   return tenant.writes();
 }
 
-const number = (at: number): string => String(at).padStart(4, "0");
+const formatNumber = (at: number): string => String(at).padStart(4, "0");
 
-function scenarioWith(entries: readonly Partial<ScenarioEntry>[]): Scenario {
+function buildScenario(entries: readonly Partial<ScenarioEntry>[]): Scenario {
   const added = { createdBy: "Dana Reyes (console)", createdAt: "2016-03-01T08:00:00.000Z" };
   const tenants = ["acme", "globex"].map((name) => ({
     name,
@@ -137,11 +137,12 @@ describe("email-security export", () => {
     );
     const entries = Array.from({ length: 1_090 }, (_, at): Partial<ScenarioEntry> => {
       const comment = comments[at % comments.length] ?? "";
-      if (at % 20 === 0) return { list: "allow", value: `partner-${number(at)}.example`, comment };
+      if (at % 20 === 0) return { list: "allow", value: `partner-${formatNumber(at)}.example`, comment };
       if (at % 20 === 1) return { entryType: "ip", value: `192.0.${at % 250}.${at % 199}`, comment: "Botnet" };
-      if (at % 20 === 2) return { entryType: "email_address", value: `billing@mail-${number(at)}.example`, comment };
+      if (at % 20 === 2)
+        return { entryType: "email_address", value: `billing@mail-${formatNumber(at)}.example`, comment };
       return {
-        value: `evil-${number(at)}.example`,
+        value: `evil-${formatNumber(at)}.example`,
         comment,
         verdictScope: at % 20 === 3 ? "graymail" : "global",
       };
@@ -152,7 +153,7 @@ describe("email-security export", () => {
     );
     // The comment of an entry with a risky domain is kept too.
     unique.push({ list: "allow", value: "gmail.com", comment: "Applicants" });
-    await using tenant = await sandboxTenant({ scenario: scenarioWith(unique) });
+    await using tenant = await startSandboxTenant({ scenario: buildScenario(unique) });
 
     const { code, stdout, stderr } = await runExport(tenant, "--own-domains", "acme.example");
     expect([code, stderr.split("\n")]).toEqual([
@@ -162,7 +163,7 @@ describe("email-security export", () => {
         "",
       ],
     ]);
-    expect(Object.keys(texts()).sort()).toEqual([
+    expect(Object.keys(readTexts()).sort()).toEqual([
       "allow.yaml",
       "deny-addresses.yaml",
       "deny-domains.yaml",
@@ -175,7 +176,7 @@ describe("email-security export", () => {
     );
     expect(stdout).toContain("1 entry is risky");
     expect(stdout).toContain("1 VIP from automatic detection is not declared");
-    expect(commandsIn(stdout + stderr)).toEqual([]);
+    expect(findTerminalCommands(stdout + stderr)).toEqual([]);
 
     const settings = readSettings(join(directory, "settings.yaml"));
     const rows = tenant.sandbox.allowDenyEntries("acme");
@@ -187,33 +188,33 @@ describe("email-security export", () => {
       ["ben.adeyemi@acme.example", "Talks to\nthe press: daily"],
     ]);
     expect(settings.ownDomains).toEqual(["acme.example"]);
-    expect(await firstUp(tenant)).toEqual([]);
+    expect(await applyFiles(tenant)).toEqual([]);
     expect(settings.entries.find(({ value }) => value === "gmail.com")?.acceptRisk).toMatch(
       /^It existed at the service before the export of \d{4}-\d\d-\d\d, and has to be reviewed\.$/,
     );
-    const { "vips.yaml": vips = "", "allow.yaml": allow = "" } = texts();
+    const { "vips.yaml": vips = "", "allow.yaml": allow = "" } = readTexts();
     expect(vips).toContain(
       "  - email: ben.adeyemi@acme.example # Ben Adeyemi, Sales Engineer, Sales; added 2025-02-03T09:00:00.000Z by Dana Reyes (console)\n",
     );
     expect(vips).toContain('#   VIP "ruth.castellan@acme.example" (Ruth Castellan, Chief Executive Officer');
     expect(allow).toContain("# added 2016-03-01T08:00:00.000Z by Dana Reyes (console)\n");
-    expect(JSON.stringify(texts())).not.toContain("sandbox-acme-ci");
+    expect(JSON.stringify(readTexts())).not.toContain("sandbox-acme-ci");
   });
 
   it("declares automatically detected VIPs with --include-automatic", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([]) });
+    await using tenant = await startSandboxTenant({ scenario: buildScenario([]) });
     expect((await runExport(tenant, "--include-automatic")).code).toBe(0);
-    expect(texts()["vips.yaml"]).toContain(
+    expect(readTexts()["vips.yaml"]).toContain(
       "  - ruth.castellan@acme.example # Ruth Castellan, Chief Executive Officer, Executive Office; from automatic detection\n",
     );
-    expect(await firstUp(tenant)).toEqual([]);
+    expect(await applyFiles(tenant)).toEqual([]);
     expect(tenant.sandbox.exclusions("acme")).toEqual(["alice.moreau@acme.example"]);
   });
 
   it("overwrites an earlier export only with --force", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    await using tenant = await startSandboxTenant({ scenario: buildScenario([{ value: "evil.example" }]) });
     expect((await runExport(tenant)).code).toBe(0);
-    const first = texts();
+    const first = readTexts();
     writeFileSync(join(directory, "deny.yaml"), "version: 1\n");
     tenant.trace();
     const { code, stderr } = await runExport(tenant);
@@ -222,30 +223,30 @@ describe("email-security export", () => {
       `error: "${directory}" already contains settings.yaml, vips.yaml, allow.yaml, deny.yaml. Nothing was written. Choose another directory, or overwrite them with --force. [ERR_EXPORT_EXISTS]\n`,
     ]);
     expect(tenant.trace()).toEqual([]);
-    expect(texts()).toEqual({ ...first, "deny.yaml": "version: 1\n" });
+    expect(readTexts()).toEqual({ ...first, "deny.yaml": "version: 1\n" });
     expect((await runExport(tenant, "--force")).code).toBe(0);
-    const undated = (text: string) => text.replace(/^# Exported .*$/m, "");
-    expect(Object.entries(texts()).map(([name, text]) => [name, undated(text)])).toEqual(
-      Object.entries(first).map(([name, text]) => [name, undated(text)]),
+    const removeDate = (text: string) => text.replace(/^# Exported .*$/m, "");
+    expect(Object.entries(readTexts()).map(([name, text]) => [name, removeDate(text)])).toEqual(
+      Object.entries(first).map(([name, text]) => [name, removeDate(text)]),
     );
     expect((await runExport(tenant, "--force", "--own-domains", "co.uk")).stderr).toMatch(/ERR_EXPORT_OPTION/);
   });
 
   it("refuses to overwrite hand-written settings without confirmation", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    await using tenant = await startSandboxTenant({ scenario: buildScenario([{ value: "evil.example" }]) });
     expect((await runExport(tenant)).code).toBe(0);
-    const write = (name: string, change: (text: string) => string) =>
+    const rewriteFile = (name: string, change: (text: string) => string) =>
       writeFileSync(join(directory, name), change(readFileSync(join(directory, name), "utf8")));
     const marks = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
-    write(
+    rewriteFile(
       "deny.yaml",
       () => `version: 1\ndeny:\n  # Ask Dana first.\n  - { value: EVIL.example, ${marks} }\n  - gone.example\n`,
     );
-    write("settings.yaml", (text) => {
+    rewriteFile("settings.yaml", (text) => {
       const included = text.replace("  - deny.yaml\n", "  - deny.yaml\n  - base.yaml\n");
       return `${included}\npolicy: { requireTicket: [deny] }\n`;
     });
-    const before = texts();
+    const before = readTexts();
     const { code, stderr } = await runExport(tenant, "--force");
     expect(code).toBe(1);
     for (const lost of [
@@ -259,11 +260,11 @@ describe("email-security export", () => {
     ])
       expect(stderr).toContain(lost);
     expect(stderr).toContain("Nothing was written. The export contains only what the tenant knows.");
-    expect(texts()).toEqual(before);
+    expect(readTexts()).toEqual(before);
   });
 
   it("lists content that another process adds while the export waits for the lock", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    await using tenant = await startSandboxTenant({ scenario: buildScenario([{ value: "evil.example" }]) });
     expect((await runExport(tenant)).code).toBe(0);
     const locks = await FileLocks.acquire([join(directory, "settings.yaml")]);
     const command = startCommand(directory, ["export", "--to", directory, "--force"], {
@@ -277,13 +278,13 @@ describe("email-security export", () => {
     const { code, stderr } = await command.ended;
     expect(code, stderr).toBe(1);
     expect(stderr).toContain("  gone.example, which the tenant doesn't have\n");
-    expect(texts()["deny.yaml"]).toBe(edited);
+    expect(readTexts()["deny.yaml"]).toBe(edited);
   });
 
   it("ignores entries that no settings file can declare", async () => {
-    await using tenant = await sandboxTenant(createRowHooks(ODD_ENTRIES, ODD_VIPS));
+    await using tenant = await startSandboxTenant(createRowHooks(ODD_ENTRIES, ODD_VIPS));
     const { code, stdout, stderr } = await runExport(tenant);
-    expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
+    expect([code, findTerminalCommands(stdout + stderr)]).toEqual([0, []]);
     const settings = readSettings(join(directory, "settings.yaml"));
     expect(settings.entries.map(({ key, text }) => `${key} = ${text}`)).toEqual([
       "both.example = deny: Stays",
@@ -323,14 +324,14 @@ describe("email-security export", () => {
         value,
       ).toHaveLength(1);
     }
-    const everything = Object.values(texts()).join("\n");
+    const everything = Object.values(readTexts()).join("\n");
     for (const note of notes) {
       expect(everything).toContain(note.slice("note: ".length).replace(/ \(the list ignores it\)$/, ""));
     }
     expect(everything).toContain(
       '# Duplicate at the service; the other one: "deny" "Evil.example" (type "domain", scope "global", comment "second")',
     );
-    expect(await firstUp(tenant)).toEqual([]);
+    expect(await applyFiles(tenant)).toEqual([]);
   });
 
   it("exports hostile text as plain text", async () => {
@@ -378,25 +379,26 @@ describe("email-security export", () => {
       },
       { full_name: text, source: text },
     ]);
-    await using tenant = await sandboxTenant(createRowHooks(hostile, vips));
+    await using tenant = await startSandboxTenant(createRowHooks(hostile, vips));
     const { code, stdout, stderr } = await runExport(tenant);
-    expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
-    for (const text of Object.values(texts())) expect(commandsIn(text)).toEqual([]);
+    expect([code, findTerminalCommands(stdout + stderr)]).toEqual([0, []]);
+    for (const text of Object.values(readTexts())) expect(findTerminalCommands(text)).toEqual([]);
     const settings = readSettings(join(directory, "settings.yaml"));
     expect(settings.entries.filter(({ list }) => list === "allow")).toHaveLength(Object.keys(HOSTILE).length);
     expect(settings.vips).toHaveLength(Object.keys(HOSTILE).length);
-    expect(await firstUp(tenant)).toEqual([]);
+    expect(await applyFiles(tenant)).toEqual([]);
   });
 });
 
 describe("email-security export --pulumi-import", () => {
-  const file = () => join(directory, "import.json");
-  const resources = (): { type: string; name: string; id: string }[] =>
-    JSON.parse(readFileSync(file(), "utf8")).resources;
-  const lines = () => resources().map(({ type, name, id }) => `${type.replace(/.*:/, "")} ${name} ${id}`);
+  const getImportPath = () => join(directory, "import.json");
+  const readImportResources = (): { type: string; name: string; id: string }[] =>
+    JSON.parse(readFileSync(getImportPath(), "utf8")).resources;
+  const formatImportResources = () =>
+    readImportResources().map(({ type, name, id }) => `${type.replace(/.*:/, "")} ${name} ${id}`);
 
   /** Returns the inputs that an import of the file adds to a stack. Each ID is looked up as the plugin does. */
-  async function imported({ sandbox }: ManagedSandboxTenant): Promise<Record<string, unknown>[]> {
+  async function importFile({ sandbox }: ManagedSandboxTenant): Promise<Record<string, unknown>[]> {
     const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
     const context: LifecycleContext = {
       tenant: new TenantCache({ client }),
@@ -407,7 +409,7 @@ describe("email-security export --pulumi-import", () => {
       isManagedElsewhere: () => false,
     };
     return await Promise.all(
-      resources().map(async ({ type, id }) => {
+      readImportResources().map(async ({ type, id }) => {
         const lifecycle = { AllowDenyEntry: allowDenyEntryLifecycle, VipEmployee: vipEmployeeLifecycle }[
           type.replace(/.*:/, "")
         ];
@@ -428,15 +430,15 @@ describe("email-security export --pulumi-import", () => {
       { entryType: "ip", value: "2001:db8::1" },
       { entryType: "email_address", value: "billing@evil.example" },
     ];
-    await using tenant = await sandboxTenant({ scenario: scenarioWith(entries) });
-    const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
+    await using tenant = await startSandboxTenant({ scenario: buildScenario(entries) });
+    const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", getImportPath());
     expect(tenant.trace()).toHaveLength(3);
     expect([
       code,
       stdout.replace(/^Wrote the import [\s\S]*? resources\./, (line) => line.replace(/\s+/g, " ")),
     ]).toEqual([
       0,
-      `Wrote the import of 9 allow/deny entries and 1 VIP to ${file()}, as 10 resources.
+      `Wrote the import of 9 allow/deny entries and 1 VIP to ${getImportPath()}, as 10 resources.
 1 entry is risky, and will be marked for review: search for acceptRisk.
 1 VIP from automatic detection is not declared, and not imported.
 Next, in a Pulumi program with these lines in its Pulumi.yaml:
@@ -446,7 +448,7 @@ Next, in a Pulumi program with these lines in its Pulumi.yaml:
       - name: email-security
         path: node_modules/pulumi-email-security/dist/plugin
 
-  pulumi import --file "${file()}" --out imported.txt
+  pulumi import --file "${getImportPath()}" --out imported.txt
 
 Then copy the generated code into the program; the next \`pulumi up\` changes
   nothing. (If your Pulumi generates no program, \`pulumi stack export\` shows the
@@ -454,7 +456,7 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
 `,
     ]);
     expect(stderr).toMatch(/^note: VIP without a mailbox \(Hiroshi Tanabe, .*\n$/);
-    expect(lines()).toEqual([
+    expect(formatImportResources()).toEqual([
       "AllowDenyEntry allow-gmail-com allow:gmail.com",
       "AllowDenyEntry deny-2001-db8-1 deny:2001:db8::1",
       "AllowDenyEntry deny-a-b-example-17bbc80d deny:a.b.example",
@@ -466,7 +468,7 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
       "AllowDenyEntry deny-mixed-example-graymail deny:mixed.example (graymail)",
       "VipEmployee vip-ben-adeyemi-acme-example ben.adeyemi@acme.example",
     ]);
-    const inputs = await imported(tenant);
+    const inputs = await importFile(tenant);
     expect(inputs.map(({ value, email }) => value ?? email).sort()).toEqual(
       [...entries.map(({ value }) => value), "ben.adeyemi@acme.example"].sort(),
     );
@@ -474,16 +476,16 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
   });
 
   it("imports both lists as a whole with --whole-lists", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
-    const { code, stdout } = await runExport(tenant, "--pulumi-import", file(), "--whole-lists");
-    expect([code, lines()]).toEqual([
+    await using tenant = await startSandboxTenant({ scenario: buildScenario([{ value: "evil.example" }]) });
+    const { code, stdout } = await runExport(tenant, "--pulumi-import", getImportPath(), "--whole-lists");
+    expect([code, formatImportResources()]).toEqual([
       0,
       ["AllowDenyList allow-deny-list allow-deny-list", "VipList vip-list vip-list"],
     ]);
     expect(stdout.replace(/\n {2}/g, " ")).toContain(
-      `Wrote the import of 1 allow/deny entry and 1 VIP to ${file()}, as 2 resources.`,
+      `Wrote the import of 1 allow/deny entry and 1 VIP to ${getImportPath()}, as 2 resources.`,
     );
-    expect(Object.keys(texts()).sort()).toEqual([
+    expect(Object.keys(readTexts()).sort()).toEqual([
       "allow.yaml",
       "deny.yaml",
       "import.json",
@@ -494,24 +496,24 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
   });
 
   it("imports automatically detected VIPs with --include-automatic", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([]) });
-    expect((await runCommand(tenant, "--pulumi-import", file(), "--include-automatic")).code).toBe(0);
-    expect(lines()).toEqual([
+    await using tenant = await startSandboxTenant({ scenario: buildScenario([]) });
+    expect((await runCommand(tenant, "--pulumi-import", getImportPath(), "--include-automatic")).code).toBe(0);
+    expect(formatImportResources()).toEqual([
       "VipEmployee vip-ben-adeyemi-acme-example ben.adeyemi@acme.example",
       "VipEmployee vip-ruth-castellan-acme-example ruth.castellan@acme.example",
     ]);
   });
 
   it("overwrites a file only with --force", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
-    expect((await runCommand(tenant, "--pulumi-import", file())).code).toBe(0);
-    const first = readFileSync(file(), "utf8");
-    writeFileSync(file(), "mine");
+    await using tenant = await startSandboxTenant({ scenario: buildScenario([{ value: "evil.example" }]) });
+    expect((await runCommand(tenant, "--pulumi-import", getImportPath())).code).toBe(0);
+    const first = readFileSync(getImportPath(), "utf8");
+    writeFileSync(getImportPath(), "mine");
     tenant.trace();
     for (const [args, error] of [
       [
-        ["--pulumi-import", file()],
-        `"${file()}" already exists. Nothing was written. Choose another name, or overwrite it with --force. [ERR_EXPORT_EXISTS]`,
+        ["--pulumi-import", getImportPath()],
+        `"${getImportPath()}" already exists. Nothing was written. Choose another name, or overwrite it with --force. [ERR_EXPORT_EXISTS]`,
       ],
       [
         [],
@@ -529,9 +531,9 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
       const { code, stderr } = await runCommand(tenant, ...args);
       expect([code, stderr]).toEqual([1, `error: ${error}\n`]);
     }
-    expect([texts(), tenant.trace()]).toEqual([{ "import.json": "mine" }, []]);
-    expect((await runCommand(tenant, "--pulumi-import", file(), "--force")).code).toBe(0);
-    expect(readFileSync(file(), "utf8")).toBe(first);
+    expect([readTexts(), tenant.trace()]).toEqual([{ "import.json": "mine" }, []]);
+    expect((await runCommand(tenant, "--pulumi-import", getImportPath(), "--force")).code).toBe(0);
+    expect(readFileSync(getImportPath(), "utf8")).toBe(first);
   });
 
   it("gives hostile entries valid, unique resource names", async () => {
@@ -539,23 +541,28 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
     const rows = [
       ...ODD_ENTRIES,
       ...hostile.flatMap((text, at) => [
-        entry(`v${at}`, "deny", text, { comment: text }),
-        entry(`c${at}`, "allow", `h${at}.example`, { comment: text, created_by: text }),
-        entry(`${text.slice(0, 900)} ${at}`.toWellFormed().replaceAll("\uFFFD", "?"), "deny", `twice-${at}.example`, {
-          comment: "one",
-        }),
-        entry(`t${at}`, "deny", `Twice-${at}.example`, { comment: "two" }),
+        buildEntryRow(`v${at}`, "deny", text, { comment: text }),
+        buildEntryRow(`c${at}`, "allow", `h${at}.example`, { comment: text, created_by: text }),
+        buildEntryRow(
+          `${text.slice(0, 900)} ${at}`.toWellFormed().replaceAll("\uFFFD", "?"),
+          "deny",
+          `twice-${at}.example`,
+          {
+            comment: "one",
+          },
+        ),
+        buildEntryRow(`t${at}`, "deny", `Twice-${at}.example`, { comment: "two" }),
       ]),
     ];
     const vips = [...ODD_VIPS, ...hostile.map((text, at) => ({ email: `h${at}@acme.example`, comment: text }))];
-    await using tenant = await sandboxTenant(createRowHooks(rows, vips));
-    const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
-    expect([code, commandsIn(stdout + stderr)], stderr).toEqual([0, []]);
-    expect(commandsIn(readFileSync(file(), "utf8"))).toEqual([]);
-    const names = resources().map(({ name }) => name);
+    await using tenant = await startSandboxTenant(createRowHooks(rows, vips));
+    const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", getImportPath());
+    expect([code, findTerminalCommands(stdout + stderr)], stderr).toEqual([0, []]);
+    expect(findTerminalCommands(readFileSync(getImportPath(), "utf8"))).toEqual([]);
+    const names = readImportResources().map(({ name }) => name);
     expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name))).toEqual([]);
     expect(new Set(names).size).toBe(names.length);
-    const inputs = await imported(tenant);
+    const inputs = await importFile(tenant);
     expect(inputs.filter((one) => one["value"] === undefined && one["email"] === undefined)).toEqual([]);
     expect(
       new Set(inputs.map(({ list, value, verdictScope, email }) => `${list} ${value} ${verdictScope} ${email}`)).size,
@@ -567,7 +574,7 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
   });
 });
 
-const entry = (id: string, list: string, value: string, more: WireRow = {}): WireRow => ({
+const buildEntryRow = (id: string, list: string, value: string, more: WireRow = {}): WireRow => ({
   id,
   list,
   entry_type: "domain",
@@ -579,20 +586,20 @@ const entry = (id: string, list: string, value: string, more: WireRow = {}): Wir
 
 /** Entries of a service whose lists deviate from its reference. */
 const ODD_ENTRIES: readonly WireRow[] = [
-  entry("1", "deny", "192.0.2.0/24", { entry_type: "ip" }),
-  entry("2", "deny", "*.evil.example"),
-  entry("3", "deny", "evil.example", { comment: "first" }),
-  entry("4", "deny", "Evil.example", { comment: "second" }),
-  entry("5", "allow", "both.example", { comment: "Goes?" }),
-  entry("6", "deny", "both.example", { comment: "Stays" }),
-  entry("7", "deny", "typed.example", { entry_type: "url" }),
-  entry("8", "deny", "scoped.example", { verdict_scope: "Global" }),
-  entry("9", "deny", "invisible.example", { verdict_scope: "bulk", comment: " as it is " }),
-  entry("10", "blocked", "elsewhere.example"),
-  entry("11", "deny", "mixed.example", { verdict_scope: undefined }),
-  entry("12", "deny", "mixed.example", { verdict_scope: "graymail", comment: "too" }),
-  entry("13", "allow", "bücher.example"),
-  entry("14", "deny", "says-nothing.example", { comment: "\u200b" }),
+  buildEntryRow("1", "deny", "192.0.2.0/24", { entry_type: "ip" }),
+  buildEntryRow("2", "deny", "*.evil.example"),
+  buildEntryRow("3", "deny", "evil.example", { comment: "first" }),
+  buildEntryRow("4", "deny", "Evil.example", { comment: "second" }),
+  buildEntryRow("5", "allow", "both.example", { comment: "Goes?" }),
+  buildEntryRow("6", "deny", "both.example", { comment: "Stays" }),
+  buildEntryRow("7", "deny", "typed.example", { entry_type: "url" }),
+  buildEntryRow("8", "deny", "scoped.example", { verdict_scope: "Global" }),
+  buildEntryRow("9", "deny", "invisible.example", { verdict_scope: "bulk", comment: " as it is " }),
+  buildEntryRow("10", "blocked", "elsewhere.example"),
+  buildEntryRow("11", "deny", "mixed.example", { verdict_scope: undefined }),
+  buildEntryRow("12", "deny", "mixed.example", { verdict_scope: "graymail", comment: "too" }),
+  buildEntryRow("13", "allow", "bücher.example"),
+  buildEntryRow("14", "deny", "says-nothing.example", { comment: "\u200b" }),
 ];
 
 const ODD_VIPS: readonly WireRow[] = [

@@ -13,13 +13,13 @@ import { isRefused, MUCH } from "./parser-bombs";
 const SECRET = "version: 1\nowner:secret-of-another-project\n";
 
 /** Returns a repository next to a file that it must not be able to read, with or without Git. */
-function repository(files: Readonly<Record<string, string>>, hasGit = true): TestDirectory {
-  const directory = createTestDirectory({ "outside/secret.yaml": SECRET, ...prefixed(files) });
+function createRepository(files: Readonly<Record<string, string>>, hasGit = true): TestDirectory {
+  const directory = createTestDirectory({ "outside/secret.yaml": SECRET, ...prefixPaths(files) });
   if (hasGit) mkdirSync(directory.at("repo/.git"));
   return directory;
 }
 
-function prefixed(files: Readonly<Record<string, string>>): Record<string, string> {
+function prefixPaths(files: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(files).map(([file, text]) => [`repo/${file}`, text]));
 }
 
@@ -42,7 +42,7 @@ describe("a file outside the repository", () => {
     { way: "an include", hasGit: false },
     { way: "an include that is a link", hasGit: false },
   ])("is not read through $way, with git: $hasGit", async ({ way, hasGit }) => {
-    using directory = repository({ "settings/other.yaml": "version: 1\n" }, hasGit);
+    using directory = createRepository({ "settings/other.yaml": "version: 1\n" }, hasGit);
     let file = "settings/acme.yaml";
     if (way.startsWith("a settings file"))
       symlinkSync(directory.at("outside/secret.yaml"), directory.at(`repo/${file}`));
@@ -67,7 +67,7 @@ describe("a file outside the repository", () => {
   });
 
   it("is not read as a targets file or its settings", async () => {
-    using directory = repository({ "settings/acme.yaml": "version: 1\n" }, false);
+    using directory = createRepository({ "settings/acme.yaml": "version: 1\n" }, false);
     symlinkSync(directory.at("outside/secret.yaml"), directory.at("repo/tenants.yaml"));
     const linked = await runCli(directory.at("repo"), ["rollout"]);
     expect(linked.stderr).toContain('"tenants.yaml" can\'t be read: it is a link to a file outside its repository');
@@ -78,7 +78,7 @@ describe("a file outside the repository", () => {
   });
 
   it("does not cover sibling directories reached by `..` without git", async () => {
-    using directory = repository({ "program/index.ts": "" }, false);
+    using directory = createRepository({ "program/index.ts": "" }, false);
     directory.write("repo/settings/acme.yaml", "version: 1\ninclude: [../shared/baseline.yaml]\n");
     directory.write("repo/shared/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
     const run = await runCli(directory.at("repo/program"), ["lint", "../settings/acme.yaml"]);
@@ -88,7 +88,7 @@ describe("a file outside the repository", () => {
 
 describe("a path that isn't a regular file", () => {
   it("is reported instead of being read", async () => {
-    using directory = repository({ "settings/acme.yaml": "version: 1\n" });
+    using directory = createRepository({ "settings/acme.yaml": "version: 1\n" });
     execFileSync("mkfifo", [directory.at("repo/settings/pipe.yaml")]);
     symlinkSync("/dev/zero", directory.at("repo/settings/zero.yaml"));
     symlinkSync("/proc/self/environ", directory.at("repo/settings/environ.yaml"));

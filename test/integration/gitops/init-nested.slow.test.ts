@@ -5,24 +5,24 @@ import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { actionlint } from "../../support/actionlint";
+import { runActionlint } from "../../support/actionlint";
 import { type CliResult, createCli } from "../../support/cli";
 import { runStep } from "../../support/github/workflow-run";
-import { GITOPS, gitLabJobs, type Workflow } from "../../support/pipeline-files";
+import { GITOPS, readGitLabJobs, type Workflow } from "../../support/pipeline-files";
 import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { createTestDirectory } from "../../support/test-directory";
-import { missingZizmor, zizmor } from "../../support/zizmor";
+import { missingZizmor, runZizmor } from "../../support/zizmor";
 
 const { PATH, HOME } = process.env;
 const ENVIRONMENT = { PATH, HOME, NO_COLOR: "1" };
 const DIRECTORY = "infra/my mail";
 const APP = { "app.txt": "one\n" };
 
-const init = async (directory: string, ...args: string[]): Promise<CliResult> =>
+const runInit = async (directory: string, ...args: string[]): Promise<CliResult> =>
   await createCli(directory, ENVIRONMENT)("init", ...args);
 
 /** Returns the untracked files. */
-function untracked(repository: SettingsRepository): string[] {
+function listUntracked(repository: SettingsRepository): string[] {
   const files = repository.git("ls-files", "--others", "--exclude-standard", "-z").split("\0");
   return files.filter((file) => file !== "");
 }
@@ -33,7 +33,7 @@ function stepOf({ stdout }: CliResult, command: string): string {
   return step;
 }
 
-function workflowsIn(repository: SettingsRepository, name = "acme"): Map<string, Workflow> {
+function readWorkflows(repository: SettingsRepository, name = "acme"): Map<string, Workflow> {
   const files = ["approvals", "drift", "expire", "merge", "pull-request", "review", "sync"];
   return new Map(
     files.map((file) => {
@@ -55,16 +55,16 @@ const TOP = [
 
 it("writes CI and host files to the top of the repository", async () => {
   using repository = createSettingsRepository(APP);
-  const run = await init(repository.path, DIRECTORY, "--name", "acme");
+  const run = await runInit(repository.path, DIRECTORY, "--name", "acme");
   expect(run.code, run.output).toBe(0);
-  const written = untracked(repository);
+  const written = listUntracked(repository);
   expect(written.filter((file) => !file.startsWith(`${DIRECTORY}/`))).toEqual(TOP);
   expect(existsSync(repository.at(`${DIRECTORY}/.github`))).toBe(false);
   for (const file of TOP) expect(run.stdout).toContain(`\n  ${file}\n`);
   expect(run.stdout).not.toContain("git init");
   const enter = stepOf(run, "npm install").replace(" && npm install", "");
   execFileSync("sh", ["-c", `${enter} && ${stepOf(run, "git add")}`], { cwd: repository.path });
-  expect(untracked(repository)).toEqual([]);
+  expect(listUntracked(repository)).toEqual([]);
   expect(repository.git("diff", "--cached", "--name-only", "-z").split("\0").slice(0, -1)).toEqual(written);
   expect(readFileSync(repository.at(`${DIRECTORY}/README.md`), "utf8")).toContain(
     `This is the directory \`${DIRECTORY}\` of a larger repository.`,
@@ -73,8 +73,8 @@ it("writes CI and host files to the top of the repository", async () => {
 
 it("runs the workflows in the directory, for its settings only", async () => {
   using repository = createSettingsRepository(APP);
-  await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
-  const workflows = workflowsIn(repository);
+  await runInit(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
+  const workflows = readWorkflows(repository);
   for (const file of ["merge", "review"])
     expect(workflows.get(file)?.on["push"]).toEqual({
       branches: ["main"],
@@ -98,15 +98,15 @@ it("runs the workflows in the directory, for its settings only", async () => {
   expect(action.runs.steps).toContainEqual(
     expect.objectContaining({ run: "npm ci --ignore-scripts", "working-directory": DIRECTORY }),
   );
-  expect(await actionlint(repository.path)).toEqual([]);
+  expect(await runActionlint(repository.path)).toEqual([]);
 });
 
 it.skipIf(missingZizmor)("adds no zizmor findings to the example workflows", async () => {
   using repository = createSettingsRepository(APP);
-  await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
-  const audits = async (directory: string): Promise<unknown[]> =>
-    (await zizmor(directory)).map((finding) => (finding as { ident: unknown }).ident);
-  expect(await audits(repository.path)).toEqual(await audits(GITOPS));
+  await runInit(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
+  const listAuditIds = async (directory: string): Promise<unknown[]> =>
+    (await runZizmor(directory)).map((finding) => (finding as { ident: unknown }).ident);
+  expect(await listAuditIds(repository.path)).toEqual(await listAuditIds(GITOPS));
 });
 
 it.each([
@@ -115,7 +115,7 @@ it.each([
   ["", "app.txt"],
 ])("outputs %j for a pull request that changes %s", async (wanted, file) => {
   using repository = createSettingsRepository(APP);
-  await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
+  await runInit(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
   repository.git("add", "--all");
   repository.git("commit", "--quiet", "--message=init");
   repository.git("switch", "--quiet", "--create", "proposal");
@@ -124,7 +124,7 @@ it.each([
   repository.git("switch", "--quiet", "main");
   repository.git("commit", "--quiet", "--allow-empty", "--message=meanwhile");
   repository.git("merge", "--quiet", "--no-ff", "--no-edit", "proposal");
-  const changes = workflowsIn(repository).get("pull-request")?.jobs["changes"];
+  const changes = readWorkflows(repository).get("pull-request")?.jobs["changes"];
   const step = changes?.steps.find(({ id }) => id === "changes") ?? {};
   repository.write("output", "");
   const { code } = await runStep(step, repository.path, { PATH, GITHUB_OUTPUT: repository.at("output") });
@@ -134,7 +134,7 @@ it.each([
 
 it("writes SARIF paths relative to the repository root", async () => {
   using repository = createSettingsRepository(APP);
-  await init(repository.path, DIRECTORY, "--name", "acme");
+  await runInit(repository.path, DIRECTORY, "--name", "acme");
   const file = `${DIRECTORY}/settings/acme.yaml`;
   repository.write(file, `${readFileSync(repository.at(file), "utf8")}deny: [com]\n`);
   const email = createCli(repository.at(DIRECTORY), ENVIRONMENT);
@@ -147,11 +147,11 @@ it("writes SARIF paths relative to the repository root", async () => {
 
 it("includes a GitLab pipeline with only its own jobs", async () => {
   using repository = createSettingsRepository(APP);
-  await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "gitlab");
-  const read = (file: string) => parse(readFileSync(repository.at(file), "utf8")) as Record<string, unknown>;
-  const top = read(".gitlab-ci.yml");
+  await runInit(repository.path, DIRECTORY, "--name", "acme", "--ci", "gitlab");
+  const readYamlFile = (file: string) => parse(readFileSync(repository.at(file), "utf8")) as Record<string, unknown>;
+  const top = readYamlFile(".gitlab-ci.yml");
   expect(top["include"]).toEqual([{ local: `/${DIRECTORY}/.gitlab-ci.yml` }]);
-  const own = read(`${DIRECTORY}/.gitlab-ci.yml`);
+  const own = readYamlFile(`${DIRECTORY}/.gitlab-ci.yml`);
   for (const name of Object.keys(own)) expect(name).toMatch(/^\.?email-security-acme(?:-|$)/);
   const schema = JSON.parse(readFileSync("test/fixtures/gitlab/gitlab-ci.schema.json", "utf8")) as object;
   const isPipeline = addFormats["default"](new Ajv({ strict: false, allErrors: true })).compile(schema);
@@ -159,7 +159,7 @@ it("includes a GitLab pipeline with only its own jobs", async () => {
   expect(isPipeline({ ...rest, ...own }), JSON.stringify(isPipeline.errors)).toBe(true);
   const stage = (own[".email-security-acme"] as { stage: string }).stage;
   expect(top["stages"]).toEqual([stage]);
-  for (const [name, job] of Object.entries(gitLabJobs(repository.at(DIRECTORY)))) {
+  for (const [name, job] of Object.entries(readGitLabJobs(repository.at(DIRECTORY)))) {
     const before = job.before_script ?? (own[job.extends ?? ""] as typeof job).before_script;
     expect(before?.[0], name).toBe(`cd '${DIRECTORY}'`);
     for (const rule of job.rules ?? [])
@@ -176,7 +176,7 @@ it("keeps existing files at the top and prints lines to add", async () => {
     ".gitlab-ci.yml": "stages: [build]\n",
     ".pre-commit-config.yaml": "repos: []\n",
   });
-  const run = await init(repository.path, "mail", "--name", "acme");
+  const run = await runInit(repository.path, "mail", "--name", "acme");
   expect(run.code, run.output).toBe(0);
   expect(repository.git("diff", "--name-only")).toBe("");
   expect(existsSync(repository.at("CODEOWNERS"))).toBe(false);
@@ -190,11 +190,11 @@ it("keeps existing files at the top and prints lines to add", async () => {
 
 it("uses separate names for two directories of one repository", async () => {
   using repository = createSettingsRepository(APP);
-  await init(repository.path, "mail/acme");
-  const { code, output } = await init(repository.path, "mail/initech");
+  await runInit(repository.path, "mail/acme");
+  const { code, output } = await runInit(repository.path, "mail/initech");
   expect(code, output).toBe(0);
-  const names = (tenant: string): string[] =>
-    [...workflowsIn(repository, tenant).values()].flatMap(({ concurrency, jobs, ...rest }) => [
+  const listConcurrencyNames = (tenant: string): string[] =>
+    [...readWorkflows(repository, tenant).values()].flatMap(({ concurrency, jobs, ...rest }) => [
       (rest as { name?: string }).name ?? "",
       concurrency?.group ?? "",
       ...Object.values(jobs).flatMap(({ environment, ...job }) => [
@@ -202,25 +202,25 @@ it("uses separate names for two directories of one repository", async () => {
         ...(environment === undefined ? [] : [environment]),
       ]),
     ]);
-  expect(names("acme").filter((name) => names("initech").includes(name))).toEqual([]);
+  expect(listConcurrencyNames("acme").filter((name) => listConcurrencyNames("initech").includes(name))).toEqual([]);
   expect(output).toContain('\n    - local: "/mail/initech/.gitlab-ci.yml"\n');
-  expect(await actionlint(repository.path)).toEqual([]);
+  expect(await runActionlint(repository.path)).toEqual([]);
 });
 
 it("writes nothing if a workflow of that name exists", async () => {
   const workflow = ".github/workflows/email-security-acme-merge.yml";
   using repository = createSettingsRepository({ ...APP, [workflow]: "mine\n" });
-  const run = await init(repository.path, "mail", "--name", "acme");
+  const run = await runInit(repository.path, "mail", "--name", "acme");
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(/in the way in "\."\. .* or another name \(--name\)\. \[ERR_INIT\]\n/);
   expect(run.stderr).toContain(`\n  ${workflow}\n`);
   expect(repository.git("status", "--porcelain")).toBe("");
-  expect((await init(repository.path, "mail", "--name", "acme-eu")).code).toBe(0);
+  expect((await runInit(repository.path, "mail", "--name", "acme-eu")).code).toBe(0);
 });
 
 it("makes an ignored directory its own repository", async () => {
   using repository = createSettingsRepository({ ...APP, ".gitignore": "/mail/\n" });
-  const run = await init(repository.path, "mail", "--name", "acme");
+  const run = await runInit(repository.path, "mail", "--name", "acme");
   expect(run.stdout).toContain(
     "\nThe git repository . ignores this directory, so the directory becomes its own repository.\n",
   );
@@ -235,7 +235,7 @@ it.each(["worktree", "submodule"])("writes to the top of a %s", async (kind) => 
   const top = repository.at("part");
   if (kind === "worktree") repository.git("worktree", "add", "--quiet", "-b", "other", top);
   else repository.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.path, "part");
-  const run = await init(join(top), "mail", "--name", "acme");
+  const run = await runInit(join(top), "mail", "--name", "acme");
   expect(run.code, run.output).toBe(0);
   expect(existsSync(join(top, ".github/workflows/email-security-acme-merge.yml"))).toBe(true);
   expect(existsSync(repository.at(".github"))).toBe(false);
@@ -243,18 +243,18 @@ it.each(["worktree", "submodule"])("writes to the top of a %s", async (kind) => 
 
 it("uses unprefixed names at the top of a repository", async () => {
   using repository = createSettingsRepository({ ...APP, "docs/CODEOWNERS": "* @acme/all\n" });
-  const run = await init(repository.path, ".", "--name", "acme");
+  const run = await runInit(repository.path, ".", "--name", "acme");
   expect(run.stdout).not.toContain("git init");
   expect(run.stdout).toContain("\n  git add .\n");
   expect(run.stdout).toContain("docs/CODEOWNERS already exists");
-  expect(untracked(repository)).toContain(".github/workflows/merge.yml");
+  expect(listUntracked(repository)).toContain(".github/workflows/merge.yml");
 });
 
 it.each(["a$(id)", "it's", 'say "x"', "new\nline", "star*"])(
   "rejects a directory name that is unsafe in a pipeline: %j",
   async (name) => {
     using repository = createSettingsRepository(APP);
-    const run = await init(repository.path, name, "--name", "acme");
+    const run = await runInit(repository.path, name, "--name", "acme");
     expect(run.code).toBe(1);
     expect(run.stderr).toContain("can't refer to the directory");
     expect(repository.git("status", "--porcelain")).toBe("");
@@ -263,6 +263,6 @@ it.each(["a$(id)", "it's", 'say "x"', "new\nline", "star*"])(
 
 it("quotes the directory in the commands to run next", async () => {
   using directory = createTestDirectory({});
-  const run = await init(directory.path, "my $mail", "--name", "acme");
+  const run = await runInit(directory.path, "my $mail", "--name", "acme");
   expect(stepOf(run, "npm install")).toBe("cd 'my $mail' && git init --initial-branch main && npm install");
 });

@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { inspectSettings, readSettings } from "../../../provider/files/read-settings";
 import { startSandbox } from "../../../provider/sandbox";
-import { actionlint } from "../../support/actionlint";
+import { runActionlint } from "../../support/actionlint";
 import { createCli } from "../../support/cli";
 import { GITOPS } from "../../support/pipeline-files";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory } from "../../support/test-directory";
 
 /** The command as built, with the template in the package. */
-const cliIn = (directory: string, environment: Record<string, string> = {}) =>
+const createCliIn = (directory: string, environment: Record<string, string> = {}) =>
   createCli(directory, { ...runEnvironment(), NO_COLOR: "1", ...environment });
 
-async function filesIn(directory: string): Promise<string[]> {
+async function listFiles(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
@@ -24,10 +24,10 @@ async function filesIn(directory: string): Promise<string[]> {
 describe("email-security init", () => {
   it("writes the example's files under the tenant's name", async () => {
     using directory = createTestDirectory();
-    const { code, stdout } = await cliIn(directory.path)("init", "initech");
+    const { code, stdout } = await createCliIn(directory.path)("init", "initech");
     expect(code).toBe(0);
-    const written = await filesIn(join(directory.path, "initech"));
-    const example = (await filesIn(GITOPS)).filter((file) => !/^node_modules|^Pulumi\..+\.yaml$/.test(file));
+    const written = await listFiles(join(directory.path, "initech"));
+    const example = (await listFiles(GITOPS)).filter((file) => !/^node_modules|^Pulumi\..+\.yaml$/.test(file));
     expect(written).toEqual(example.map((file) => file.replace("acme", "initech")).sort());
     for (const file of written) expect(stdout).toContain(`\n  ${file}\n`);
     for (const file of written) {
@@ -47,8 +47,8 @@ describe("email-security init", () => {
 
   it("writes empty settings that pass lint", async () => {
     using directory = createTestDirectory();
-    await cliIn(directory.path)("init", ".", "--name", "initech");
-    const lint = await cliIn(directory.path)("lint");
+    await createCliIn(directory.path)("init", ".", "--name", "initech");
+    const lint = await createCliIn(directory.path)("lint");
     expect(lint).toMatchObject({ code: 0, stdout: "No findings in 2 files.\n" });
     const { settings } = inspectSettings(join(directory.path, "settings/initech.yaml"));
     expect(settings).toMatchObject({ entries: [], vips: [], ownDomains: [] });
@@ -59,7 +59,7 @@ describe("email-security init", () => {
 
   it("writes a README example that passes lint", async () => {
     using directory = createTestDirectory();
-    const cli = cliIn(directory.path);
+    const cli = createCliIn(directory.path);
     await cli("init", ".", "--name", "initech");
     const readme = await readFile(join(directory.path, "README.md"), "utf8");
     const [, example = ""] = /## Propose a change\n[\s\S]*?```yaml settings\n([\s\S]*?)```/.exec(readme) ?? [];
@@ -73,7 +73,7 @@ describe("email-security init", () => {
 
   it("configures editor, hook and pipelines for nested settings files", async () => {
     using directory = createTestDirectory();
-    const cli = cliIn(directory.path);
+    const cli = createCliIn(directory.path);
     await cli("init", ".", "--name", "initech");
     for (const [file, wanted] of [
       [".vscode/settings.json", '"settings/**/*.yaml"'],
@@ -91,7 +91,7 @@ describe("email-security init", () => {
 
   it("writes commented settings that are valid when uncommented", async () => {
     using directory = createTestDirectory();
-    await cliIn(directory.path)("init", ".", "--name", "acme");
+    await createCliIn(directory.path)("init", ".", "--name", "acme");
     for (const name of ["acme", "baseline"]) {
       const file = join(directory.path, `settings/${name}.yaml`);
       const text = await readFile(file, "utf8");
@@ -113,8 +113,8 @@ describe("email-security init", () => {
     ["none", false, false],
   ])("writes only the requested pipelines: %s", async (ci, hasGitHub, hasGitLab) => {
     using directory = createTestDirectory();
-    expect((await cliIn(directory.path)("init", ".", "--name", "initech", "--ci", ci)).code).toBe(0);
-    const files = await filesIn(directory.path);
+    expect((await createCliIn(directory.path)("init", ".", "--name", "initech", "--ci", ci)).code).toBe(0);
+    const files = await listFiles(directory.path);
     expect(files.includes(".github/workflows/merge.yml")).toBe(hasGitHub);
     expect(files.includes(".gitlab-ci.yml")).toBe(hasGitLab);
     const readme = await readFile(join(directory.path, "README.md"), "utf8");
@@ -124,7 +124,7 @@ describe("email-security init", () => {
     const owners = await readFile(join(directory.path, "CODEOWNERS"), "utf8");
     expect(owners.includes("/.github/")).toBe(hasGitHub);
     expect(owners.includes("/.gitlab-ci.yml")).toBe(hasGitLab);
-    if (hasGitHub) expect(await actionlint(directory.path)).toEqual([]);
+    if (hasGitHub) expect(await runActionlint(directory.path)).toEqual([]);
   });
 
   it("names existing files instead of overwriting them", async () => {
@@ -132,12 +132,12 @@ describe("email-security init", () => {
     await mkdir(join(directory.path, "settings"));
     await writeFile(join(directory.path, "settings/initech.yaml"), "mine\n");
     await writeFile(join(directory.path, "README.md"), "mine\n");
-    const { code, stderr } = await cliIn(directory.path)("init", ".", "--name", "initech");
+    const { code, stderr } = await createCliIn(directory.path)("init", ".", "--name", "initech");
     expect(code).toBe(1);
     expect(stderr).toMatch(
       /^error: Nothing was written: files are in the way in "\."\. .* \[ERR_INIT\]\n {2}README\.md\n {2}settings\/initech\.yaml\n$/,
     );
-    expect(await filesIn(directory.path)).toEqual(["README.md", "settings/initech.yaml"]);
+    expect(await listFiles(directory.path)).toEqual(["README.md", "settings/initech.yaml"]);
     expect(await readFile(join(directory.path, "README.md"), "utf8")).toBe("mine\n");
   });
 
@@ -146,7 +146,7 @@ describe("email-security init", () => {
     await writeFile(join(directory.path, "notes.txt"), "mine\n");
     // The note about a configured tenant that wasn't read; nothing listens at this address.
     const environment = { EMAIL_SECURITY_BASE_URL: "https://127.0.0.1:9", EMAIL_SECURITY_API_KEY: "k" };
-    const { code, stderr } = await cliIn(directory.path, environment)("init", ".", "--name", "initech");
+    const { code, stderr } = await createCliIn(directory.path, environment)("init", ".", "--name", "initech");
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr:
@@ -159,24 +159,24 @@ describe("email-security init", () => {
     "rejects an invalid tenant name: %j",
     async (name) => {
       using directory = createTestDirectory();
-      const { code, stderr } = await cliIn(directory.path)("init", ".", `--name=${name}`);
+      const { code, stderr } = await createCliIn(directory.path)("init", ".", `--name=${name}`);
       expect(code).toBe(1);
       expect(stderr).toContain("isn't a valid tenant name");
-      expect(await filesIn(directory.path)).toEqual([]);
+      expect(await listFiles(directory.path)).toEqual([]);
     },
   );
 
   it("declares what the tenant holds with --from-tenant", async () => {
     await using sandbox = await startSandbox();
     using directory = createTestDirectory();
-    const cli = cliIn(directory.path, {
+    const cli = createCliIn(directory.path, {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
       EMAIL_SECURITY_OWN_DOMAINS: "acme.example",
     });
     const made = await cli("init", ".", "--name", "acme", "--from-tenant");
     expect(made, made.output).toMatchObject({ code: 0 });
-    const files = (await filesIn(directory.path)).filter((file) => file.startsWith("settings/"));
+    const files = (await listFiles(directory.path)).filter((file) => file.startsWith("settings/"));
     const lint = await cli("lint", ...files);
     expect(lint, lint.output).toMatchObject({ code: 0 });
     const plan = await cli("plan", "settings/acme.yaml", "--no-evidence");

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { by, change, entry, old, tenant } from "../../support/approved-change";
+import { buildApprovedChange, change, formatAllowEntry, formatTenantFile, old } from "../../support/approved-change";
 import { runCli } from "../../support/cli";
 
 const AS_OF = ["--today", "2026-11-23"];
 
-const review = (login: string, commit: string): string =>
+const formatReviews = (login: string, commit: string): string =>
   JSON.stringify([[{ user: { login }, state: "APPROVED", commit_id: commit, submitted_at: "2026-11-23T08:00:00Z" }]]);
 
 describe("email-security lint with a policy that requires approvals", () => {
   it("requires --approvals or --no-approvals", async () => {
-    using made = change(by("Tomas Lindqvist"));
+    using made = change(buildApprovedChange("Tomas Lindqvist"));
     const { path } = made.history;
     const refused = await runCli(path, ["lint", ...AS_OF]);
     expect(refused.code).toBe(2);
@@ -22,14 +22,14 @@ describe("email-security lint with a policy that requires approvals", () => {
   });
 
   it("checks approvals from the pipeline's file", async () => {
-    using made = change(by("Tomas Lindqvist"));
-    made.history.write("reviews.json", review("tomas-l", made.head));
+    using made = change(buildApprovedChange("Tomas Lindqvist"));
+    made.history.write("reviews.json", formatReviews("tomas-l", made.head));
     const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
     const { code, stdout } = await runCli(made.history.path, args);
     expect(stdout).toMatch(/ in 2 files\. Approvals: 1 checked, 1 unchanged\.\n$/);
     expect(code).toBe(0);
 
-    made.history.write("reviews.json", review("mei", made.head));
+    made.history.write("reviews.json", formatReviews("mei", made.head));
     const json = await runCli(made.history.path, [...args, "--format", "json", "--output", "sarif=lint.sarif"]);
     expect(json.code).toBe(2);
     const report = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };
@@ -43,7 +43,9 @@ describe("email-security lint with a policy that requires approvals", () => {
 
   it("sanitizes text from reviews and settings files", async () => {
     const hostile = "\u202eTomas ::error::x";
-    using made = change({ "settings/acme.yaml": tenant(old, entry({ approvedBy: "##[group]Tom" })) });
+    using made = change({
+      "settings/acme.yaml": formatTenantFile(old, formatAllowEntry({ approvedBy: "##[group]Tom" })),
+    });
     made.history.write("reviews.json", JSON.stringify({ message: `\u001b]0;x\u0007${hostile}` }));
     const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
     const refused = await runCli(made.history.path, args);
@@ -66,7 +68,7 @@ describe("email-security lint with a policy that requires approvals", () => {
     [["--base", "main"]],
     [["--no-approvals", "--author", "dana"]],
   ])("rejects an incomplete set of approval options: %j", async (args) => {
-    using made = change(by("Tomas Lindqvist"));
+    using made = change(buildApprovedChange("Tomas Lindqvist"));
     const { code, stdout, stderr } = await runCli(made.history.path, ["lint", ...args]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("--approvals, --base and --author must be used together");

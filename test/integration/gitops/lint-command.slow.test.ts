@@ -67,26 +67,26 @@ describe("email-security lint", () => {
   });
 
   it("lints a targets file with the settings of all its tenants", async () => {
-    const tenants = (ring: string): string =>
+    const formatTargets = (ring: string): string =>
       `version: 1\ndefaults: { baseUrl: https://mail-security.example, key: { environment: "{NAME}" }, settings: "{name}.yaml" }\ntenants:\n  a: { labels: { ring: canary } }\n  b: {}\nwaves:\n  - { name: first, match: { ring: ${ring} }, gate: true }\n  - { name: rest, match: { ring: canary } }\n`;
     using directory = createTestDirectory({
-      "tenants.yaml": tenants("canary"),
-      "slip.yaml": tenants("canry"),
+      "tenants.yaml": formatTargets("canary"),
+      "slip.yaml": formatTargets("canry"),
       "a.yaml": "version: 1\nallow: [gmail.com]\n",
       "b.yaml": "version: 1\n",
     });
-    const lint = async (file: string) => (await runCli(directory.path, ["lint", file])).stdout;
-    expect(await lint("slip.yaml")).toMatch(
+    const runLint = async (file: string) => (await runCli(directory.path, ["lint", file])).stdout;
+    expect(await runLint("slip.yaml")).toMatch(
       /^slip\.yaml:7:13 error: no tenant matches .* did you mean canary\?.*\n1 error in 1 file\. More may be found once these are fixed\.\n$/,
     );
     directory.write(
       "gone.yaml",
-      tenants("canary").replace("b: {}", "bb: { settings: bb.yaml }\n  c: { settings: bb.yaml }"),
+      formatTargets("canary").replace("b: {}", "bb: { settings: bb.yaml }\n  c: { settings: bb.yaml }"),
     );
-    expect(await lint("gone.yaml")).toMatch(
+    expect(await runLint("gone.yaml")).toMatch(
       /^gone\.yaml:5:3 error: .*\(wave-missing\)\ngone\.yaml:5:3 error: "bb\.yaml" can't be read: the file doesn't exist; did you mean b\.yaml\?.*\na\.yaml:2:9 .*\n3 errors in 2 files\. More may be found once these are fixed\.\n$/,
     );
-    expect(await lint("tenants.yaml")).toMatch(
+    expect(await runLint("tenants.yaml")).toMatch(
       /^tenants\.yaml:5:3 error: A tenant is in no wave.*\(wave-missing\)\na\.yaml:2:9 error: .*\(allow-free-mail\)\n2 errors in 3 files\.\n$/,
     );
   });

@@ -21,22 +21,22 @@ function addRemote(repository: SettingsRepository, name: string): TestDirectory 
 }
 
 /** Returns the commands that a message shows. */
-function commandsOf({ stderr }: CliResult): string[] {
+function extractCommands({ stderr }: CliResult): string[] {
   return [...stderr.matchAll(/`([^`]*)`/g)].map(([, command = ""]) => command);
 }
 
 /** Runs a command exactly as printed. */
-function shell(directory: string, command = ""): void {
+function runShell(directory: string, command = ""): void {
   execFileSync("sh", ["-c", command], { cwd: directory, stdio: "pipe" });
 }
 
-function branchesAt(remote: TestDirectory): string {
+function listRemoteBranches(remote: TestDirectory): string {
   return execFileSync("git", ["--git-dir", remote.path, "for-each-ref", "--format=%(refname:short)"], {
     encoding: "utf8",
   });
 }
 
-function upstreamOf(repository: SettingsRepository): string {
+function getUpstream(repository: SettingsRepository): string {
   return repository.git("rev-parse", "--abbrev-ref", "@{upstream}").trim();
 }
 
@@ -55,14 +55,14 @@ it.each([
   );
   expect(run.stderr).toContain("not today\n");
   expect(run.code).toBe(1);
-  expect(() => shell(repository.path, command)).toThrow();
+  expect(() => runShell(repository.path, command)).toThrow();
   rmSync(program);
 
   const again = await createCli(repository.path, ENVIRONMENT)(...ADD);
-  expect(commandsOf(again)).toEqual([command]);
-  shell(repository.path, command);
-  expect(branchesAt(remote)).toBe(`${BRANCH}\n`);
-  expect(upstreamOf(repository)).toBe(`origin/${BRANCH}`);
+  expect(extractCommands(again)).toEqual([command]);
+  runShell(repository.path, command);
+  expect(listRemoteBranches(remote)).toBe(`${BRANCH}\n`);
+  expect(getUpstream(repository)).toBe(`origin/${BRANCH}`);
 });
 
 it("shows commands to add a missing remote and push", async () => {
@@ -72,14 +72,14 @@ it("shows commands to add a missing remote and push", async () => {
   const email = createCli(repository.path, ENVIRONMENT);
   const run = await email(...ADD);
   expect(run.stderr).toContain("It was not pushed: this repository has no remote. Add one with ");
-  const commands = commandsOf(run);
+  const commands = extractCommands(run);
   const again = await email(...ADD);
   expect(again.stderr).toContain(
     `The branch ${BRANCH} has not been pushed, because this repository has no remote. Add one`,
   );
-  expect(commandsOf(again)).toEqual(commands);
-  for (const command of commands) shell(repository.path, command.replace("URL", quoteShellWord(remote.path)));
-  expect(branchesAt(remote)).toBe(`${BRANCH}\n`);
+  expect(extractCommands(again)).toEqual(commands);
+  for (const command of commands) runShell(repository.path, command.replace("URL", quoteShellWord(remote.path)));
+  expect(listRemoteBranches(remote)).toBe(`${BRANCH}\n`);
 });
 
 it("shows a shell-quoted push command for each remote", async () => {
@@ -88,11 +88,11 @@ it("shows a shell-quoted push command for each remote", async () => {
   using other = addRemote(repository, "mirror");
   const run = await createCli(repository.path, ENVIRONMENT)(...ADD);
   expect(run.stderr).toContain("this repository has several remotes, none of them named origin. Choose one");
-  const commands = commandsOf(run);
+  const commands = extractCommands(run);
   expect(commands).toHaveLength(2);
   for (const [at, remote] of [one, other].entries()) {
-    shell(repository.path, commands[at]);
-    expect(branchesAt(remote)).toBe(`${BRANCH}\n`);
+    runShell(repository.path, commands[at]);
+    expect(listRemoteBranches(remote)).toBe(`${BRANCH}\n`);
   }
 });
 
@@ -107,8 +107,8 @@ it("pushes to the upstream remote of an oddly named branch", async () => {
   repository.git("push", "--quiet", "--set-upstream", "fork", `refs/heads/${odd}`);
   const run = await createCli(repository.path, ENVIRONMENT)(...ADD);
   expect(run.stderr).toContain("\nPushed to fork.\n");
-  expect(branchesAt(fork)).toContain(`${BRANCH}\n`);
-  shell(repository.path, commandsOf(run)[0]);
+  expect(listRemoteBranches(fork)).toContain(`${BRANCH}\n`);
+  runShell(repository.path, extractCommands(run)[0]);
   expect(repository.git("symbolic-ref", "HEAD")).toBe(`refs/heads/${odd}\n`);
 });
 
@@ -123,10 +123,10 @@ it("shows push commands that work from outside the repository", async () => {
     outside.path,
     ENVIRONMENT,
   )(...["add", "deny", "bad.example", "--ticket=INC-1", "--pr", "--file", repository.at("settings.yaml")]);
-  const [command] = commandsOf(run);
+  const [command] = extractCommands(run);
   expect(command).toMatch(/^git -C \S+ push --set-upstream origin /);
-  shell(outside.path, command);
-  expect(branchesAt(remote)).toBe(`${odd}\n`);
+  runShell(outside.path, command);
+  expect(listRemoteBranches(remote)).toBe(`${odd}\n`);
 });
 
 it("shows how to rename a branch whose name the remote already has", async () => {
@@ -144,11 +144,11 @@ it("shows how to rename a branch whose name the remote already has", async () =>
   const email = createCli(repository.path, ENVIRONMENT);
   const run = await email(...ADD);
   expect(run.stderr).toContain("origin has another branch of this name. Rename yours with `git branch --move ");
-  const commands = commandsOf(run);
-  expect(commandsOf(await email(...ADD))).toEqual(commands);
-  for (const command of commands) shell(repository.path, command);
-  expect(branchesAt(remote)).toBe(`${BRANCH}\n${BRANCH}-2\nmain\n`);
-  expect(upstreamOf(repository)).toBe(`origin/${BRANCH}-2`);
+  const commands = extractCommands(run);
+  expect(extractCommands(await email(...ADD))).toEqual(commands);
+  for (const command of commands) runShell(repository.path, command);
+  expect(listRemoteBranches(remote)).toBe(`${BRANCH}\n${BRANCH}-2\nmain\n`);
+  expect(getUpstream(repository)).toBe(`origin/${BRANCH}-2`);
   expect((await email(...ADD)).code).toBe(0);
 });
 
@@ -160,5 +160,5 @@ it("pushes from a detached HEAD in a linked worktree", async () => {
   repository.git("worktree", "add", "--quiet", "--detach", worktree);
   const run = await createCli(parent.at("work tree/mail"), ENVIRONMENT)(...ADD);
   expect(run.stderr).toContain("which is now checked out.\nPushed to origin.\n");
-  expect(branchesAt(remote)).toBe(`${BRANCH}\n`);
+  expect(listRemoteBranches(remote)).toBe(`${BRANCH}\n`);
 });

@@ -7,30 +7,33 @@ import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { RECEIVER_ADDRESS_VARIABLES, WEBHOOK_SECRET_VARIABLE } from "../../../provider/rollout/notify/receivers";
-import { actionlint } from "../../support/actionlint";
+import { runActionlint } from "../../support/actionlint";
 import {
   GITOPS,
   type GitLabJob,
   getPreparationSteps,
-  gitLabJobs,
-  gitLabPipeline,
-  type Step,
+  readGitLabJobs,
+  readGitLabPipeline,
+  readWorkflow,
   WORKFLOWS,
   type WorkflowJob,
-  workflow,
+  type WorkflowStep,
 } from "../../support/pipeline-files";
 import { createTestDirectory } from "../../support/test-directory";
 
-const jobsOf = (name: (typeof WORKFLOWS)[number]): [string, WorkflowJob][] =>
-  Object.entries(workflow(name).jobs).map(([job, value]) => [`${name}: ${job}`, value]);
-const jobs = WORKFLOWS.flatMap(jobsOf);
-const steps: [string, Step][] = [
-  ...jobs.flatMap(([job, value]) => value.steps.map((step): [string, Step] => [job, step])),
-  ...getPreparationSteps().map((step): [string, Step] => ["prepare", step]),
+const listJobs = (name: (typeof WORKFLOWS)[number]): [string, WorkflowJob][] =>
+  Object.entries(readWorkflow(name).jobs).map(([job, value]) => [`${name}: ${job}`, value]);
+const jobs = WORKFLOWS.flatMap(listJobs);
+const steps: [string, WorkflowStep][] = [
+  ...jobs.flatMap(([job, value]) => value.steps.map((step): [string, WorkflowStep] => [job, step])),
+  ...getPreparationSteps().map((step): [string, WorkflowStep] => ["prepare", step]),
 ];
 const scripts: [string, string][] = [
   ...steps.flatMap(([job, { name, run }]): [string, string][] => (run === undefined ? [] : [[`${job}: ${name}`, run]])),
-  ...Object.entries(gitLabJobs()).map(([job, { script }]): [string, string] => [`GitLab: ${job}`, script.join("\n")]),
+  ...Object.entries(readGitLabJobs()).map(([job, { script }]): [string, string] => [
+    `GitLab: ${job}`,
+    script.join("\n"),
+  ]),
 ];
 
 /**
@@ -51,7 +54,7 @@ const hasKey = ({ steps: own }: WorkflowJob): boolean => own.some(({ uses }) => 
 
 describe("the GitHub pipeline", () => {
   it("has no actionlint findings", async () => {
-    expect(await actionlint(GITOPS)).toEqual([]);
+    expect(await runActionlint(GITOPS)).toEqual([]);
   });
 
   it("has actionlint findings when it is broken", async () => {
@@ -65,21 +68,21 @@ describe("the GitHub pipeline", () => {
         .replace("key-secret: ", "secret-key: ")
         .replace("steps.reviewed.outputs.run != ''", "steps.review.outputs.run != ''"),
     );
-    const findings = (await actionlint(directory.path)).join("\n");
+    const findings = (await runActionlint(directory.path)).join("\n");
     expect(findings).toContain('input "secret-key" is not defined in action "Prepare"');
     expect(findings).toContain('property "review" is not defined');
   });
 
   it("never uses a privileged pull request trigger", () => {
-    expect(Object.keys(workflow("pull-request").on)).toEqual(["pull_request"]);
+    expect(Object.keys(readWorkflow("pull-request").on)).toEqual(["pull_request"]);
     for (const name of WORKFLOWS) {
-      expect(Object.keys(workflow(name).on)).not.toContain("pull_request_target");
-      expect(Object.keys(workflow(name).on)).not.toContain("workflow_run");
+      expect(Object.keys(readWorkflow(name).on)).not.toContain("pull_request_target");
+      expect(Object.keys(readWorkflow(name).on)).not.toContain("workflow_run");
     }
   });
 
   it.each(WORKFLOWS)("grants no permissions at workflow level: %s", (name) => {
-    expect(workflow(name).permissions).toEqual({});
+    expect(readWorkflow(name).permissions).toEqual({});
   });
 
   it.each(jobs)("sets a timeout and permissions for each job: %s", (_name, job) => {
@@ -95,13 +98,13 @@ describe("the GitHub pipeline", () => {
   });
 
   it("gives no key to a pull request from a fork", () => {
-    const { lint, plan } = workflow("pull-request").jobs;
+    const { lint, plan } = readWorkflow("pull-request").jobs;
     expect(lint && hasKey(lint)).toBe(false);
     expect(plan?.if).toContain("github.event.pull_request.head.repo.full_name == github.repository");
   });
 
   it("checks approvals after each review, without a key", () => {
-    const { on, jobs: own } = workflow("approvals");
+    const { on, jobs: own } = readWorkflow("approvals");
     expect(on).toEqual({ pull_request_review: { types: ["submitted", "dismissed"] } });
     expect(Object.keys(own)).toEqual(["approvals"]);
     expect(own["approvals"]).not.toHaveProperty("if");
@@ -118,7 +121,7 @@ describe("the GitHub pipeline", () => {
   });
 
   it("reads sources on main only, without the tenant's key and without a token for installers", () => {
-    const { on, jobs: own } = workflow("sync");
+    const { on, jobs: own } = readWorkflow("sync");
     expect(Object.keys(on)).toEqual(["schedule", "workflow_dispatch"]);
     const { sync } = own;
     expect(sync && hasKey(sync)).toBe(false);
@@ -135,9 +138,9 @@ describe("the GitHub pipeline", () => {
   });
 
   it("serializes applies without canceling a run", () => {
-    expect(workflow("merge").concurrency).toEqual({ group: "production", "cancel-in-progress": false });
-    expect(workflow("merge").jobs["apply"]?.environment).toBe("production");
-    expect(workflow("merge").jobs["approved"]?.environment).toBe("production-approval");
+    expect(readWorkflow("merge").concurrency).toEqual({ group: "production", "cancel-in-progress": false });
+    expect(readWorkflow("merge").jobs["apply"]?.environment).toBe("production");
+    expect(readWorkflow("merge").jobs["approved"]?.environment).toBe("production-approval");
   });
 
   it.each(ACTIONS)("pins each action of a trusted owner to a commit: %s %s", (_file, uses) => {
@@ -166,14 +169,14 @@ describe("the GitLab pipeline", () => {
   it("matches GitLab's schema", async () => {
     const schema = JSON.parse(await readFile("test/fixtures/gitlab/gitlab-ci.schema.json", "utf8")) as object;
     const isPipeline = validate.compile(schema);
-    expect(isPipeline(gitLabPipeline()), JSON.stringify(isPipeline.errors)).toBe(true);
-    expect(isPipeline({ ...gitLabPipeline(), apply: { script: [], resource_groups: "x" } })).toBe(false);
+    expect(isPipeline(readGitLabPipeline()), JSON.stringify(isPipeline.errors)).toBe(true);
+    expect(isPipeline({ ...readGitLabPipeline(), apply: { script: [], resource_groups: "x" } })).toBe(false);
   });
 
   it("gives no key to a merge request from a fork", () => {
-    const withKey = Object.entries(gitLabJobs()).filter(([, job]) => job.extends === ".tenant");
+    const withKey = Object.entries(readGitLabJobs()).filter(([, job]) => job.extends === ".tenant");
     expect(withKey.map(([name]) => name)).toEqual(["plan", "apply", "approve", "expire", "drift", "review"]);
-    expect(gitLabJobs()["plan"]?.rules?.map((rule) => rule.if)).toEqual([
+    expect(readGitLabJobs()["plan"]?.rules?.map((rule) => rule.if)).toEqual([
       '$CI_PIPELINE_SOURCE == "merge_request_event" && $CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID',
     ]);
   });
@@ -188,7 +191,7 @@ describe("the GitLab pipeline", () => {
         mode: 0o755,
       });
     }
-    const pipeline = gitLabPipeline(`examples/${name}`);
+    const pipeline = readGitLabPipeline(`examples/${name}`);
     const rollout = pipeline["rollout"] as GitLabJob | undefined;
     const job = pipeline[".tenant"] as GitLabJob & {
       readonly id_tokens: object;
@@ -213,7 +216,7 @@ describe("the GitLab pipeline", () => {
   });
 
   it("blocks a merge request until approvals are checked by hand", () => {
-    const { rules, script = [], ...job } = gitLabJobs()["approvals"] ?? {};
+    const { rules, script = [], ...job } = readGitLabJobs()["approvals"] ?? {};
     expect(rules).toEqual([
       { if: '$CI_PIPELINE_SOURCE == "merge_request_event"', when: "manual", allow_failure: false },
     ]);
@@ -225,18 +228,20 @@ describe("the GitLab pipeline", () => {
   });
 
   it("runs either the review or the nightly jobs on a schedule", () => {
-    const when = (name: string) => gitLabJobs()[name]?.rules?.map((rule) => rule.if);
+    const listJobConditions = (name: string) => readGitLabJobs()[name]?.rules?.map((rule) => rule.if);
     for (const name of ["expire", "drift", "report", "propose"]) {
-      expect(when(name)).toEqual(['$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes"']);
+      expect(listJobConditions(name)).toEqual(['$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes"']);
     }
-    expect(when("sync")).toEqual(['$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes" && $EMAIL_SECURITY_SOURCES']);
-    expect(when("review")?.[0]).toBe('$CI_PIPELINE_SOURCE == "schedule" && $REVIEW == "yes"');
-    expect(when("report-review")).toEqual(when("review"));
+    expect(listJobConditions("sync")).toEqual([
+      '$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes" && $EMAIL_SECURITY_SOURCES',
+    ]);
+    expect(listJobConditions("review")?.[0]).toBe('$CI_PIPELINE_SOURCE == "schedule" && $REVIEW == "yes"');
+    expect(listJobConditions("report-review")).toEqual(listJobConditions("review"));
   });
 
   it("serializes applies", () => {
-    expect(gitLabJobs()["apply"]?.resource_group).toBe("production");
-    expect(gitLabJobs()["approve"]?.resource_group).toBe("production");
+    expect(readGitLabJobs()["apply"]?.resource_group).toBe("production");
+    expect(readGitLabJobs()["approve"]?.resource_group).toBe("production");
   });
 });
 

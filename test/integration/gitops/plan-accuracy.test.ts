@@ -13,23 +13,23 @@ import { readObservedState } from "../../../provider/plan/observed-state";
 import type { Plan, PlanChange, PlanEntryState } from "../../../provider/plan/plan";
 import { formatPlanJson } from "../../../provider/plan/render/plan-json";
 import { parseListPattern } from "../../../provider/settings/list-pattern";
-import { ManagedResource, type ServesRuns, type Up } from "../../support/managed-resource";
-import { getPropertyOptions, sized, timeLimit } from "../../support/matrix-sampling";
+import { ManagedResource, type ResourceUpResult, type RunServer } from "../../support/managed-resource";
+import { getPropertyOptions, getTimeLimit, selectSize } from "../../support/matrix-sampling";
 import { Companies, type Company } from "../../support/model/company";
-import { aConsoleEdit, type ConsoleEdit, doInConsole } from "../../support/model/console-edits";
-import { keyOf } from "../../support/model/program";
-import { canonicalize, entryTypeOf } from "../../support/model/world";
+import { aConsoleEdit, type ConsoleEdit, performConsoleEdit } from "../../support/model/console-edits";
+import { formatEntryKey } from "../../support/model/program";
+import { canonicalize, getEntryType } from "../../support/model/world";
 import { ProviderProcess } from "../../support/provider-process";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { InProcessProvider } from "./in-process-provider";
 import {
+  applyEdit,
   aSettingsEdit,
   type DeclaredSettings,
-  declaredKeys,
-  editedSettings,
+  formatSettings,
+  listDeclaredKeys,
   NOTHING_DECLARED,
   type SettingsEdit,
-  settingsText,
 } from "./settings-edit";
 
 /**
@@ -40,7 +40,7 @@ const SEED = { seed: 20_261_121 };
 /** Successive dates, so that entries with an expiry date expire in between. */
 const DAYS = ["2026-11-21", "2026-11-28", "2026-12-05"];
 
-interface Chapter {
+interface PlanChapter {
   /** Whether the stack is refreshed before the console is used. */
   readonly refreshes: boolean;
   readonly console: readonly ConsoleEdit[];
@@ -51,7 +51,7 @@ interface Chapter {
   readonly overtaken: number | undefined;
 }
 
-const aStory: fc.Arbitrary<readonly Chapter[]> = fc
+const aStory: fc.Arbitrary<readonly PlanChapter[]> = fc
   .tuple(
     ...DAYS.map((_, at) =>
       fc.record({
@@ -65,9 +65,9 @@ const aStory: fc.Arbitrary<readonly Chapter[]> = fc
   )
   .map((chapters) => chapters);
 
-const QUIET: Chapter = { refreshes: false, console: [], settings: [], isHeld: false, overtaken: undefined };
+const QUIET: PlanChapter = { refreshes: false, console: [], settings: [], isHeld: false, overtaken: undefined };
 
-const declare = (list: "allow" | "deny", scope: "global" | "graymail", comment = ""): SettingsEdit => ({
+const buildEntryEdit = (list: "allow" | "deny", scope: "global" | "graymail", comment = ""): SettingsEdit => ({
   edit: "entry",
   entry: {
     value: "evil.example",
@@ -81,14 +81,14 @@ const declare = (list: "allow" | "deny", scope: "global" | "graymail", comment =
 });
 
 /** Stories that random generation rarely produces. */
-const SELDOM: readonly (readonly Chapter[])[] = [
+const SELDOM: readonly (readonly PlanChapter[])[] = [
   // Two scopes of a value move to the other list, and an entry that the state doesn't know conflicts with them.
   [
-    { ...QUIET, settings: [declare("deny", "global")] },
+    { ...QUIET, settings: [buildEntryEdit("deny", "global")] },
     {
       ...QUIET,
       console: [{ console: "add", list: "deny", value: "evil.example", scope: "graymail", comment: "INC-1" }],
-      settings: [declare("allow", "global"), declare("allow", "graymail")],
+      settings: [buildEntryEdit("allow", "global"), buildEntryEdit("allow", "graymail")],
     },
   ],
   // A refresh shows an exclusive list an entry that is then declared with another comment.
@@ -100,16 +100,17 @@ const SELDOM: readonly (readonly Chapter[])[] = [
     {
       ...QUIET,
       console: [{ console: "add", list: "deny", value: "evil.example", scope: "global", comment: "INC-1" }],
-      settings: [declare("deny", "global", "INC-2")],
+      settings: [buildEntryEdit("deny", "global", "INC-2")],
     },
   ],
 ];
 
-type Begin = (company: Company, environment: Record<string, string>) => Promise<ServesRuns & AsyncDisposable>;
+type StartProvider = (company: Company, environment: Record<string, string>) => Promise<RunServer & AsyncDisposable>;
 
-const inThisProcess: Begin = async (company, environment) => new InProcessProvider(company, environment);
+const createInProcessProvider: StartProvider = async (company, environment) =>
+  new InProcessProvider(company, environment);
 
-const inItsOwn: Begin = async ({ url, apiKey }, environment) =>
+const startOwnProvider: StartProvider = async ({ url, apiKey }, environment) =>
   await ProviderProcess.start({
     environment: { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: apiKey, ...environment },
   });
@@ -119,35 +120,35 @@ const inItsOwn: Begin = async ({ url, apiKey }, environment) =>
 it.each([
   {
     where: "in this process, values as canonical",
-    begin: inThisProcess,
+    begin: createInProcessProvider,
     told: getPropertyOptions("plan-stories", { numRuns: 32, ...SEED }),
     echoValue: "canonical",
   },
   {
     where: "in this process, values as sent",
-    begin: inThisProcess,
+    begin: createInProcessProvider,
     told: getPropertyOptions("plan-as-sent", { numRuns: 8, ...SEED }),
     echoValue: "as-sent",
   },
   {
     where: "in the real provider process",
-    begin: inItsOwn,
+    begin: startOwnProvider,
     told: getPropertyOptions("plan-processes", { numRuns: 1, ...SEED }),
     echoValue: "canonical",
   },
 ] as const)(
   "plans exactly what the next run does, $where",
-  { timeout: timeLimit(300_000) },
+  { timeout: getTimeLimit(300_000) },
   async ({ begin, told: storyOptions, echoValue }) => {
     await using companies = new Companies({ echoValue });
     const property = fc.asyncProperty(fc.noBias(aStory), async (story) => {
       // Starting a process for each run is expensive.
-      const isShort = begin === inItsOwn && sized("plan-processes", false, true);
-      await play(isShort ? story.slice(0, 2) : story, await companies.next(), begin);
+      const isShort = begin === startOwnProvider && selectSize("plan-processes", false, true);
+      await playChapters(isShort ? story.slice(0, 2) : story, await companies.next(), begin);
     });
     const { seed, counterexamplePath, counterexample, errorInstance } = await fc.check(property, {
       ...storyOptions,
-      examples: begin === inThisProcess ? SELDOM.map((story) => [story]) : [],
+      examples: begin === createInProcessProvider ? SELDOM.map((story) => [story]) : [],
     });
     const failure = errorInstance instanceof Error ? errorInstance.message : "";
     const story = failure === "" ? "" : `\n${JSON.stringify(counterexample)}`;
@@ -155,7 +156,7 @@ it.each([
   },
 );
 
-async function play(story: readonly Chapter[], company: Company, begin: Begin): Promise<void> {
+async function playChapters(story: readonly PlanChapter[], company: Company, begin: StartProvider): Promise<void> {
   using directory = createTestDirectory({});
   const client = new SettingsClient({ baseUrl: company.url, apiKey: company.apiKey });
   const scene = new Scene(company, client, directory, begin);
@@ -170,8 +171,8 @@ async function play(story: readonly Chapter[], company: Company, begin: Begin): 
 
 /** The handlers of both lists, by the kind of a planned change. */
 const HANDLERS = { entry: "allowDenyList", vip: "vipList" } as const;
-type Kind = keyof typeof HANDLERS;
-const KINDS: readonly Kind[] = ["entry", "vip"];
+type ListKind = keyof typeof HANDLERS;
+const KINDS: readonly ListKind[] = ["entry", "vip"];
 
 /** A stack with a `TenantSettings` and its company. */
 class Scene {
@@ -179,26 +180,26 @@ class Scene {
   readonly #company: Company;
   readonly #client: SettingsClient;
   readonly #directory: TestDirectory;
-  readonly #begin: Begin;
-  readonly #run: { provider: ServesRuns };
-  readonly #lists: Readonly<Record<Kind, ManagedResource>>;
+  readonly #begin: StartProvider;
+  readonly #run: { provider: RunServer };
+  readonly #lists: Readonly<Record<ListKind, ManagedResource>>;
   #declared: DeclaredSettings = NOTHING_DECLARED;
 
-  constructor(company: Company, client: SettingsClient, directory: TestDirectory, begin: Begin) {
+  constructor(company: Company, client: SettingsClient, directory: TestDirectory, begin: StartProvider) {
     this.#company = company;
     this.#client = client;
     this.#directory = directory;
     this.#begin = begin;
-    this.#run = { provider: undefined as unknown as ServesRuns };
-    const list = (kind: Kind) => new ManagedResource(this.#run, HANDLERS[kind], { sharesRuns: true });
-    this.#lists = { entry: list("entry"), vip: list("vip") };
+    this.#run = { provider: undefined as unknown as RunServer };
+    const createManagedList = (kind: ListKind) => new ManagedResource(this.#run, HANDLERS[kind], { sharesRuns: true });
+    this.#lists = { entry: createManagedList("entry"), vip: createManagedList("vip") };
   }
 
-  async play({ refreshes, console, settings, isHeld, overtaken }: Chapter, today: string): Promise<void> {
+  async play({ refreshes, console, settings, isHeld, overtaken }: PlanChapter, today: string): Promise<void> {
     if (refreshes) await this.#refresh();
-    for (const edit of console) this.log.push(await doInConsole(this.#company, edit));
-    this.#declared = settings.reduce(editedSettings, this.#declared);
-    this.#directory.write("acme.yaml", settingsText(this.#declared, today));
+    for (const edit of console) this.log.push(await performConsoleEdit(this.#company, edit));
+    this.#declared = settings.reduce(applyEdit, this.#declared);
+    this.#directory.write("acme.yaml", formatSettings(this.#declared, today));
     const read = readSettings(this.#directory.at("acme.yaml"), { today });
     this.log.push(`declared on ${today}: ${JSON.stringify(read.lists)}`);
     for (const { key, text } of [...read.entries, ...read.vips]) this.log.push(`  ${key}: ${text}`);
@@ -208,21 +209,25 @@ class Scene {
     const plan = await this.#plan(read);
     const ups = await this.#up(read, isHeld ? plan : undefined);
     const after = this.#holds();
-    this.#compare(plan, ups, differences(before, after));
+    this.#compare(plan, ups, listDifferences(before, after));
     const isDone = plan.blockers.length === 0;
     this.#compareRest(plan, read, today, before, isDone);
     if (isDone) await this.#compareNext(plan, read);
   }
 
   /** Asserts that the plan contains exactly the changes that were made, or the reasons why they weren't. */
-  #compare({ changes, blockers }: Plan, ups: Readonly<Record<Kind, Up>>, done: readonly string[]): void {
+  #compare(
+    { changes, blockers }: Plan,
+    ups: Readonly<Record<ListKind, ResourceUpResult>>,
+    done: readonly string[],
+  ): void {
     const planned: string[] = [];
     for (const kind of KINDS) {
       const { outcome, failures, reasons } = ups[kind];
       const messages = [...Object.entries(failures).flat(), ...reasons].join("\n");
       const own = blockers.filter(({ message }) => /^The VIP list/.test(message) === (kind === "vip"));
       const refusals = own.map(({ code }) => code).filter((code) => code !== "exists");
-      expect(outcome === "refused" ? refusalsIn(failures) : [], `refusals of ${kind}: ${messages}`).toEqual(
+      expect(outcome === "refused" ? listBlockerKinds(failures) : [], `refusals of ${kind}: ${messages}`).toEqual(
         [...new Set(refusals)].sort(),
       );
       if (outcome === "refused") continue;
@@ -252,7 +257,7 @@ class Scene {
     isDone: boolean,
   ): void {
     const touched = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
-    const declared = declaredKeys(this.#declared, today);
+    const declared = listDeclaredKeys(this.#declared, today);
     expect(counts.unchanged, "unchanged").toBe(declared.filter((key) => !touched.has(key)).length);
     const isIgnored = (name: string, text: string): boolean => {
       const [kind = "", key = ""] = name.split(" ");
@@ -310,7 +315,7 @@ class Scene {
     if (!isRefused) expect([...Object.values(failures), ...reasons].join()).toContain("ERR_PLAN_STALE");
     if (change.reason?.startsWith("is replaced by")) {
       // Such an entry is only detected when it blocks another one, so other changes may have been made by then.
-      const row = this.#company.entries().find((one) => keyOfRow(one) === change.key);
+      const row = this.#company.listEntries().find((one) => formatRowKey(one) === change.key);
       expect(row).toMatchObject({ list: change.before?.list, comment: expect.stringContaining("meantime") });
       return;
     }
@@ -325,15 +330,17 @@ class Scene {
     const company = this.#company;
     const isDone = (status: number): boolean => status < 300;
     if (kind === "vip") {
-      const added = await company.console("POST", "/vip_employees", { emails: [value], comment });
-      return isDone(added) && isDone(await company.console("PATCH", "/vip_employees", { email: value, comment }));
+      const added = await company.sendFromConsole("POST", "/vip_employees", { emails: [value], comment });
+      return (
+        isDone(added) && isDone(await company.sendFromConsole("PATCH", "/vip_employees", { email: value, comment }))
+      );
     }
-    const row = company.entries().find((one) => keyOfRow(one) === key);
+    const row = company.listEntries().find((one) => formatRowKey(one) === key);
     const path = "/allow_deny_entries";
-    if (row !== undefined) return isDone(await company.console("PATCH", `${path}/${row.id}`, { comment }));
-    const entry_type = entryTypeOf(value);
+    if (row !== undefined) return isDone(await company.sendFromConsole("PATCH", `${path}/${row.id}`, { comment }));
+    const entry_type = getEntryType(value);
     const made = { list: after?.list, entry_type, value, verdict_scope: verdictScope, comment };
-    return isDone(await company.console("POST", path, made));
+    return isDone(await company.sendFromConsole("POST", path, made));
   }
 
   async #plan(read: Settings): Promise<Plan> {
@@ -349,7 +356,7 @@ class Scene {
 
   /** Returns the lists in the state, as they would be read from an exported stack. */
   #known(): StackLists {
-    const of = (kind: Kind, property: string): StackList => {
+    const getStackList = (kind: ListKind, property: string): StackList => {
       const { properties, inputs } = this.#lists[kind];
       const { confirmRemovals } = inputs as { confirmRemovals?: number };
       return {
@@ -359,11 +366,11 @@ class Scene {
         ...(properties === undefined ? {} : { options: properties }),
       };
     };
-    return { entries: of("entry", "entries"), vips: of("vip", "members") };
+    return { entries: getStackList("entry", "entries"), vips: getStackList("vip", "members") };
   }
 
   /** Runs `pulumi up --refresh`. If a plan is given, it is enforced through the environment. */
-  async #up(read: Settings, plan: Plan | undefined): Promise<Readonly<Record<Kind, Up>>> {
+  async #up(read: Settings, plan: Plan | undefined): Promise<Readonly<Record<ListKind, ResourceUpResult>>> {
     const environment: Record<string, string> = {};
     if (plan !== undefined) {
       environment["EMAIL_SECURITY_PLAN"] = this.#directory.at("plan.json");
@@ -397,9 +404,9 @@ class Scene {
   /** Returns all entries and VIPs of the tenant, as text. */
   #holds(): ReadonlyMap<string, string> {
     const entries = this.#company
-      .entries()
-      .map((row) => [`entry ${keyOfRow(row)}`, formatEntry("entry", row)] as const);
-    const vips = this.#company.vips().flatMap(({ email, comment, source }) => {
+      .listEntries()
+      .map((row) => [`entry ${formatRowKey(row)}`, formatEntry("entry", row)] as const);
+    const vips = this.#company.listVips().flatMap(({ email, comment, source }) => {
       const text = source === "auto" ? "VIP (auto)" : formatEntry("vip", { comment });
       return email === null || email === "" ? [] : [[`vip ${email}`, text] as const];
     });
@@ -407,8 +414,8 @@ class Scene {
   }
 }
 
-function keyOfRow({ value, verdict_scope }: { value: string; verdict_scope: string }): string {
-  return keyOf({ value: canonicalize(value), scope: verdict_scope });
+function formatRowKey({ value, verdict_scope }: { value: string; verdict_scope: string }): string {
+  return formatEntryKey({ value: canonicalize(value), scope: verdict_scope });
 }
 
 function formatEntry(kind: string, one: { readonly list?: string; readonly comment?: string } | undefined): string {
@@ -417,21 +424,22 @@ function formatEntry(kind: string, one: { readonly list?: string; readonly comme
 }
 
 function changeLine({ kind, key, before, after }: PlanChange): string {
-  const as = (standing: PlanEntryState | undefined): string => formatEntry(kind, standing);
-  return `${kind} ${key}: ${as(before)} -> ${as(after)}`;
+  const formatState = (standing: PlanEntryState | undefined): string => formatEntry(kind, standing);
+  return `${kind} ${key}: ${formatState(before)} -> ${formatState(after)}`;
 }
 
-function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
+function listDifferences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
   // A VIP who is both detected and added manually counts the same.
-  const of = (holds: ReadonlyMap<string, string>, name: string) => holds.get(name)?.replace(" (auto)", "") ?? "nothing";
+  const getState = (holds: ReadonlyMap<string, string>, name: string) =>
+    holds.get(name)?.replace(" (auto)", "") ?? "nothing";
   return [...new Set([...before.keys(), ...after.keys()])]
-    .filter((name) => of(before, name) !== of(after, name))
-    .map((name) => `${name}: ${of(before, name)} -> ${of(after, name)}`)
+    .filter((name) => getState(before, name) !== getState(after, name))
+    .map((name) => `${name}: ${getState(before, name)} -> ${getState(after, name)}`)
     .sort();
 }
 
 /** Returns the kinds of blockers that failures of a check name. */
-function refusalsIn(failures: Readonly<Record<string, string>>): string[] {
+function listBlockerKinds(failures: Readonly<Record<string, string>>): string[] {
   const kinds = Object.entries(failures)
     .flatMap(([property, reason]) => (property === "" ? reason.split("\n") : [`${property} ${reason}`]))
     .flatMap((line) => {

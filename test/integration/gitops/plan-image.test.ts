@@ -6,7 +6,7 @@ import type { Plan } from "../../../provider/plan/plan-schema";
 import { renderPlanText } from "../../../provider/plan/render/plan-text";
 import { startSandbox } from "../../../provider/sandbox";
 import { createTestDirectory } from "../../support/test-directory";
-import { terminalPicture } from "./terminal-svg";
+import { renderTerminal } from "./terminal-svg";
 
 const NOW = new Date("2026-11-21T09:30:00Z");
 
@@ -40,6 +40,6 @@ it("prints a plan that matches the README picture", async () => {
   const text = renderPlanText(shown, { color: true, width: 92 });
   const [whatChanges = ""] = text.split(/\n.*Unmanaged/);
   await expect(
-    terminalPicture(`$ email-security plan settings/acme.yaml\n\n${whatChanges}`, "What `email-security plan` prints"),
+    renderTerminal(`$ email-security plan settings/acme.yaml\n\n${whatChanges}`, "What `email-security plan` prints"),
   ).toMatchFileSnapshot("../../../docs/public/plan.svg");
 });

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, createCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* Output of the built `email-security plan` for a very long plan. */
 
-const numbered = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
+const repeatNumbered = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
 
 let sandbox: Sandbox;
 let directory: TestDirectory;
@@ -18,10 +19,10 @@ beforeAll(async () => {
     scenario: {
       name: "long",
       tenants: [
-        tenantWith("acme", [
-          ...numbered(400, (at) => entry("allow", `a${at}.example`)),
+        buildTenant("acme", [
+          ...repeatNumbered(400, (at) => entry("allow", `a${at}.example`)),
           entry("deny", "turned.example"),
-          ...numbered(150, (at) => entry("deny", `undeclared-${at}.example`)),
+          ...repeatNumbered(150, (at) => entry("deny", `undeclared-${at}.example`)),
           entry("allow", "zz-undeclared.example"),
         ]),
       ],
@@ -32,7 +33,7 @@ beforeAll(async () => {
 allow:
   - turned.example
   - zz-new.example
-${numbered(400, (at) => `  - { value: a${at}.example, comment: Partner }\n`).join("")}`,
+${repeatNumbered(400, (at) => `  - { value: a${at}.example, comment: Partner }\n`).join("")}`,
   });
 });
 
@@ -41,7 +42,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-async function plan(...args: string[]): Promise<CliResult> {
+async function runPlan(...args: string[]): Promise<CliResult> {
   return await createCli(directory.path, {
     ...process.env,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -50,7 +51,7 @@ async function plan(...args: string[]): Promise<CliResult> {
 }
 
 it("shows dangerous changes first on a terminal", async () => {
-  const { stdout } = await plan();
+  const { stdout } = await runPlan();
   const changes = stdout.split("\n").filter((line) => /^ {2}[+~-] /.test(line));
   expect(changes).toHaveLength(100);
   expect(changes.slice(0, 2)).toEqual([
@@ -65,13 +66,13 @@ it("shows dangerous changes first on a terminal", async () => {
   expect(left.join(" ").replaceAll(/\s+/g, " ")).toContain(
     "… and 131 more, none of them an allow; `email-security plan --all` shows all of them",
   );
-  const all = await plan("--all");
+  const all = await runPlan("--all");
   expect(all.stdout).not.toContain("… and");
   expect(all.stdout.match(/^ {2}[+~-] /gm)).toHaveLength(402);
 });
 
 it("shows dangerous changes first in a pull request comment", async () => {
-  await plan("--output", "plan.md");
+  await runPlan("--output", "plan.md");
   const markdown = readFileSync(join(directory.path, "plan.md"), "utf8");
   const rows = markdown.split("\n").filter((line) => /^\| `[+~-]`/.test(line));
   expect(rows[0]).toMatch(/^\| `~` change deny → allow<br>`turned\.example`/);

@@ -21,7 +21,7 @@ const TODAY = "2026-11-21";
 const NOTHING: StackLists = { entries: { content: {} }, vips: { content: {} } };
 
 /** Starts a sandbox tenant without mail. Returns it with a function that plans a settings file for it. */
-async function tenant(rows: readonly object[] = [], vips: readonly string[] = []) {
+async function startTenant(rows: readonly object[] = [], vips: readonly string[] = []) {
   const sandbox = await startSandbox({ scenario: "empty" });
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
   const console = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-console" });
@@ -51,7 +51,7 @@ async function tenant(rows: readonly object[] = [], vips: readonly string[] = []
   };
 }
 
-const entry = (list: string, value: string, comment = "", more = {}) => ({
+const buildRow = (list: string, value: string, comment = "", more = {}) => ({
   list,
   entry_type: value.includes("@") ? "email_address" : "domain",
   value,
@@ -59,19 +59,19 @@ const entry = (list: string, value: string, comment = "", more = {}) => ({
   ...more,
 });
 
-const brief = ({ changes }: Plan): string[] =>
+const summarizeChanges = ({ changes }: Plan): string[] =>
   changes.map(({ sign, before, after, key, reason }) =>
     [sign, key, before && (before.list ?? "VIP"), after && (after.list ?? "VIP"), reason].filter(Boolean).join(" "),
   );
 
 describe("a plan", () => {
   it("contains only what differs from the declared state", async () => {
-    await using acme = await tenant(
+    await using acme = await startTenant(
       [
-        entry("deny", "same.example", "INC-1"),
-        entry("deny", "worded.example", "old"),
-        entry("deny", "moved.example"),
-        entry("deny", "mine.example", "console"),
+        buildRow("deny", "same.example", "INC-1"),
+        buildRow("deny", "worded.example", "old"),
+        buildRow("deny", "moved.example"),
+        buildRow("deny", "mine.example", "console"),
       ],
       [],
     );
@@ -83,7 +83,7 @@ deny:
 allow:
   - moved.example
 `);
-    expect(brief(plan).sort()).toEqual([
+    expect(summarizeChanges(plan).sort()).toEqual([
       "add new.example deny",
       "change moved.example deny allow",
       "change worded.example deny deny",
@@ -104,11 +104,11 @@ allow:
   });
 
   it("removes what the stack no longer declares or what expired", async () => {
-    await using acme = await tenant([
-      entry("deny", "gone.example"),
-      entry("allow", "expired.example", "fair"),
-      entry("deny", "console.example"),
-      entry("deny", "stays.example"),
+    await using acme = await startTenant([
+      buildRow("deny", "gone.example"),
+      buildRow("allow", "expired.example", "fair"),
+      buildRow("deny", "console.example"),
+      buildRow("deny", "stays.example"),
     ]);
     const known: StackLists = {
       entries: {
@@ -128,7 +128,7 @@ allow:
 deny: [stays.example]
 `;
     const plan = await acme.plan(text, known);
-    expect(brief(plan).sort()).toEqual([
+    expect(summarizeChanges(plan).sort()).toEqual([
       "add today.example allow",
       "remove expired.example allow expired on 2026-11-20",
       "remove gone.example deny no longer declared",
@@ -136,11 +136,11 @@ deny: [stays.example]
     expect(plan.expired).toMatchObject([{ key: "expired.example", isPresent: true, place: { line: 3 } }]);
     expect(plan.unmanaged.map(({ key }) => key)).toEqual(["console.example"]);
     // Without the stack's state, removals are unknown.
-    expect(brief(await acme.plan(text))).toEqual(["add today.example allow"]);
+    expect(summarizeChanges(await acme.plan(text))).toEqual(["add today.example allow"]);
   });
 
   it("removes undeclared entries of an exclusive list", async () => {
-    await using acme = await tenant([entry("deny", "a.example"), entry("deny", "b.ignored.example")]);
+    await using acme = await startTenant([buildRow("deny", "a.example"), buildRow("deny", "b.ignored.example")]);
     const plan = await acme.plan(
       `version: 1
 lists:
@@ -149,16 +149,16 @@ deny: []
 `,
       NOTHING,
     );
-    expect(brief(plan)).toEqual(["remove a.example deny undeclared, and the list is exclusive"]);
+    expect(summarizeChanges(plan)).toEqual(["remove a.example deny undeclared, and the list is exclusive"]);
     expect(plan.unmanaged).toEqual([]);
     expect(plan.blockers).toEqual([]);
   });
 
   it("names the blocker that would refuse the run", async () => {
     const values = Array.from({ length: 20 }, (_, at) => `bad-${at}.example`);
-    await using acme = await tenant([
-      ...values.map((value) => entry("deny", value)),
-      entry("allow", "there.example", "x"),
+    await using acme = await startTenant([
+      ...values.map((value) => buildRow("deny", value)),
+      buildRow("allow", "there.example", "x"),
     ]);
     const known: StackLists = {
       entries: { content: Object.fromEntries(values.map((value) => [value, "deny"])) },
@@ -175,7 +175,7 @@ deny: []
   });
 
   it("removes nothing in the first run of an exclusive list", async () => {
-    await using acme = await tenant([entry("deny", "a.example")], ["mei.chen@acme.example"]);
+    await using acme = await startTenant([buildRow("deny", "a.example")], ["mei.chen@acme.example"]);
     const exists = false;
     const text = `version: 1
 lists: { entries: { mode: exclusive, maxRemovalFraction: 1 }, vips: { onDelete: keep } }
@@ -194,22 +194,25 @@ deny: []
   });
 
   it("shows every scope of a value that an exclusive list removes", async () => {
-    await using acme = await tenant([
-      entry("deny", "twin.example"),
-      entry("deny", "twin.example", "", { verdict_scope: "graymail" }),
+    await using acme = await startTenant([
+      buildRow("deny", "twin.example"),
+      buildRow("deny", "twin.example", "", { verdict_scope: "graymail" }),
     ]);
     const plan = await acme.plan(
       "version: 1\nlists: { entries: { mode: exclusive, maxRemovalFraction: 1 } }\nallow: [twin.example]\n",
       NOTHING,
     );
-    expect(brief(plan).sort()).toEqual([
+    expect(summarizeChanges(plan).sort()).toEqual([
       "change twin.example deny allow",
       "remove twin.example (graymail) deny undeclared, and the list is exclusive",
     ]);
   });
 
   it("leaves an expired entry that the stack never declared", async () => {
-    await using acme = await tenant([entry("allow", "late.example", "fair"), entry("allow", "ours.example")]);
+    await using acme = await startTenant([
+      buildRow("allow", "late.example", "fair"),
+      buildRow("allow", "ours.example"),
+    ]);
     const text =
       "version: 1\nallow: [{ value: late.example, expires: 2026-10-31 }, { value: ours.example, expires: 2026-10-31 }, stays.example]\n";
     const known: StackLists = {
@@ -217,7 +220,7 @@ deny: []
       vips: { content: {} },
     };
     const plan = await acme.plan(text, known, "prod");
-    expect(brief(plan)).toContain("remove ours.example allow expired on 2026-10-31");
+    expect(summarizeChanges(plan)).toContain("remove ours.example allow expired on 2026-10-31");
     expect(plan.expired.map(({ key, isPresent, isKept }) => [key, isPresent, isKept])).toEqual([
       ["late.example", true, true],
       ["ours.example", true, undefined],
@@ -250,7 +253,7 @@ deny: []
   });
 
   it("suspects another tenant's key when the tenant holds no declared entry", async () => {
-    await using acme = await tenant();
+    await using acme = await startTenant();
     const values = ["a", "b", "c", "d", "e"].map((name) => `${name}.example`);
     const known: StackLists = {
       entries: { content: Object.fromEntries(values.map((value) => [value, "deny"])) },
@@ -261,13 +264,13 @@ deny: []
   });
 
   it("suspects another tenant's key when VIP mailboxes have foreign domains", async () => {
-    await using acme = await tenant();
-    const codes = async (ownDomains: string): Promise<string[]> =>
+    await using acme = await startTenant();
+    const listBlockerCodes = async (ownDomains: string): Promise<string[]> =>
       (await acme.plan(`version: 1\nownDomains: [${ownDomains}]\ndeny: [a.example]\n`)).blockers.map(
         ({ code }) => code,
       );
-    expect(await codes("globex.example")).toEqual(["other-tenant"]);
-    expect(await codes("globex.example, acme.example")).toEqual([]);
+    expect(await listBlockerCodes("globex.example")).toEqual(["other-tenant"]);
+    expect(await listBlockerCodes("globex.example, acme.example")).toEqual([]);
   });
 
   it("shows nothing of another tenant that the key belongs to", async () => {
@@ -291,7 +294,7 @@ deny: []
   });
 
   it("lists accepted risks first", async () => {
-    await using acme = await tenant();
+    await using acme = await startTenant();
     const plan = await acme.plan(`version: 1
 deny: [a.example, z.example]
 allow:
@@ -307,7 +310,7 @@ allow:
   });
 
   it("leaves undeclared entries of the other list alone", async () => {
-    await using acme = await tenant([entry("deny", "mine.example", "d"), entry("allow", "other.example")]);
+    await using acme = await startTenant([buildRow("deny", "mine.example", "d"), buildRow("allow", "other.example")]);
     const plan = await acme.plan("version: 1\ndeny: [{ value: mine.example, comment: d }]\n");
     expect(plan.changes).toEqual([]);
     expect(plan.unmanaged.map(({ key }) => key)).toEqual(["other.example"]);
@@ -318,17 +321,17 @@ describe("a plan digest", () => {
   const TEXT = "version: 1\ndeny: [{ value: one.example, comment: INC-1 }, two.example]\n";
 
   it("stays the same for an unchanged plan", async () => {
-    await using acme = await tenant([entry("deny", "one.example", "old")]);
+    await using acme = await startTenant([buildRow("deny", "one.example", "old")]);
     const [one, other] = [await acme.plan(TEXT, NOTHING, "prod"), await acme.plan(TEXT, NOTHING, "prod")];
     expect(other.digest).toBe(one.digest);
     expect(findStaleReason(one.digest, other)).toBeUndefined();
     // A colleague's unrelated entry doesn't make the plan stale.
-    await acme.console.allowDenyEntries.create(entry("deny", "three.example") as never);
+    await acme.console.allowDenyEntries.create(buildRow("deny", "three.example") as never);
     expect(findStaleReason(one.digest, await acme.plan(TEXT, NOTHING, "prod"))).toBeUndefined();
   });
 
   it("shows which part of a stale plan changed", async () => {
-    await using acme = await tenant([entry("deny", "one.example", "old")]);
+    await using acme = await startTenant([buildRow("deny", "one.example", "old")]);
     const known: StackLists = { entries: { content: { "one.example": "deny: old" } }, vips: { content: {} } };
     const reviewed = await acme.plan(TEXT, known, "prod");
     const { digest } = reviewed;
@@ -347,16 +350,16 @@ describe("a plan digest", () => {
   });
 
   it("stays valid after part of the plan is applied", async () => {
-    await using acme = await tenant();
+    await using acme = await startTenant();
     const reviewed = await acme.plan(TEXT, NOTHING, "prod");
-    await acme.console.allowDenyEntries.create(entry("deny", "two.example") as never);
+    await acme.console.allowDenyEntries.create(buildRow("deny", "two.example") as never);
     const now = await acme.plan(TEXT, NOTHING, "prod");
     expect(findStaleReason(reviewed.digest, now, reviewed)).toBeUndefined();
     expect(findStaleReason(reviewed.digest, now)?.part).toBe("observed");
   });
 
   it("is stale when a removed entry exists under another scope", async () => {
-    await using acme = await tenant([entry("allow", "gone.example")]);
+    await using acme = await startTenant([buildRow("allow", "gone.example")]);
     const known: StackLists = {
       entries: { content: { "gone.example": "allow", "one.example": "deny: INC-1" } },
       vips: { content: {} },
@@ -371,47 +374,63 @@ describe("a plan digest", () => {
   });
 
   it("covers everything that a plan shows", async () => {
-    await using acme = await tenant([entry("deny", "gone.example", "old")]);
+    await using acme = await startTenant([buildRow("deny", "gone.example", "old")]);
     const known: StackLists = {
       entries: { content: { "gone.example": "deny: old" } },
       vips: { content: {} },
     };
-    const text = (more = "", rest = ""): string =>
+    const formatAcmeSettings = (more = "", rest = ""): string =>
       `version: 1\nlists: { entries: { maxRemovalFraction: 1 } }\n${rest}allow:\n  - { value: partner.example, comment: c, ticket: CHG-1, owner: Dana, approvedBy: Tom, expires: 2026-12-31${more} }\n`;
-    const reviewed = await acme.plan(text(), known, "prod");
-    const movedBy = async (other: string): Promise<readonly string[]> => {
+    const reviewed = await acme.plan(formatAcmeSettings(), known, "prod");
+    const findStaleDetails = async (other: string): Promise<readonly string[]> => {
       const moved = findStaleReason(reviewed.digest, await acme.plan(other, known, "prod"), reviewed);
       expect(moved?.part).toBe("desired");
       return moved?.details ?? [];
     };
     const called = "  allow partner.example:";
-    expect(await movedBy(text().replace("2026-12-31", "never"))).toEqual([
+    expect(await findStaleDetails(formatAcmeSettings().replace("2026-12-31", "never"))).toEqual([
       `${called} expires was 2026-12-31, is never`,
     ]);
-    expect(await movedBy(text().replace("CHG-1", "CHG-2"))).toEqual([`${called} ticket was CHG-1, is CHG-2`]);
-    expect(await movedBy(text().replace("Dana", "Mallory"))).toEqual([`${called} owner was Dana, is Mallory`]);
-    expect(await movedBy(text().replace(", approvedBy: Tom", ""))).toEqual([
+    expect(await findStaleDetails(formatAcmeSettings().replace("CHG-1", "CHG-2"))).toEqual([
+      `${called} ticket was CHG-1, is CHG-2`,
+    ]);
+    expect(await findStaleDetails(formatAcmeSettings().replace("Dana", "Mallory"))).toEqual([
+      `${called} owner was Dana, is Mallory`,
+    ]);
+    expect(await findStaleDetails(formatAcmeSettings().replace(", approvedBy: Tom", ""))).toEqual([
       `${called} approvedBy was Tom, is not set`,
     ]);
-    expect(await movedBy(text(", acceptRisk: why"))).toEqual([`${called} acceptRisk was not set, is why`]);
-    expect(await movedBy(text("", "policy: { maxDays: 90 }\n"))).toEqual(["  policy.maxDays: was not set, is 90"]);
-    expect(await movedBy(text("", "ownDomains: [acme.example]\n"))).toEqual([
+    expect(await findStaleDetails(formatAcmeSettings(", acceptRisk: why"))).toEqual([
+      `${called} acceptRisk was not set, is why`,
+    ]);
+    expect(await findStaleDetails(formatAcmeSettings("", "policy: { maxDays: 90 }\n"))).toEqual([
+      "  policy.maxDays: was not set, is 90",
+    ]);
+    expect(await findStaleDetails(formatAcmeSettings("", "ownDomains: [acme.example]\n"))).toEqual([
       '  ownDomains: was [], is ["acme.example"]',
     ]);
-    expect(await movedBy(text().replace("maxRemovalFraction: 1", "maxRemovals: 500, maxRemovalFraction: 1"))).toEqual([
-      "  lists.entries.maxRemovals: was not set, is 500",
-    ]);
-    expect(await movedBy(`${text()}deny: [{ value: late.example, expires: 2026-10-31 }]\n`)).toHaveLength(1);
+    expect(
+      await findStaleDetails(
+        formatAcmeSettings().replace("maxRemovalFraction: 1", "maxRemovals: 500, maxRemovalFraction: 1"),
+      ),
+    ).toEqual(["  lists.entries.maxRemovals: was not set, is 500"]);
+    expect(
+      await findStaleDetails(`${formatAcmeSettings()}deny: [{ value: late.example, expires: 2026-10-31 }]\n`),
+    ).toHaveLength(1);
     // The digest detects the change even without the plan.
-    const never = await acme.plan(text().replace("2026-12-31", "never"), known, "prod");
+    const never = await acme.plan(formatAcmeSettings().replace("2026-12-31", "never"), known, "prod");
     expect(findStaleReason(reviewed.digest, never)?.part).toBe("desired");
     // Somebody has recreated the same entry. Its removal wasn't reviewed.
     const [row] = acme.sandbox.allowDenyEntries("acme");
     await acme.console.allowDenyEntries.delete(row?.id ?? "");
     const other = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
-    await other.allowDenyEntries.create(entry("deny", "gone.example", "old") as never);
+    await other.allowDenyEntries.create(buildRow("deny", "gone.example", "old") as never);
     await other.close();
-    const recreationReason = findStaleReason(reviewed.digest, await acme.plan(text(), known, "prod"), reviewed);
+    const recreationReason = findStaleReason(
+      reviewed.digest,
+      await acme.plan(formatAcmeSettings(), known, "prod"),
+      reviewed,
+    );
     expect(recreationReason?.part).toBe("observed");
     expect(recreationReason?.details[0]).toMatch(
       /^ {2}deny gone\.example: was created by Dana Reyes \(console\) on .* a different one now, created by /,
@@ -419,7 +438,7 @@ describe("a plan digest", () => {
   });
 
   it("covers entries that an addition may replace", async () => {
-    await using acme = await tenant([entry("deny", "one.example", "old", { verdict_scope: "graymail" })]);
+    await using acme = await startTenant([buildRow("deny", "one.example", "old", { verdict_scope: "graymail" })]);
     const text = "version: 1\nlists: { entries: { adopt: true } }\ndeny: [{ value: one.example, comment: INC-1 }]\n";
     const reviewed = await acme.plan(text, NOTHING, "prod");
     expect(reviewed.changes[0]?.mayReplace).toMatchObject([
@@ -439,7 +458,7 @@ describe("a plan digest", () => {
   });
 
   it("reports that it comes from an earlier release", async () => {
-    await using acme = await tenant();
+    await using acme = await startTenant();
     const plan = await acme.plan(TEXT, NOTHING, "prod");
     const old = plan.digest.replace(/^v2/, "v1");
     expect(findStaleReason(old, plan)).toMatchObject({
@@ -453,7 +472,7 @@ describe("a plan digest", () => {
   });
 
   it("doesn't match a modified plan", async () => {
-    await using acme = await tenant();
+    await using acme = await startTenant();
     const plan = await acme.plan(TEXT, NOTHING, "prod");
     const [first] = plan.changes;
     const forged = { ...plan, changes: [{ ...first, after: { list: "allow" } } as never] };
@@ -468,14 +487,14 @@ describe("a plan with mail evidence", () => {
     // The mail of the last month depends on the current hour. If a required sender is missing, generate other mail.
     for (let seed = 1; ; seed += 1) {
       sandbox = await startSandbox({ scenario: "acme", threats: 3_000, seed });
-      if (seed === 20 || ["malicious", "graymail"].every((verdict) => senderOf(verdict) !== undefined)) break;
+      if (seed === 20 || ["malicious", "graymail"].every((verdict) => findUnlistedSender(verdict) !== undefined)) break;
       await sandbox.close();
     }
   });
   afterAll(async () => await sandbox.close());
 
   /** Returns an unlisted external sender whose mail in the last month all had this verdict. */
-  function senderOf(verdict: string): string | undefined {
+  function findUnlistedSender(verdict: string): string | undefined {
     const since = Date.now() - 29 * 86_400_000;
     const recent = sandbox.threats("acme").filter(({ detection_time }) => Date.parse(detection_time) > since);
     const bySender = Map.groupBy(recent, ({ sender_email }) => sender_email ?? "");
@@ -487,14 +506,14 @@ describe("a plan with mail evidence", () => {
   }
 
   it("is refused for a danger without acceptRisk", async () => {
-    const [malicious, graymail] = [senderOf("malicious"), senderOf("graymail")];
+    const [malicious, graymail] = [findUnlistedSender("malicious"), findUnlistedSender("graymail")];
     using directory = createTestDirectory({});
     const email = createCli(directory.at("."), {
       ...runEnvironment(),
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     });
-    const plan = async (text: string): Promise<readonly [code: number, alarms: string[], output: string]> => {
+    const runPlanCommand = async (text: string): Promise<readonly [code: number, alarms: string[], output: string]> => {
       directory.write("acme.yaml", `version: 1\n${text}`);
       const files = ["--output", "plan.json", "--output", "plan.md", "--output", "plan.html"];
       const run = await email("plan", "acme.yaml", "--fail-on", "risk", ...files);
@@ -509,21 +528,24 @@ describe("a plan with mail evidence", () => {
     };
     const because = 'acceptRisk: "Their incident is over, CHG-7"';
     // A sender that the service has found malicious.
-    expect(await plan(`allow: [{ value: "${malicious}" }]`)).toMatchObject([
+    expect(await runPlanCommand(`allow: [{ value: "${malicious}" }]`)).toMatchObject([
       3,
       ["danger"],
       expect.stringMatching(/give the reason in the\s+entry's `acceptRisk`/),
     ]);
-    const [code, alarms, output] = await plan(`allow: [{ value: "${malicious}", ${because} }]`);
+    const [code, alarms, output] = await runPlanCommand(`allow: [{ value: "${malicious}", ${because} }]`);
     expect([code, alarms]).toEqual([2, ["accepted"]]);
     expect(output).toContain("RISK ACCEPTED  1 change: 1 with an accepted risk.");
     expect(output).toContain("risk       accepted: Their incident is over, CHG-7");
     // An entry that is risky by itself.
-    expect((await plan(`allow: [{ value: gmail.com, ${because} }]`)).slice(0, 2)).toEqual([2, ["accepted"]]);
+    expect((await runPlanCommand(`allow: [{ value: gmail.com, ${because} }]`)).slice(0, 2)).toEqual([2, ["accepted"]]);
     // An allow with the scope graymail only affects graymail. A global one lets it in, which is a warning but not a
     // danger.
-    expect((await plan(`allow: [{ value: "${graymail}", scope: graymail }]`)).slice(0, 2)).toEqual([2, ["none"]]);
-    expect((await plan(`allow: [{ value: "${graymail}" }]`)).slice(0, 2)).toEqual([2, ["warning"]]);
+    expect((await runPlanCommand(`allow: [{ value: "${graymail}", scope: graymail }]`)).slice(0, 2)).toEqual([
+      2,
+      ["none"],
+    ]);
+    expect((await runPlanCommand(`allow: [{ value: "${graymail}" }]`)).slice(0, 2)).toEqual([2, ["warning"]]);
     // Lint reports risks that only the mail reveals as notes, so that lint and plan don't contradict each other.
     expect((await email("lint", "acme.yaml", "--fail-on", "warning")).code).toBe(0);
     directory.write("acme.yaml", `version: 1\nallow: [{ value: "${malicious}", ${because} }]`);
@@ -548,7 +570,7 @@ describe("a plan with mail evidence", () => {
     );
     await client.close();
     const known: StackLists = { entries: { content: { [sender]: "deny" } }, vips: { content: {} } };
-    const alarmOf = (text: string): Partial<PlanChange> => {
+    const findAlarmedChange = (text: string): Partial<PlanChange> => {
       using directory = createTestDirectory({
         "acme.yaml": `version: 1\nlists: { entries: { maxRemovals: 1, maxRemovalFraction: 1 } }\n${text}`,
       });
@@ -566,9 +588,9 @@ describe("a plan with mail evidence", () => {
         acceptedRiskReason: changes[0]?.acceptedRiskReason,
       } as Partial<PlanChange>;
     };
-    expect(alarmOf("")).toEqual({ sign: "remove", alarm: "danger", acceptedRiskReason: undefined });
+    expect(findAlarmedChange("")).toEqual({ sign: "remove", alarm: "danger", acceptedRiskReason: undefined });
     expect(
-      alarmOf(`deny: [{ value: "${sender}", expires: 2026-11-20, acceptRisk: The account is theirs again }]`),
+      findAlarmedChange(`deny: [{ value: "${sender}", expires: 2026-11-20, acceptRisk: The account is theirs again }]`),
     ).toEqual({ sign: "remove", alarm: "accepted", acceptedRiskReason: "The account is theirs again" });
   });
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
 import { createSettingsRepository, GIT_ENVIRONMENT } from "../../support/settings-repository";
 import { createTestDirectory } from "../../support/test-directory";
@@ -22,10 +22,10 @@ deny:
   - evil.example
 `;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
-const TODAY = inDays(0);
+const formatFutureDate = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
+const TODAY = formatFutureDate(0);
 
-function repository() {
+function createRepository() {
   const directory = createSettingsRepository();
   directory.commit("Begin", {
     "settings.yaml": SETTINGS,
@@ -36,7 +36,7 @@ function repository() {
 }
 
 it("records the git user as the reviewer of a decision", async () => {
-  using directory = repository();
+  using directory = createRepository();
   const email = createCli(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const kept = await email("review", "keep", "hxxps://partner[.]example/x", "--reason", "in use", "--commit");
   expect(kept.stderr).toMatch(/^Committed settings\.yaml as \w+ on the new branch email-security\/keep-/);
@@ -62,25 +62,25 @@ it("records the git user as the reviewer of a decision", async () => {
 });
 
 it("hides decided entries until they are due again", async () => {
-  using directory = repository();
+  using directory = createRepository();
   const email = createCli(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
-  const review = async (...args: string[]): Promise<[number, string]> => {
+  const runReview = async (...args: string[]): Promise<[number, string]> => {
     const { code, stdout } = await email("review", "--offline", ...args);
     return [code, stdout.split("\n\n")[0] ?? ""];
   };
   const nothing = [0, expect.stringMatching(/^No items to review in settings\.yaml\.$/m)];
-  directory.write("settings.yaml", `version: 1\ndeny:\n  - { value: evil.example, expires: ${inDays(5)} }\n`);
-  expect(await review()).toEqual([2, "1 item to review in settings.yaml: 1 deny."]);
-  expect(await review("--within", "3d")).toEqual(nothing);
+  directory.write("settings.yaml", `version: 1\ndeny:\n  - { value: evil.example, expires: ${formatFutureDate(5)} }\n`);
+  expect(await runReview()).toEqual([2, "1 item to review in settings.yaml: 1 deny."]);
+  expect(await runReview("--within", "3d")).toEqual(nothing);
   expect((await email("review", "keep", "evil.example", "--reason", "ours")).code).toBe(0);
-  expect(await review()).toEqual(nothing);
+  expect(await runReview()).toEqual(nothing);
   directory.write(
     "settings.yaml",
-    `version: 1\npolicy: { reviewEvery: 30d }\ndeny:\n  - { value: evil.example, reviewed: { on: ${inDays(-30)}, by: Dana } }\n`,
+    `version: 1\npolicy: { reviewEvery: 30d }\ndeny:\n  - { value: evil.example, reviewed: { on: ${formatFutureDate(-30)}, by: Dana } }\n`,
   );
-  expect(await review()).toEqual([2, "1 item to review in settings.yaml: 1 deny."]);
+  expect(await runReview()).toEqual([2, "1 item to review in settings.yaml: 1 deny."]);
   expect((await email("review", "extend", "evil.example", "--reason", "ours", "--for", "90d")).code).toBe(0);
-  expect(await review()).toEqual(nothing);
+  expect(await runReview()).toEqual(nothing);
   const two = await email("review", "--offline", "--output", "json=-", "--output", "csv=-");
   expect([two.code, two.stderr]).toEqual([1, expect.stringContaining("Two outputs use standard output")]);
   expect((await email("review")).code).toBe(1);
@@ -111,7 +111,7 @@ it("exits with 2 when part of the mail was not read", async () => {
 });
 
 it("writes nothing for an invalid decision", async () => {
-  using directory = repository();
+  using directory = createRepository();
   const email = createCli(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const refusals: [readonly string[], string][] = [
     [["keep", "noowner.example", "--reason", "x"], "Give --owner."],
@@ -130,7 +130,7 @@ it("writes nothing for an invalid decision", async () => {
   ];
   for (const [args, why] of refusals) {
     const run = await email("review", ...args);
-    expect({ args, code: run.code, commands: commandsIn(run.output) }).toEqual({
+    expect({ args, code: run.code, commands: findTerminalCommands(run.output) }).toEqual({
       args,
       code: 1,
       commands: [],

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { LIST_MODES, type ListMode } from "../../../provider/settings/list-mode";
 import { parseListPattern } from "../../../provider/settings/list-pattern";
-import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "../../support/model/program";
+import { aComment, aList, aMailbox, aScope, aValue, favorFirst, formatEntryKey } from "../../support/model/program";
 import {
   type EntryListName,
   EXTERNAL_MAILBOX,
@@ -18,20 +18,20 @@ export interface DeclaredSettings {
   readonly lists: { readonly entries: ListOptions; readonly vips: ListOptions };
 }
 
-interface Written {
+interface ElementText {
   readonly comment: string;
   readonly expires: string | undefined;
   readonly spelling: number;
 }
 
-interface WrittenEntry extends Written {
+interface WrittenEntry extends ElementText {
   readonly value: string;
   readonly scope: Scope;
   readonly list: EntryListName;
   readonly acceptRisk: string | undefined;
 }
 
-interface WrittenVip extends Written {
+interface WrittenVip extends ElementText {
   readonly email: string;
 }
 
@@ -57,7 +57,7 @@ export type SettingsEdit =
   | { readonly edit: "entries options"; readonly options: ListOptions }
   | { readonly edit: "vips options"; readonly options: ListOptions };
 
-export function editedSettings(before: DeclaredSettings, edit: SettingsEdit): DeclaredSettings {
+export function applyEdit(before: DeclaredSettings, edit: SettingsEdit): DeclaredSettings {
   const { entries, vips, lists } = before;
   switch (edit.edit) {
     case "entry": {
@@ -84,47 +84,47 @@ export function editedSettings(before: DeclaredSettings, edit: SettingsEdit): De
  * Returns the text of the settings file. Omits list options that contradict the declarations, such as ignoring a
  * declared value.
  */
-export function settingsText({ entries, vips, lists }: DeclaredSettings, today: string): string {
-  const isCurrent = ({ expires }: Written): boolean => expires === undefined || expires >= today;
+export function formatSettings({ entries, vips, lists }: DeclaredSettings, today: string): string {
+  const isCurrent = ({ expires }: ElementText): boolean => expires === undefined || expires >= today;
   const current = [...entries, ...vips].filter(isCurrent);
   const targets = {
     entries: current.flatMap((one) => ("value" in one ? [{ value: one.value, list: one.list }] : [])),
     vips: current.flatMap((one) => ("email" in one ? [{ value: one.email }] : [])),
   };
-  const optionsOf = (name: "entries" | "vips"): ListOptions => {
+  const formatListOptions = (name: "entries" | "vips"): ListOptions => {
     const { ignore = [], protect = [], ...rest } = lists[name];
-    const names = (text: string): boolean => {
+    const matchesDeclared = (text: string): boolean => {
       const pattern = parseListPattern(text);
       return pattern.ok && targets[name].some(pattern.value.matches);
     };
     return {
       ...rest,
-      ignore: ignore.filter((text) => !names(text)),
-      protect: protect.filter(names),
+      ignore: ignore.filter((text) => !matchesDeclared(text)),
+      protect: protect.filter(matchesDeclared),
     };
   };
-  const about = ({ comment, expires }: Written): object => ({
+  const formatMetadata = ({ comment, expires }: ElementText): object => ({
     ...(comment === "" ? {} : { comment }),
     ...(expires === undefined ? {} : { expires }),
   });
-  const listed = (wanted: EntryListName): unknown[] =>
+  const listEntriesOn = (wanted: EntryListName): unknown[] =>
     entries
       .filter(({ list }) => list === wanted)
       .map(({ value, scope, acceptRisk, spelling, ...rest }) => ({
         value: selectSpelling(VALUES.find(([one]) => one === value) ?? [value], spelling),
         ...(scope === "global" && spelling < 2 ? {} : { scope }),
         ...(acceptRisk === undefined ? {} : { acceptRisk }),
-        ...about({ ...rest, spelling }),
+        ...formatMetadata({ ...rest, spelling }),
       }));
   return JSON.stringify(
     {
       version: 1,
-      lists: { entries: optionsOf("entries"), vips: optionsOf("vips") },
-      allow: listed("allow"),
-      deny: listed("deny"),
+      lists: { entries: formatListOptions("entries"), vips: formatListOptions("vips") },
+      allow: listEntriesOn("allow"),
+      deny: listEntriesOn("deny"),
       vips: vips.map(({ email, spelling, ...rest }) => ({
         email: selectSpelling(MAILBOXES.find(([one]) => one === email) ?? [email], spelling),
-        ...about({ ...rest, spelling }),
+        ...formatMetadata({ ...rest, spelling }),
       })),
     },
     null,
@@ -133,14 +133,14 @@ export function settingsText({ entries, vips, lists }: DeclaredSettings, today: 
 }
 
 /** Returns the keys declared on the given date, as a plan names them. */
-export function declaredKeys({ entries, vips }: DeclaredSettings, today: string): string[] {
+export function listDeclaredKeys({ entries, vips }: DeclaredSettings, today: string): string[] {
   return [
-    ...entries.filter((one) => isCurrentOn(one, today)).map((one) => `entry ${keyOf(one)}`),
+    ...entries.filter((one) => isCurrentOn(one, today)).map((one) => `entry ${formatEntryKey(one)}`),
     ...vips.filter((one) => isCurrentOn(one, today)).map(({ email }) => `vip ${email}`),
   ];
 }
 
-function isCurrentOn({ expires }: Written, today: string): boolean {
+function isCurrentOn({ expires }: ElementText, today: string): boolean {
   return expires === undefined || expires >= today;
 }
 
@@ -168,35 +168,42 @@ const aVip: fc.Arbitrary<SettingsEdit> = fc.record({
   vip: fc.record({ email: ownMailbox, comment: aComment, expires: anExpiry, spelling: aSpelling }),
 });
 
-const mostly = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
+const favorUsual = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
   fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
 
-const optionsWith = (patterns: readonly string[]) => ({
+const generateListOptions = (patterns: readonly string[]) => ({
   ignore: fc.oneof(
     { weight: 3, arbitrary: fc.constant([]) },
-    { weight: 1, arbitrary: fc.uniqueArray(often(patterns), { maxLength: 2 }) },
+    { weight: 1, arbitrary: fc.uniqueArray(favorFirst(patterns), { maxLength: 2 }) },
   ),
   protect: fc.oneof(
     { weight: 5, arbitrary: fc.constant([]) },
-    { weight: 1, arbitrary: fc.uniqueArray(often(patterns), { maxLength: 2 }) },
+    { weight: 1, arbitrary: fc.uniqueArray(favorFirst(patterns), { maxLength: 2 }) },
   ),
-  maxRemovals: mostly<number | undefined>(undefined, 0, 1, 2),
-  maxRemovalFraction: mostly<number | undefined>(1, undefined, 0.5),
-  confirmRemovals: mostly<number | undefined>(undefined, 1, 2),
+  maxRemovals: favorUsual<number | undefined>(undefined, 0, 1, 2),
+  maxRemovalFraction: favorUsual<number | undefined>(1, undefined, 0.5),
+  confirmRemovals: favorUsual<number | undefined>(undefined, 1, 2),
 });
 
 const options: fc.Arbitrary<SettingsEdit> = fc.oneof(
   fc.record({
     edit: fc.constant("entries options" as const),
     options: fc.record({
-      ...optionsWith(["*evil.example", "allow:*", "partner.example", "*@*", "192.0.2.0/24", "deny:news.example"]),
+      ...generateListOptions([
+        "*evil.example",
+        "allow:*",
+        "partner.example",
+        "*@*",
+        "192.0.2.0/24",
+        "deny:news.example",
+      ]),
       mode: fc.constantFrom(undefined, ...LIST_MODES, "exclusive-allows" as const, "exclusive" as const),
       adopt: fc.boolean(),
     }),
   }),
   fc
     .record({
-      ...optionsWith(["c*", "lena@acme.example", "*@acme.example"]),
+      ...generateListOptions(["c*", "lena@acme.example", "*@acme.example"]),
       mode: fc.constantFrom(undefined, "additive" as const, "exclusive" as const, "exclusive" as const),
       onDelete: fc.constantFrom(undefined, undefined, "exclude" as const, "keep" as const),
     })

@@ -16,11 +16,11 @@ const PATH = "settings/sources/phish-feed.yaml";
 const FILE = { source: "phish-feed", path: PATH };
 const BRANCH = "email-security/sync-phish-feed";
 const DECLARING = "version: 1\nsources: {}\n";
-const linesOf = (...values: string[]): string =>
+const formatDenies = (...values: string[]): string =>
   `version: 1\ndeny:\n${values.map((value) => `  - value: ${value}\n`).join("")}`;
 
 /** A repository on GitHub, with a clone, a branch of its own files and `gh`. */
-class Project implements Disposable {
+class ProposalProject implements Disposable {
   readonly repository: SettingsRepository;
   readonly remote: TestDirectory;
   readonly #host: TestDirectory;
@@ -63,30 +63,30 @@ class Project implements Disposable {
   }
 
   /** Runs git at the remote. */
-  remoteGit(...args: string[]): string {
+  runRemoteGit(...args: string[]): string {
     return execFileSync("git", ["--git-dir", this.remote.path, ...args], { encoding: "utf8" }).trim();
   }
 
   /** The subjects of the commits on the branch that main doesn't have, the newest first. */
   get commits(): string[] {
-    const output = this.remoteGit("log", "--format=%s", `main..${BRANCH}`);
+    const output = this.runRemoteGit("log", "--format=%s", `main..${BRANCH}`);
     return output.split("\n").filter((line) => line !== "");
   }
 
   get proposedText(): string {
-    return `${this.remoteGit("show", `${BRANCH}:${PATH}`)}\n`;
+    return `${this.runRemoteGit("show", `${BRANCH}:${PATH}`)}\n`;
   }
 
   /** Commits on a branch as another person does, in a clone of their own. */
-  asPerson(branch: string, write: (clone: TestDirectory) => void, ...options: string[]): void {
+  commitAsPerson(branch: string, write: (clone: TestDirectory) => void, ...options: string[]): void {
     using clone = createTestDirectory({});
-    const git = (...args: string[]): string => execFileSync("git", args, { cwd: clone.path, encoding: "utf8" });
-    git("clone", "--quiet", "--branch", branch, this.remote.path, ".");
+    const runCloneGit = (...args: string[]): string => execFileSync("git", args, { cwd: clone.path, encoding: "utf8" });
+    runCloneGit("clone", "--quiet", "--branch", branch, this.remote.path, ".");
     write(clone);
-    git("add", "--all");
+    runCloneGit("add", "--all");
     const author = ["-c", "user.name=Toni", "-c", "user.email=toni@acme.example"];
-    git(...author, "commit", "--quiet", ...(options.length === 0 ? ["--message=By Toni"] : options));
-    git("push", "--quiet", "--force", "origin", branch);
+    runCloneGit(...author, "commit", "--quiet", ...(options.length === 0 ? ["--message=By Toni"] : options));
+    runCloneGit("push", "--quiet", "--force", "origin", branch);
   }
 
   [Symbol.dispose](): void {
@@ -95,7 +95,7 @@ class Project implements Disposable {
 }
 
 it("proposes a new file without touching the working tree, index and branches", async () => {
-  using project = new Project({ "notes.md": "one\n" }).installGh();
+  using project = new ProposalProject({ "notes.md": "one\n" }).installGh();
   const { repository } = project;
   repository.write("notes.md", "two\n");
   repository.write("staged.md", "staged\n");
@@ -105,129 +105,129 @@ it("proposes a new file without touching the working tree, index and branches", 
       .map((command) => repository.git(...command.split(" ")))
       .join("\n");
   const before = getState();
-  const result = await project.propose(linesOf("evil.example"), "1 entry is added.");
+  const result = await project.propose(formatDenies("evil.example"), "1 entry is added.");
   expect(getState()).toBe(before);
   expect(describeProposal(result)).toEqual([
     `Pushed ${BRANCH} to origin.`,
     "Opened https://github.com/acme/email-security/pull/1",
   ]);
   expect(project.commits).toEqual(["Sync phish-feed"]);
-  expect(project.remoteGit("diff", "--name-status", "main", BRANCH)).toBe(`A\t${PATH}`);
-  expect(project.proposedText).toBe(linesOf("evil.example"));
+  expect(project.runRemoteGit("diff", "--name-status", "main", BRANCH)).toBe(`A\t${PATH}`);
+  expect(project.proposedText).toBe(formatDenies("evil.example"));
   expect(project.pulls).toMatchObject([{ head: BRANCH, title: "Sync phish-feed", body: "1 entry is added." }]);
 });
 
 it("pushes nothing for a content that is proposed already", async () => {
-  using project = new Project().installGh();
-  await project.propose(linesOf("evil.example"));
-  const tip = project.remoteGit("rev-parse", BRANCH);
-  project.asPerson("main", (clone) => clone.write("other.md", "x\n"));
-  const result = await project.propose(linesOf("evil.example"));
+  using project = new ProposalProject().installGh();
+  await project.propose(formatDenies("evil.example"));
+  const tip = project.runRemoteGit("rev-parse", BRANCH);
+  project.commitAsPerson("main", (clone) => clone.write("other.md", "x\n"));
+  const result = await project.propose(formatDenies("evil.example"));
   expect(result.update).toEqual({ state: "current" });
   expect(result.pullRequest?.action).toBe("current");
-  expect(project.remoteGit("rev-parse", BRANCH)).toBe(tip);
+  expect(project.runRemoteGit("rev-parse", BRANCH)).toBe(tip);
 });
 
 it("rebuilds the branch on the current base branch, and updates the pull request", async () => {
-  using project = new Project().installGh();
-  await project.propose(linesOf("evil.example"));
-  project.asPerson("main", (clone) => clone.write("other.md", "x\n"));
-  const result = await project.propose(linesOf("bad.example", "evil.example"), "2 entries are added.");
+  using project = new ProposalProject().installGh();
+  await project.propose(formatDenies("evil.example"));
+  project.commitAsPerson("main", (clone) => clone.write("other.md", "x\n"));
+  const result = await project.propose(formatDenies("bad.example", "evil.example"), "2 entries are added.");
   expect(result.pullRequest).toEqual({ action: "updated", url: "https://github.com/acme/email-security/pull/1" });
   expect(project.commits).toEqual(["Sync phish-feed"]);
-  expect(project.remoteGit("merge-base", "main", BRANCH)).toBe(project.remoteGit("rev-parse", "main"));
-  expect(project.proposedText).toBe(linesOf("bad.example", "evil.example"));
+  expect(project.runRemoteGit("merge-base", "main", BRANCH)).toBe(project.runRemoteGit("rev-parse", "main"));
+  expect(project.proposedText).toBe(formatDenies("bad.example", "evil.example"));
   expect(project.pulls).toMatchObject([{ body: "2 entries are added." }]);
 });
 
 it("rebuilds the branch if the base branch has another version of the file", async () => {
-  using project = new Project({ [PATH]: linesOf("a.example") }).installGh();
-  await project.propose(linesOf("a.example", "b.example"));
-  project.asPerson("main", (clone) => clone.write(PATH, linesOf("b.example")));
-  expect((await project.propose(linesOf("a.example", "b.example"))).update).toEqual({ state: "pushed" });
-  expect(project.remoteGit("merge-base", "main", BRANCH)).toBe(project.remoteGit("rev-parse", "main"));
+  using project = new ProposalProject({ [PATH]: formatDenies("a.example") }).installGh();
+  await project.propose(formatDenies("a.example", "b.example"));
+  project.commitAsPerson("main", (clone) => clone.write(PATH, formatDenies("b.example")));
+  expect((await project.propose(formatDenies("a.example", "b.example"))).update).toEqual({ state: "pushed" });
+  expect(project.runRemoteGit("merge-base", "main", BRANCH)).toBe(project.runRemoteGit("rev-parse", "main"));
 });
 
 it("starts from scratch after a squash merge that left the branch", async () => {
-  using project = new Project().installGh();
-  await project.propose(linesOf("a.example"));
-  project.asPerson("main", (clone) => clone.write(PATH, linesOf("a.example")));
-  expect((await project.propose(linesOf("a.example", "b.example"))).update).toEqual({ state: "pushed" });
-  expect(project.remoteGit("diff", "--numstat", "main", BRANCH)).toBe(`1\t0\t${PATH}`);
+  using project = new ProposalProject().installGh();
+  await project.propose(formatDenies("a.example"));
+  project.commitAsPerson("main", (clone) => clone.write(PATH, formatDenies("a.example")));
+  expect((await project.propose(formatDenies("a.example", "b.example"))).update).toEqual({ state: "pushed" });
+  expect(project.runRemoteGit("diff", "--numstat", "main", BRANCH)).toBe(`1\t0\t${PATH}`);
 });
 
 it("keeps the commits of people, and adds one of its own", async () => {
-  using project = new Project().installGh();
-  await project.propose(linesOf("evil.example"));
-  project.asPerson(BRANCH, (clone) => clone.write("settings/acme.yaml", `${DECLARING}# reviewed\n`));
-  const result = await project.propose(linesOf("bad.example", "evil.example"));
+  using project = new ProposalProject().installGh();
+  await project.propose(formatDenies("evil.example"));
+  project.commitAsPerson(BRANCH, (clone) => clone.write("settings/acme.yaml", `${DECLARING}# reviewed\n`));
+  const result = await project.propose(formatDenies("bad.example", "evil.example"));
   expect(result.update).toEqual({ state: "added", others: 1 });
   expect(project.commits).toEqual(["Sync phish-feed", "By Toni", "Sync phish-feed"]);
-  expect(project.proposedText).toBe(linesOf("bad.example", "evil.example"));
-  expect((await project.propose(linesOf("bad.example", "evil.example"))).update).toEqual({ state: "current" });
+  expect(project.proposedText).toBe(formatDenies("bad.example", "evil.example"));
+  expect((await project.propose(formatDenies("bad.example", "evil.example"))).update).toEqual({ state: "current" });
 });
 
 it("keeps the lines that a person removed from the proposed file", async () => {
   const values = Array.from({ length: 9 }, (_, index) => `v${index}.example`);
-  using project = new Project().installGh();
-  await project.propose(linesOf(...values));
-  project.asPerson(BRANCH, (clone) => clone.write(PATH, linesOf(...values.slice(1))));
-  expect((await project.propose(linesOf(...values, "w.example"))).update).toEqual({ state: "added", others: 1 });
-  expect(project.proposedText).toBe(linesOf(...values.slice(1), "w.example"));
-  expect((await project.propose(linesOf(...values, "w.example"))).update).toEqual({ state: "current" });
+  using project = new ProposalProject().installGh();
+  await project.propose(formatDenies(...values));
+  project.commitAsPerson(BRANCH, (clone) => clone.write(PATH, formatDenies(...values.slice(1))));
+  expect((await project.propose(formatDenies(...values, "w.example"))).update).toEqual({ state: "added", others: 1 });
+  expect(project.proposedText).toBe(formatDenies(...values.slice(1), "w.example"));
+  expect((await project.propose(formatDenies(...values, "w.example"))).update).toEqual({ state: "current" });
 });
 
 it("changes nothing if a person changed the same lines", async () => {
-  using project = new Project().installGh();
-  await project.propose(linesOf("evil.example"), "first");
-  project.asPerson(BRANCH, (clone) => clone.write(PATH, linesOf("other.example")));
-  const tip = project.remoteGit("rev-parse", BRANCH);
-  const result = await project.propose(linesOf("bad.example"), "second");
+  using project = new ProposalProject().installGh();
+  await project.propose(formatDenies("evil.example"), "first");
+  project.commitAsPerson(BRANCH, (clone) => clone.write(PATH, formatDenies("other.example")));
+  const tip = project.runRemoteGit("rev-parse", BRANCH);
+  const result = await project.propose(formatDenies("bad.example"), "second");
   expect(result.update).toEqual({ state: "conflict", others: 1 });
   expect(describeProposal(result)).toEqual([
     `Nothing was pushed, because 1 commit of other people on ${BRANCH} changed the same lines. Merge or close its pull request, or delete the branch; the next sync starts from main.`,
   ]);
-  expect(project.remoteGit("rev-parse", BRANCH)).toBe(tip);
+  expect(project.runRemoteGit("rev-parse", BRANCH)).toBe(tip);
   expect(project.pulls).toMatchObject([{ body: "first" }]);
 });
 
 it.each(["the proposed file", "another file"])("keeps a commit that a person amended in %s", async (what) => {
-  using project = new Project().installGh();
-  await project.propose(linesOf("evil.example"));
+  using project = new ProposalProject().installGh();
+  await project.propose(formatDenies("evil.example"));
   const path = what === "another file" ? "other.md" : PATH;
-  project.asPerson(BRANCH, (clone) => clone.write(path, linesOf("amended.example")), "--amend", "--no-edit");
-  expect(project.remoteGit("log", "-1", "--format=%(trailers:key=Email-Security-Source,valueonly)", BRANCH)).toBe(
+  project.commitAsPerson(BRANCH, (clone) => clone.write(path, formatDenies("amended.example")), "--amend", "--no-edit");
+  expect(project.runRemoteGit("log", "-1", "--format=%(trailers:key=Email-Security-Source,valueonly)", BRANCH)).toBe(
     "phish-feed",
   );
-  const tip = project.remoteGit("rev-parse", BRANCH);
-  await project.propose(linesOf("bad.example"));
-  expect(() => project.remoteGit("merge-base", "--is-ancestor", tip, BRANCH)).not.toThrow();
+  const tip = project.runRemoteGit("rev-parse", BRANCH);
+  await project.propose(formatDenies("bad.example"));
+  expect(() => project.runRemoteGit("merge-base", "--is-ancestor", tip, BRANCH)).not.toThrow();
 });
 
 it("doesn't overwrite a push that arrives after it read the branch", async () => {
-  using project = new Project().installGh();
-  await project.propose(linesOf("evil.example"));
+  using project = new ProposalProject().installGh();
+  await project.propose(formatDenies("evil.example"));
   const branches = await SourceBranches.fetch(project.repository.path, [FILE]);
-  project.asPerson(BRANCH, (clone) => clone.write("other.md", "x\n"));
-  await expect(project.submit(branches, linesOf("bad.example"))).rejects.toThrow(
+  project.commitAsPerson(BRANCH, (clone) => clone.write("other.md", "x\n"));
+  await expect(project.submit(branches, formatDenies("bad.example"))).rejects.toThrow(
     `The branch ${BRANCH} could not be pushed to the remote origin. Somebody has pushed to it in the meantime. Run the command again.`,
   );
   expect(project.commits).toEqual(["By Toni", "Sync phish-feed"]);
 });
 
 it("doesn't overwrite a branch that is created after it read the remote", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   const branches = await SourceBranches.fetch(project.repository.path, [FILE]);
-  project.remoteGit("branch", BRANCH, "main");
-  await expect(project.submit(branches, linesOf("bad.example"))).rejects.toThrow("in the meantime");
+  project.runRemoteGit("branch", BRANCH, "main");
+  await expect(project.submit(branches, formatDenies("bad.example"))).rejects.toThrow("in the meantime");
   expect(project.commits).toEqual([]);
 });
 
 it("notes on an open pull request that nothing is left of it", async () => {
-  using project = new Project().installGh();
-  await project.propose(linesOf("evil.example"));
-  project.asPerson("main", (clone) => clone.write(PATH, linesOf("evil.example")));
-  const result = await project.propose(linesOf("evil.example"));
+  using project = new ProposalProject().installGh();
+  await project.propose(formatDenies("evil.example"));
+  project.commitAsPerson("main", (clone) => clone.write(PATH, formatDenies("evil.example")));
+  const result = await project.propose(formatDenies("evil.example"));
   expect(describeProposal(result)).toEqual([
     "There are no changes left in https://github.com/acme/email-security/pull/1, because main has the same entries. Close it.",
   ]);
@@ -237,13 +237,13 @@ it("notes on an open pull request that nothing is left of it", async () => {
 });
 
 it("opens another pull request after a person closed one", async () => {
-  using project = new Project().installGh();
-  await project.propose(linesOf("evil.example"));
+  using project = new ProposalProject().installGh();
+  await project.propose(formatDenies("evil.example"));
   const gh = project.installTool(
     "gh",
     'printf "%s\\n" "$*" >> "$0.calls"; [ "$2" = list ] && echo "[]" || echo https://github.com/acme/email-security/pull/2',
   );
-  expect((await project.propose(linesOf("bad.example"))).pullRequest).toEqual({
+  expect((await project.propose(formatDenies("bad.example"))).pullRequest).toEqual({
     action: "opened",
     url: "https://github.com/acme/email-security/pull/2",
   });
@@ -253,16 +253,16 @@ it("opens another pull request after a person closed one", async () => {
 });
 
 it("doesn't take a pull request from a fork for its own", async () => {
-  using project = new Project();
+  using project = new ProposalProject();
   const fork = JSON.stringify([{ number: 3, url: "https://github.com/x/3", body: "", isCrossRepository: true }]);
   project.installTool("gh", `[ "$2" = list ] && echo '${fork}' || echo https://github.com/acme/email-security/pull/4`);
-  expect((await project.propose(linesOf("bad.example"))).pullRequest?.action).toBe("opened");
+  expect((await project.propose(formatDenies("bad.example"))).pullRequest?.action).toBe("opened");
 });
 
 it("says where a person opens it if the host's program fails", async () => {
-  using project = new Project();
+  using project = new ProposalProject();
   project.installTool("gh", "echo not logged in >&2; exit 4");
-  const result = await project.propose(linesOf("bad.example"));
+  const result = await project.propose(formatDenies("bad.example"));
   expect(describeProposal(result)).toEqual([
     `Pushed ${BRANCH} to origin.`,
     "It could not be opened for review from here: not logged in",
@@ -271,16 +271,16 @@ it("says where a person opens it if the host's program fails", async () => {
 });
 
 it("opens and updates a merge request on GitLab", async () => {
-  using project = new Project({}, "git@gitlab.acme.example:mail/settings.git");
+  using project = new ProposalProject({}, "git@gitlab.acme.example:mail/settings.git");
   const url = "https://gitlab.acme.example/mail/settings/-/merge_requests/7";
   const glab = project.installTool(
     "glab",
     `printf "%s\\n" "$*" >> "$0.calls"; case $2 in list) cat "$0.list" 2>/dev/null || echo null;; create) echo ${url};; esac`,
   );
-  expect((await project.propose(linesOf("a.example"), "first")).pullRequest).toEqual({ action: "opened", url });
+  expect((await project.propose(formatDenies("a.example"), "first")).pullRequest).toEqual({ action: "opened", url });
   const own = { iid: 7, web_url: url, description: "first", source_project_id: 1, target_project_id: 1 };
   writeFileSync(`${glab}.list`, JSON.stringify([{ ...own, iid: 6, source_project_id: 2 }, own]));
-  expect((await project.propose(linesOf("b.example"), "second")).pullRequest).toEqual({ action: "updated", url });
+  expect((await project.propose(formatDenies("b.example"), "second")).pullRequest).toEqual({ action: "updated", url });
   const list = `mr list --source-branch=${BRANCH} --per-page=100 --output=json\n`;
   expect(readFileSync(`${glab}.calls`, "utf8")).toBe(
     `${list}mr create --source-branch=${BRANCH} --title=Sync phish-feed --description=first --yes\n${list}mr update 7 --description=second --yes\n`,
@@ -288,41 +288,41 @@ it("opens and updates a merge request on GitLab", async () => {
 });
 
 it("works in a shallow clone with a detached HEAD", async () => {
-  using project = new Project().installGh();
-  project.asPerson("main", (clone) => clone.write("other.md", "x\n"));
-  const propose = async (text: string): Promise<ProposalResult> => {
+  using project = new ProposalProject().installGh();
+  project.commitAsPerson("main", (clone) => clone.write("other.md", "x\n"));
+  const proposeFromClone = async (text: string): Promise<ProposalResult> => {
     using clone = createTestDirectory({});
-    const git = (...args: string[]): string => execFileSync("git", args, { cwd: clone.path, encoding: "utf8" });
-    git("clone", "--quiet", "--depth=1", `file://${project.remote.path}`, ".");
-    git("switch", "--quiet", "--detach");
-    git("config", "core.sshCommand", project.repository.git("config", "core.sshCommand").trim());
-    git("config", "ssh.variant", "ssh");
-    git("config", "user.name", "pipeline");
-    git("config", "user.email", "pipeline@localhost");
-    git("remote", "set-url", "origin", "git@github.com:acme/email-security.git");
+    const runCloneGit = (...args: string[]): string => execFileSync("git", args, { cwd: clone.path, encoding: "utf8" });
+    runCloneGit("clone", "--quiet", "--depth=1", `file://${project.remote.path}`, ".");
+    runCloneGit("switch", "--quiet", "--detach");
+    runCloneGit("config", "core.sshCommand", project.repository.git("config", "core.sshCommand").trim());
+    runCloneGit("config", "ssh.variant", "ssh");
+    runCloneGit("config", "user.name", "pipeline");
+    runCloneGit("config", "user.email", "pipeline@localhost");
+    runCloneGit("remote", "set-url", "origin", "git@github.com:acme/email-security.git");
     const result = await project.propose(text, "Report", clone.path);
-    expect(git("status", "--porcelain=v1", "--branch")).toBe("## HEAD (no branch)\n");
+    expect(runCloneGit("status", "--porcelain=v1", "--branch")).toBe("## HEAD (no branch)\n");
     return result;
   };
-  expect((await propose(linesOf("a.example"))).update).toEqual({ state: "pushed" });
-  project.asPerson("main", (clone) => clone.write("another.md", "x\n"));
-  expect((await propose(linesOf("a.example"))).update).toEqual({ state: "current" });
-  expect((await propose(linesOf("b.example"))).update).toEqual({ state: "pushed" });
+  expect((await proposeFromClone(formatDenies("a.example"))).update).toEqual({ state: "pushed" });
+  project.commitAsPerson("main", (clone) => clone.write("another.md", "x\n"));
+  expect((await proposeFromClone(formatDenies("a.example"))).update).toEqual({ state: "current" });
+  expect((await proposeFromClone(formatDenies("b.example"))).update).toEqual({ state: "pushed" });
   expect(project.commits).toEqual(["Sync phish-feed"]);
 });
 
 it("leaves nothing behind when a hook rejects the push", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   project.repository.writeScript(".git/hooks/pre-push", "echo not today >&2; exit 1");
-  await expect(project.propose(linesOf("a.example"))).rejects.toThrow("not today");
+  await expect(project.propose(formatDenies("a.example"))).rejects.toThrow("not today");
   expect(project.repository.git("status", "--porcelain")).toBe("");
   expect(project.repository.git("branch", "--list")).toBe("* main\n");
-  expect(project.remoteGit("branch", "--list")).toBe("* main");
+  expect(project.runRemoteGit("branch", "--list")).toBe("* main");
   expect(project.pulls).toEqual([]);
 });
 
 it("rejects a settings file that differs from the base branch", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   const branches = await SourceBranches.fetch(project.repository.path, [FILE]);
   await branches.assertSameAsBase(["settings/acme.yaml", PATH]);
   project.repository.write("settings/acme.yaml", `${DECLARING}# mine\n`);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
@@ -26,7 +26,7 @@ const soon = new Date(Date.now() + 10 * DAY).toISOString().slice(0, 10);
  * Returns a repository in which each file has a different peculiarity: its name, its line endings, its final newline or
  * its location.
  */
-function repository(): TestDirectory {
+function createRepository(): TestDirectory {
   const directory = createTestDirectory({
     "tenants/acme & söhne/settings.yaml": [
       "# the tenant's own ##vso[task.complete]done",
@@ -43,15 +43,15 @@ function repository(): TestDirectory {
     "tenants/acme & söhne/allow.yaml": `\uFEFFversion: 1\nallow:\n  - { value: quiet.example, expires: ${soon} }`,
     "baseline.yaml": "version: 1\ndeny:\n  - bad.example # all of it\n  - x@bad.example\n",
   });
-  git(directory, "init", "--quiet");
-  git(directory, "config", "core.autocrlf", "false");
-  git(directory, "add", "--all");
+  runGit(directory, "init", "--quiet");
+  runGit(directory, "config", "core.autocrlf", "false");
+  runGit(directory, "add", "--all");
   return directory;
 }
 
 it("judges expires as of the day in --today", async () => {
-  using directory = repository();
-  const email = createCli(directory.at("tenants/acme & söhne"), environment());
+  using directory = createRepository();
+  const email = createCli(directory.at("tenants/acme & söhne"), buildEnvironment());
   expect((await email("suggest", "--only", "expiring-allow")).code).toBe(2);
   expect(await email("suggest", "--only", "expiring-allow", "--today", "2020-01-01")).toMatchObject({
     code: 0,
@@ -60,14 +60,14 @@ it("judges expires as of the day in --today", async () => {
 });
 
 it("prints suggestions with a patch that git applies", async () => {
-  using directory = repository();
+  using directory = createRepository();
   const cwd = directory.at("tenants/acme & söhne");
-  const email = createCli(cwd, environment());
+  const email = createCli(cwd, buildEnvironment());
 
   const shown = await email("suggest");
   expect(shown.stderr).toBe("");
   expect(shown.code).toBe(2);
-  expect(commandsIn(shown.output)).toEqual([]);
+  expect(findTerminalCommands(shown.output)).toEqual([]);
   expect(shown.stdout).toMatch(/^Checked \d{3,} threats and \d+ reports of the last 30 days\.\n/);
   expect(shown.stdout).toMatch(/ {2}- Make \S+@acme\.example a VIP\n {4}\d+ threats were sent to it/);
   expect(shown.stdout).toMatch(/ {2}- Deny \S+\n {4}\d+ users? reported mail from it as phishing, last on /);
@@ -76,24 +76,24 @@ it("prints suggestions with a patch that git applies", async () => {
   expect(shown.stdout).toContain("Decide whether to keep the allow of quiet.example (allow.yaml:3)");
   expect(shown.stdout).toMatch(/It\s+isn't\s+part\s+of\s+the\s+patch\./);
   expect(shown.stdout).toContain("\n-  - x@bad.example\n");
-  expect(git(directory, "diff", "--name-only")).toBe("");
+  expect(runGit(directory, "diff", "--name-only")).toBe("");
 
   const piped = await email("suggest", "--patch", "-");
   expect(piped.code).toBe(2);
   writeFileSync(directory.at("a.patch"), piped.stdout);
-  git(directory, "apply", "--check", "a.patch");
+  runGit(directory, "apply", "--check", "a.patch");
   const file = await email("suggest", "--patch", directory.at("b.patch"));
   expect(file.code).toBe(2);
   expect(readFileSync(directory.at("b.patch"), "utf8")).toBe(piped.stdout);
 
-  git(directory, "apply", "a.patch");
-  const applied = git(directory, "diff");
+  runGit(directory, "apply", "a.patch");
+  const applied = runGit(directory, "diff");
   expect(applied).toContain("\r\n");
-  git(directory, "checkout", "--", ".");
+  runGit(directory, "checkout", "--", ".");
   const written = await email("suggest", "--write");
   expect(written.code).toBe(0);
   expect(written.stderr).toBe("Wrote settings.yaml.\nWrote ../../baseline.yaml.\n");
-  expect(git(directory, "diff")).toBe(applied);
+  expect(runGit(directory, "diff")).toBe(applied);
 
   const settings = readSettings(directory.at("tenants/acme & söhne/settings.yaml"));
   const suggested = [...shown.stdout.matchAll(/ {2}- (?:Deny (\S+)|Make (\S+) a VIP)\n/g)].map(
@@ -111,8 +111,8 @@ it("prints suggestions with a patch that git applies", async () => {
 }, 300_000);
 
 it("suggests only VIPs and denies that the mail supports", async () => {
-  using directory = repository();
-  const email = createCli(directory.at("tenants/acme & söhne"), environment());
+  using directory = createRepository();
+  const email = createCli(directory.at("tenants/acme & söhne"), buildEnvironment());
   const { stdout } = await email("suggest", "--only", "vip", "deny", "--days", "10");
   expect(stdout).not.toContain("Remove the ");
 
@@ -138,8 +138,8 @@ it("suggests only VIPs and denies that the mail supports", async () => {
 });
 
 it("limits the number of suggestions with --limit", async () => {
-  using directory = repository();
-  const email = createCli(directory.at("tenants/acme & söhne"), environment());
+  using directory = createRepository();
+  const email = createCli(directory.at("tenants/acme & söhne"), buildEnvironment());
   const first = await email("suggest", "--only", "shadowed", "--limit", "1", "--write");
   expect(first.code).toBe(2);
   expect(first.stdout).toContain("Redundant entries (the first 1 of 2)");
@@ -151,7 +151,7 @@ it("limits the number of suggestions with --limit", async () => {
 });
 
 it("reports mail that it could not read", async () => {
-  using directory = repository();
+  using directory = createRepository();
   const failing = await startSandbox({
     scenario: "acme",
     intercept: ({ path }) =>
@@ -159,12 +159,12 @@ it("reports mail that it could not read", async () => {
   });
   try {
     const email = createCli(directory.at("tenants/acme & söhne"), {
-      ...environment(),
+      ...buildEnvironment(),
       EMAIL_SECURITY_BASE_URL: failing.url,
     });
     const run = await email("suggest", "--only", "shadowed");
     expect(run.stdout).toContain("The threats could not be read. GET /api/v1/threats");
-    expect(commandsIn(run.output)).toEqual([]);
+    expect(findTerminalCommands(run.output)).toEqual([]);
     const missing = await email("suggest", "nothing.yaml");
     expect(missing).toMatchObject({ code: 1, stdout: "" });
     expect(missing.stderr).toContain("ERR_SETTINGS_FILE");
@@ -173,7 +173,7 @@ it("reports mail that it could not read", async () => {
   }
 });
 
-function environment(): NodeJS.ProcessEnv {
+function buildEnvironment(): NodeJS.ProcessEnv {
   return {
     ...runEnvironment(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -181,6 +181,6 @@ function environment(): NodeJS.ProcessEnv {
   };
 }
 
-function git({ path }: TestDirectory, ...args: string[]): string {
+function runGit({ path }: TestDirectory, ...args: string[]): string {
   return execFileSync("git", args, { cwd: path, encoding: "utf8" });
 }

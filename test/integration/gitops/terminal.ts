@@ -12,7 +12,7 @@ export interface AtTerminal {
 }
 
 /** @param args words without characters that are special to a shell. */
-export function atTerminal(directory: string, environment: NodeJS.ProcessEnv, args: string): AtTerminal {
+export function startAtTerminal(directory: string, environment: NodeJS.ProcessEnv, args: string): AtTerminal {
   const line = `stty cols 80 rows 24; exec '${process.execPath}' '${COMMAND}' ${args}`;
   const child = spawn("script", ["--quiet", "--return", "--command", line, "/dev/null"], {
     cwd: directory,

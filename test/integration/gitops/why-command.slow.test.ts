@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type WhyReport, whySchema } from "../../../provider/gitops/why-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { deniedFlood, HOSTILE } from "../../support/settings-history";
+import { createFloodRepository, HOSTILE } from "../../support/settings-history";
 import { GIT_ENVIRONMENT } from "../../support/settings-repository";
 
 let sandbox: Sandbox;
@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 it("explains an entry as JSON and Markdown", async () => {
-  using repository = deniedFlood();
+  using repository = createFloodRepository();
   const email = createCli(repository.path, {
     ...runEnvironment(),
     ...GIT_ENVIRONMENT,
@@ -33,13 +33,13 @@ it("explains an entry as JSON and Markdown", async () => {
   expect(whySchema.parse(report)).toEqual(report);
 
   const markdown = await email("why", "flood.example", "--format", "markdown");
-  expect(commandsIn(markdown.output)).toEqual([]);
+  expect(findTerminalCommands(markdown.output)).toEqual([]);
   expect(markdown.stdout).toContain("## Why `flood.example`");
   expect(markdown.stdout).toContain("  - pull request `#7` `https://github.com/acme/mail/pull/7`");
 });
 
 it("exits with 2 when the tenant can't be read", async () => {
-  using repository = deniedFlood();
+  using repository = createFloodRepository();
   const email = createCli(repository.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const alone = await email("why", "flood.example");
   expect(alone.code).toBe(2);
@@ -51,7 +51,7 @@ it("exits with 2 when the tenant can't be read", async () => {
 });
 
 it("shows mail evidence for a value on no list", async () => {
-  using repository = deniedFlood();
+  using repository = createFloodRepository();
   const email = createCli(repository.path, {
     ...runEnvironment(),
     ...GIT_ENVIRONMENT,

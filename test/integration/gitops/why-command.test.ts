@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { WhyReport } from "../../../provider/gitops/why-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { deniedFlood } from "../../support/settings-history";
+import { createFloodRepository } from "../../support/settings-history";
 import { createSettingsRepository, GIT_ENVIRONMENT } from "../../support/settings-repository";
 
 let sandbox: Sandbox;
@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 it("explains an entry from files, git, the tenant and its mail", async () => {
-  using repository = deniedFlood();
+  using repository = createFloodRepository();
   const environment = {
     ...runEnvironment(),
     ...GIT_ENVIRONMENT,
@@ -29,7 +29,7 @@ it("explains an entry from files, git, the tenant and its mail", async () => {
   };
   const email = createCli(repository.path, environment);
   const text = await email("why", "FLOOD.example");
-  expect(commandsIn(text.output)).toEqual([]);
+  expect(findTerminalCommands(text.output)).toEqual([]);
   expect(text.stderr).toBe("");
   expect(text.code).toBe(0);
   expect(text.output).not.toContain("hunter2");
@@ -44,7 +44,7 @@ it("explains an entry from files, git, the tenant and its mail", async () => {
 });
 
 it("reports an entry that no file declares", async () => {
-  using repository = deniedFlood();
+  using repository = createFloodRepository();
   const [row] = sandbox.allowDenyEntries("acme");
   const email = createCli(repository.path, {
     ...runEnvironment(),

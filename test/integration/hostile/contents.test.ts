@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { ENDPOINTS, endpointOf, wrapped } from "../client/endpoints";
-import { failure, RecordingService, TestClient } from "../client/service";
+import { ENDPOINTS, findEndpoint, wrapContent } from "../client/endpoints";
+import { getRejection, RecordingService, TestClient } from "../client/service";
 
 const ENTRY = '"id": "e1", "list": "deny", "entry_type": "domain", "value": "evil.example"';
 
 /** Starts a service that responds to every request with exactly this body. */
-async function answering(body: string | Buffer) {
+async function startBodyService(body: string | Buffer) {
   return await RecordingService.start((_request, response) => {
     response.writeHead(200, { "content-type": "application/json" }).end(body);
   });
@@ -14,8 +14,8 @@ async function answering(body: string | Buffer) {
 describe("JavaScript property names in responses", () => {
   test.each(ENDPOINTS)("don't change the result of $name", async ({ name, call, envelope, content, answer }) => {
     const odd = '"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}, "toString": 7';
-    const body = JSON.stringify(wrapped(envelope, content)).replaceAll("{", `{${odd}, `);
-    await using service = await answering(body);
+    const body = JSON.stringify(wrapContent(envelope, content)).replaceAll("{", `{${odd}, `);
+    await using service = await startBodyService(body);
     await using client = new TestClient(service);
     expect(await call(client, "an-id"), name).toEqual(answer ?? content);
     expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
@@ -25,13 +25,13 @@ describe("JavaScript property names in responses", () => {
   test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"])(
     "are ordinary values: %s",
     async (word) => {
-      await using service = await answering(
+      await using service = await startBodyService(
         `{"results": {"items": [{"id": "${word}", "list": "${word}", "entry_type": "${word}", "value": "${word}", "comment": "${word}"}], "total": 1}}`,
       );
       await using client = new TestClient(service);
       const [row] = await client.allowDenyEntries.readAll("deny");
       expect(row).toMatchObject({ id: word, list: word, entry_type: word, value: word, comment: word });
-      await failure(client.allowDenyEntries.delete(word));
+      await getRejection(client.allowDenyEntries.delete(word));
       expect(service.trace.at(-1)).toBe(`DELETE /api/v1/settings/allow_deny_entries/${word}`);
     },
   );
@@ -58,7 +58,7 @@ describe("unusual but valid JSON", () => {
     ],
     ["a byte order mark", `\ufeff{"results": {${ENTRY}}}`, { id: "e1" }],
   ])("%s", async (_name, body, expected) => {
-    await using service = await answering(body);
+    await using service = await startBodyService(body);
     await using client = new TestClient(service);
     expect(await client.allowDenyEntries.update("e1", { comment: "x" })).toMatchObject(expected as object);
   });
@@ -72,11 +72,11 @@ describe("unusual but valid JSON", () => {
     ["longer than any id", JSON.stringify("x".repeat(1001))],
   ])("rejects an id that can't be sent back: %s", async (_name, id) => {
     const rest = Buffer.from(', "list": "deny", "entry_type": "domain", "value": "evil.example"}], "total": 1}}');
-    await using service = await answering(
+    await using service = await startBodyService(
       Buffer.concat([Buffer.from('{"results": {"items": [{"id": '), Buffer.from(id), rest]),
     );
     await using client = new TestClient(service);
-    expect(await failure(client.allowDenyEntries.readAll("deny"))).toMatchObject({
+    expect(await getRejection(client.allowDenyEntries.readAll("deny"))).toMatchObject({
       code: "ERR_INVALID_RESPONSE",
       message: expect.stringContaining("results.items.0.id: "),
     });
@@ -92,10 +92,10 @@ describe("ids in paths", () => {
   });
 
   test.each(WITH_ID)("%s", async (name) => {
-    const { call, envelope, content, row } = endpointOf(name);
+    const { call, envelope, content, row } = findEndpoint(name);
     const [method = "", path = ""] = row.split(" ");
     const before = path.slice(0, path.indexOf("{"));
-    await using service = await answering(JSON.stringify(wrapped(envelope, content)));
+    await using service = await startBodyService(JSON.stringify(wrapContent(envelope, content)));
     await using client = new TestClient(service);
     const sent = [
       "../x",
@@ -131,7 +131,7 @@ describe("ids in paths", () => {
     }
     service.received.length = 0;
     for (const id of ["", ".", "..", "\ud83d", "x".repeat(1001)]) {
-      expect(await failure(call(client, id))).toMatchObject({ code: "ERR_INVALID_ARGUMENT" });
+      expect(await getRejection(call(client, id))).toMatchObject({ code: "ERR_INVALID_ARGUMENT" });
     }
     expect(service.received).toEqual([]);
   });

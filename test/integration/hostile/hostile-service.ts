@@ -64,7 +64,7 @@ export class HostileService implements AsyncDisposable {
 }
 
 /** Writes a chunk repeatedly, as fast as it is read, until `bytes` are written or the reader is gone. */
-export async function pour(
+export async function writeFlood(
   to: Pick<Socket, "write" | "destroyed" | "once" | "off">,
   chunk: Buffer,
   bytes: number,
@@ -72,13 +72,13 @@ export async function pour(
   for (let sent = 0; sent < bytes && !to.destroyed; sent += chunk.length) {
     if (to.write(chunk)) continue;
     await new Promise<void>((resolve) => {
-      const done = () => {
-        to.off("drain", done);
-        to.off("close", done);
+      const finishWaiting = () => {
+        to.off("drain", finishWaiting);
+        to.off("close", finishWaiting);
         resolve();
       };
-      to.once("drain", done);
-      to.once("close", done);
+      to.once("drain", finishWaiting);
+      to.once("close", finishWaiting);
     });
   }
 }

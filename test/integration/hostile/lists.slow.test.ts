@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { sized, timeLimit } from "../../support/matrix-sampling";
+import { getTimeLimit, selectSize } from "../../support/matrix-sampling";
 import { RecordingService } from "../client/service";
 import { runClient } from "./client-process";
-import { answerPage, ENDLESS, isGivenUp, itemsOf, MOST_GROWTH_MIB, parsePageNumber } from "./lists";
+import { answerPage, buildItems, ENDLESS, isGivenUp, MOST_GROWTH_MIB, parsePageNumber } from "./lists";
 
 describe("endless lists", () => {
-  test.for(ENDLESS.slice(sized("hostile-lists", 0, 1)))("$name", { timeout: timeLimit(120_000) }, isGivenUp);
+  test.for(ENDLESS.slice(selectSize("hostile-lists", 0, 1)))("$name", { timeout: getTimeLimit(120_000) }, isGivenUp);
 
   test("are iterated without retaining large items", async () => {
     const pages = 12;
@@ -13,7 +13,7 @@ describe("endless lists", () => {
       const items =
         parsePageNumber(request) > pages
           ? []
-          : itemsOf(request, parsePageNumber(request) * 12, 12, "x".repeat(1024 * 1024));
+          : buildItems(request, parsePageNumber(request) * 12, 12, "x".repeat(1024 * 1024));
       answerPage(request, response, items, pages * 12);
     });
     const run = await runClient({ baseUrl: service.url, calls: ["threats.iterate"] });

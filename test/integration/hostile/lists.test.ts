@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { failure, RecordingService, TestClient } from "../client/service";
+import { getRejection, RecordingService, TestClient } from "../client/service";
 
-import { answerPage, ENDLESS, isGivenUp, itemsOf, parsePageNumber } from "./lists";
+import { answerPage, buildItems, ENDLESS, isGivenUp, parsePageNumber } from "./lists";
 
 describe("endless lists", () => {
   test.for(ENDLESS.slice(0, 1))("$name", { timeout: 120_000 }, isGivenUp);
@@ -27,7 +27,7 @@ describe("wrong totals", () => {
 
   test.for(Object.entries(CODES))("rejects total %s for three items", async ([total, code]) => {
     await using service = await RecordingService.start((request, response) => {
-      const items = JSON.stringify(parsePageNumber(request) === 1 ? itemsOf(request, 0, 3) : []);
+      const items = JSON.stringify(parsePageNumber(request) === 1 ? buildItems(request, 0, 3) : []);
       const numbers = `"page": ${parsePageNumber(request)}, "total": ${total}`;
       response.writeHead(200, { "content-type": "application/json" });
       response.end(
@@ -37,19 +37,19 @@ describe("wrong totals", () => {
       );
     });
     await using client = new TestClient(service);
-    const drained = async (items: AsyncIterable<unknown>) => {
+    const drainItems = async (items: AsyncIterable<unknown>) => {
       for await (const _item of items);
     };
     const readings: Promise<unknown>[] = [
       client.allowDenyEntries.readAll("deny"),
       client.vipEmployees.readAll(),
-      drained(client.allowDenyEntries.iterate()),
-      drained(client.vipEmployees.iterate()),
-      drained(client.threats.iterate()),
-      drained(client.phishingReports.iterate()),
-      drained(client.metrics.iterateThreatsOverTime()),
+      drainItems(client.allowDenyEntries.iterate()),
+      drainItems(client.vipEmployees.iterate()),
+      drainItems(client.threats.iterate()),
+      drainItems(client.phishingReports.iterate()),
+      drainItems(client.metrics.iterateThreatsOverTime()),
     ];
-    for (const error of await Promise.all(readings.map(failure))) expect(error).toMatchObject({ code });
+    for (const error of await Promise.all(readings.map(getRejection))) expect(error).toMatchObject({ code });
     // Five attempts of two pages each.
     expect(service.received.length).toBeLessThanOrEqual(readings.length * 10);
   });
@@ -62,11 +62,11 @@ describe("repeating pages", () => {
     ["seven pages in turns", 7],
   ])("detects %s", async (_name, turns) => {
     await using service = await RecordingService.start((request, response) => {
-      answerPage(request, response, itemsOf(request, (parsePageNumber(request) % turns) * 50, 50), 1e6);
+      answerPage(request, response, buildItems(request, (parsePageNumber(request) % turns) * 50, 50), 1e6);
     });
     await using client = new TestClient(service);
     const readings = [client.allowDenyEntries.readAll("deny"), client.vipEmployees.readAll()];
-    for (const error of await Promise.all(readings.map(failure))) {
+    for (const error of await Promise.all(readings.map(getRejection))) {
       expect(error).toMatchObject({
         code: "ERR_LIST_UNSTABLE",
         message: expect.stringContaining("was listed twice"),
@@ -81,7 +81,7 @@ describe("ignored page size", () => {
     const count = perPage * 3 + 1;
     await using service = await RecordingService.start((request, response) => {
       const first = (parsePageNumber(request) - 1) * perPage;
-      answerPage(request, response, itemsOf(request, first, Math.max(0, Math.min(perPage, count - first))), count);
+      answerPage(request, response, buildItems(request, first, Math.max(0, Math.min(perPage, count - first))), count);
     });
     await using client = new TestClient(service);
     const expected = Array.from({ length: count }, (_, at) => String(at));

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
-import { sized } from "../../support/matrix-sampling";
-import { entry, json, type ReceivedRequest, RecordingService } from "../client/service";
+import { selectSize } from "../../support/matrix-sampling";
+import { buildEntry, type ReceivedRequest, RecordingService, respondWithJson } from "../client/service";
 import { runClient } from "./client-process";
 
 /** The limit on memory growth while reading a whole list, however long the service makes it. */
@@ -18,19 +18,19 @@ export function answerPage(
   total: unknown,
 ): void {
   const numbers = { page: parsePageNumber({ url }), page_size: items.length, total };
-  if (url.includes("/settings/")) json(response, 200, { results: { items, ...numbers } });
-  else json(response, 200, { results: { items }, pagination: numbers });
+  if (url.includes("/settings/")) respondWithJson(response, 200, { results: { items, ...numbers } });
+  else respondWithJson(response, 200, { results: { items }, pagination: numbers });
 }
 
 /** Returns numbered items of the requested list. */
-export function itemsOf({ url }: Pick<ReceivedRequest, "url">, first: number, count: number, text = ""): unknown[] {
-  const make = (at: number) => {
+export function buildItems({ url }: Pick<ReceivedRequest, "url">, first: number, count: number, text = ""): unknown[] {
+  const buildItem = (at: number) => {
     if (url.includes("vip_employees")) return { email: `vip-${at}@company.example`, comment: text };
     if (url.includes("threats_over_time")) return { date: `day ${at}`, count_threats: 1 };
-    if (url.includes("allow_deny")) return entry(at, { comment: text });
+    if (url.includes("allow_deny")) return buildEntry(at, { comment: text });
     return { id: `item-${at}`, subject: text };
   };
-  return Array.from({ length: count }, (_, at) => make(first + at));
+  return Array.from({ length: count }, (_, at) => buildItem(first + at));
 }
 
 const READINGS = ["allowDenyEntries.readAll", "vipEmployees.readAll"];
@@ -42,7 +42,7 @@ const ITERATORS = [
   "metrics.iterateThreatsOverTime",
 ];
 
-export interface Endless {
+export interface EndlessList {
   readonly name: string;
   readonly perPage: number;
   readonly text?: string;
@@ -51,11 +51,11 @@ export interface Endless {
   readonly bound: string;
   readonly mostRequests: number;
 }
-export const ENDLESS: readonly Endless[] = [
+export const ENDLESS: readonly EndlessList[] = [
   {
     name: "ever new items, and no total",
     perPage: 10_000,
-    calls: sized("hostile-lists", [...READINGS, ...ITERATORS], ["allowDenyEntries.readAll"]),
+    calls: selectSize("hostile-lists", [...READINGS, ...ITERATORS], ["allowDenyEntries.readAll"]),
     bound: "500000 items",
     mostRequests: 51,
   },
@@ -63,7 +63,7 @@ export const ENDLESS: readonly Endless[] = [
     name: "ever new items, and a total that is never reached",
     perPage: 10_000,
     total: Number.MAX_SAFE_INTEGER,
-    calls: sized("hostile-lists", [...READINGS, ...ITERATORS], ["threats.iterate"]),
+    calls: selectSize("hostile-lists", [...READINGS, ...ITERATORS], ["threats.iterate"]),
     bound: "500000 items",
     mostRequests: 51,
   },
@@ -72,15 +72,15 @@ export const ENDLESS: readonly Endless[] = [
     perPage: 12,
     text: "x".repeat(1024 * 1024),
     total: 1e9,
-    calls: sized("hostile-lists", READINGS, ["allowDenyEntries.readAll"]),
+    calls: selectSize("hostile-lists", READINGS, ["allowDenyEntries.readAll"]),
     bound: "134217728 characters",
     mostRequests: 12,
   },
 ];
 
-export async function isGivenUp({ perPage, text = "", total, calls, bound, mostRequests }: Endless): Promise<void> {
+export async function isGivenUp({ perPage, text = "", total, calls, bound, mostRequests }: EndlessList): Promise<void> {
   await using service = await RecordingService.start((request, response) => {
-    answerPage(request, response, itemsOf(request, parsePageNumber(request) * perPage, perPage, text), total);
+    answerPage(request, response, buildItems(request, parsePageNumber(request) * perPage, perPage, text), total);
   });
   const run = await runClient({ baseUrl: service.url, calls });
   expect([run.exitCode, run.complaints]).toEqual([0, ""]);

@@ -7,8 +7,8 @@ import { inspect } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Certificate, makeCertificate } from "../../support/certificate";
 import { ProviderProcess, type ProviderProcessOptions } from "../../support/provider-process";
-import { endpointOf } from "../client/endpoints";
-import { always, failure, page, RecordingService, TestClient } from "../client/service";
+import { findEndpoint } from "../client/endpoints";
+import { buildPage, createFixedAnswerer, getRejection, RecordingService, TestClient } from "../client/service";
 import { CompanyProxy, type ProxyOptions } from "./proxy";
 
 const KEY = "canary-7d21f0";
@@ -35,13 +35,13 @@ afterAll(async () => {
 });
 
 /** Writes a file for NODE_EXTRA_CA_CERTS. Returns its path. */
-async function authorities(...certificates: Certificate[]): Promise<string> {
+async function writeAuthorities(...certificates: Certificate[]): Promise<string> {
   const file = join(directory, `${certificates.length}-${Math.random()}.pem`);
   await writeFile(file, certificates.map(({ cert }) => cert).join(""));
   return file;
 }
 
-interface Setting {
+interface NetworkSetup {
   readonly proxy?: Omit<ProxyOptions, "to">;
   readonly service?: Certificate;
   readonly environment: (at: { proxy: string; port: number }) => Record<string, string>;
@@ -49,12 +49,12 @@ interface Setting {
 }
 
 /** Starts a service that has no VIPs and accepts none, behind a company's proxy. */
-async function startCompany({ proxy: options, service: certificate = ofService, environment }: Setting) {
+async function startCompany({ proxy: options, service: certificate = ofService, environment }: NetworkSetup) {
   const service = await RecordingService.start(
     (request, response, index) =>
       request.method === "GET"
-        ? always(200, page([]))(request, response, index)
-        : always(400, { error: "not today" })(request, response, index),
+        ? createFixedAnswerer(200, buildPage([]))(request, response, index)
+        : createFixedAnswerer(400, { error: "not today" })(request, response, index),
     (listener) => createTlsServer(certificate, listener),
   );
   const proxy = await CompanyProxy.start({ to: service.port, ...options });
@@ -74,36 +74,39 @@ async function startCompany({ proxy: options, service: certificate = ofService, 
 }
 
 /** Looks up a VIP and then adds one in a provider process. Returns the observed requests and messages. */
-async function byProviderProcess(setting: Setting) {
+async function observeProviderProcess(setting: NetworkSetup) {
   await using company = await startCompany(setting);
   const { trusted = [] } = setting;
   await using provider = await ProviderProcess.start({
     environment: {
       ...company.environment,
-      ...(trusted.length === 0 ? {} : { NODE_EXTRA_CA_CERTS: await authorities(...trusted) }),
+      ...(trusted.length === 0 ? {} : { NODE_EXTRA_CA_CERTS: await writeAuthorities(...trusted) }),
     },
   });
-  const vip = provider.resource("vipEmployee");
-  const thrown = await failure(vip.declare({ email: "jane@company.example" }));
+  const vip = provider.getResource("vipEmployee");
+  const thrown = await getRejection(vip.declare({ email: "jane@company.example" }));
   const message = (thrown as Error).message;
-  return seenOf(company, { message, all: `${message}\n${(await provider.printedSoFar()).join("\n")}` });
+  return summarizeObservations(company, {
+    message,
+    all: `${message}\n${(await provider.readPrintedLines()).join("\n")}`,
+  });
 }
 
 /** Adds a VIP with a client alone. Returns the same observations. */
-async function byClient(setting: Setting) {
+async function observeClient(setting: NetworkSetup) {
   await using company = await startCompany(setting);
   for (const [name, value] of Object.entries(company.environment)) vi.stubEnv(name, value);
   setDefaultCACertificates([...usualAuthorities, ...(setting.trusted ?? []).map(({ cert }) => cert)]);
   await using client = new TestClient({ url: company.environment["EMAIL_SECURITY_BASE_URL"] ?? "" }, { apiKey: KEY });
-  const thrown = await failure(client.vipEmployees.add(["jane@company.example"]));
+  const thrown = await getRejection(client.vipEmployees.add(["jane@company.example"]));
   expect(thrown).toMatchObject({ code: "ERR_NETWORK", outcomeUnknown: false });
   const all = inspect(thrown, { showHidden: true, depth: 9 });
-  return seenOf(company, { message: (thrown as Error).message, all });
+  return summarizeObservations(company, { message: (thrown as Error).message, all });
 }
 
-type Company = Awaited<ReturnType<typeof startCompany>>;
+type CompanyNetwork = Awaited<ReturnType<typeof startCompany>>;
 
-function seenOf({ proxy, service }: Company, { message, all }: { message: string; all: string }) {
+function summarizeObservations({ proxy, service }: CompanyNetwork, { message, all }: { message: string; all: string }) {
   for (const secret of [KEY, PASSWORD, btoa(`user:${PASSWORD}`)]) expect(all).not.toContain(secret);
   expect(proxy.heard).not.toContain(KEY);
   return {
@@ -120,7 +123,7 @@ const WORKS = {
 };
 
 describe("company proxy and private certificate authority", () => {
-  test.for<[string, Setting, string[]]>([
+  test.for<[string, NetworkSetup, string[]]>([
     [
       "HTTPS_PROXY: the service is reached through a tunnel that hears nothing",
       { trusted: [ofService], environment: ({ proxy }) => ({ HTTPS_PROXY: `http://${proxy}` }) },
@@ -167,10 +170,10 @@ describe("company proxy and private certificate authority", () => {
       [],
     ],
   ])("%s", async ([_name, setting, proxyRequests]) => {
-    expect(await byProviderProcess(setting)).toEqual({ ...WORKS, asked: proxyRequests });
+    expect(await observeProviderProcess(setting)).toEqual({ ...WORKS, asked: proxyRequests });
   });
 
-  const refused: [string, Setting, string[], string[]][] = [
+  const refused: [string, NetworkSetup, string[], string[]][] = [
     [
       "a service that nobody vouches for",
       {
@@ -231,7 +234,7 @@ describe("company proxy and private certificate authority", () => {
       [],
       ["the proxy http://localhost:1", "connect ECONNREFUSED"],
     ],
-    ...[403, 407, 502].map((refusal): [string, Setting, string[], string[]] => [
+    ...[403, 407, 502].map((refusal): [string, NetworkSetup, string[], string[]] => [
       `a proxy that answers ${refusal}`,
       {
         trusted: [ofService],
@@ -245,17 +248,21 @@ describe("company proxy and private certificate authority", () => {
   const byWhoTrustsAnybody = refused
     .filter(([, , , reasons]) => reasons.includes("NODE_EXTRA_CA_CERTS"))
     .map(([name, setting, ...rest]): (typeof refused)[number] => {
-      const environment: Setting["environment"] = (ports) => ({
+      const buildUncheckedEnvironment: NetworkSetup["environment"] = (ports) => ({
         ...setting.environment(ports),
         NODE_TLS_REJECT_UNAUTHORIZED: "0",
       });
-      return [`${name}, with NODE_TLS_REJECT_UNAUTHORIZED=0,`, { ...setting, environment }, ...rest];
+      return [
+        `${name}, with NODE_TLS_REJECT_UNAUTHORIZED=0,`,
+        { ...setting, environment: buildUncheckedEnvironment },
+        ...rest,
+      ];
     });
 
   test.for([...refused, ...byWhoTrustsAnybody])(
     "rejects %s and names the reason",
     async ([_name, setting, proxyRequests, reasons]) => {
-      const seen = await byClient(setting);
+      const seen = await observeClient(setting);
       expect(seen.received).toEqual([]);
       // A failure before the request was sent may be retried.
       expect([...new Set(seen.asked)]).toEqual(proxyRequests);
@@ -264,7 +271,7 @@ describe("company proxy and private certificate authority", () => {
   );
 
   test("rejects an untrusted proxy in a provider process too", async () => {
-    const seen = await byProviderProcess({
+    const seen = await observeProviderProcess({
       trusted: [ofService],
       proxy: { certificate: ofProxy },
       environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
@@ -275,19 +282,19 @@ describe("company proxy and private certificate authority", () => {
 });
 
 /** Returns the result of looking up a VIP in a provider process. */
-async function lookedFor(options: ProviderProcessOptions): Promise<string> {
+async function lookUpVip(options: ProviderProcessOptions): Promise<string> {
   await using provider = await ProviderProcess.start(options);
-  const read = provider.resource("vipEmployee").read("jane@company.example", { email: "jane@company.example" });
+  const read = provider.getResource("vipEmployee").read("jane@company.example", { email: "jane@company.example" });
   const outcome = await read.then(
     (found) => (found === undefined ? "no VIP" : "a VIP"),
     (error: Error) => error.message,
   );
-  expect(`${outcome}${(await provider.printedSoFar()).join("")}`).not.toContain("canary");
+  expect(`${outcome}${(await provider.readPrintedLines()).join("")}`).not.toContain("canary");
   return outcome;
 }
 
 describe("plain HTTP to a remote host", () => {
-  const environment = (proxy: CompanyProxy) => ({
+  const buildPlainHttpEnvironment = (proxy: CompanyProxy) => ({
     EMAIL_SECURITY_BASE_URL: `http://${HOST}`,
     EMAIL_SECURITY_API_KEY: KEY,
     HTTP_PROXY: `http://${proxy.host}`,
@@ -295,7 +302,7 @@ describe("plain HTTP to a remote host", () => {
 
   test("is rejected before any request", async () => {
     await using proxy = await CompanyProxy.start({ to: 1 });
-    expect(await lookedFor({ environment: environment(proxy) })).toContain(
+    expect(await lookUpVip({ environment: buildPlainHttpEnvironment(proxy) })).toContain(
       "plain http would send the API key unencrypted",
     );
     expect(proxy.requests).toEqual([]);
@@ -303,8 +310,8 @@ describe("plain HTTP to a remote host", () => {
 
   test("goes through HTTP_PROXY when explicitly allowed", async () => {
     await using proxy = await CompanyProxy.start({ to: 1 });
-    const allowed = { ...environment(proxy), EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true" };
-    expect(await lookedFor({ environment: allowed })).toBe("no VIP");
+    const allowed = { ...buildPlainHttpEnvironment(proxy), EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true" };
+    expect(await lookUpVip({ environment: allowed })).toBe("no VIP");
     const reading = `GET http://${HOST}/api/v1/settings/vip_employees?page=1&page_size=200`;
     // The list is read repeatedly, to rule out that it only lags.
     expect(new Set(proxy.requests)).toEqual(new Set([reading]));
@@ -312,7 +319,7 @@ describe("plain HTTP to a remote host", () => {
 });
 
 test.each([301, 302, 303, 307, 308])("sends nothing to another origin on a %i redirect", async (status) => {
-  await using elsewhere = await RecordingService.start(always(200, page([])));
+  await using elsewhere = await RecordingService.start(createFixedAnswerer(200, buildPage([])));
   await using service = await RecordingService.start((_request, response) => {
     response.writeHead(status, { location: `${elsewhere.url}/api/v1/settings/vip_employees` }).end();
   });
@@ -323,7 +330,7 @@ test.each([301, 302, 303, 307, 308])("sends nothing to another origin on a %i re
     "allowDenyEntries.delete",
   ]) {
     await using client = new TestClient(service);
-    expect(await failure(endpointOf(name).call(client, "an-id"))).toMatchObject({ code: "ERR_REDIRECT" });
+    expect(await getRejection(findEndpoint(name).call(client, "an-id"))).toMatchObject({ code: "ERR_REDIRECT" });
   }
   expect(service.received).toHaveLength(4);
   expect(elsewhere.received).toEqual([]);
@@ -334,11 +341,11 @@ describe("key that no header can carry", () => {
     ["a line break at its end", "canary-key\n"],
     ["a letter outside ASCII", "canary-k\u00e9y"],
   ])("%s", async ([_name, apiKey = ""]) => {
-    await using service = await RecordingService.start(always(200, page([])));
+    await using service = await RecordingService.start(createFixedAnswerer(200, buildPage([])));
     const reason = "The API key (apiKey) contains white space, a line break or a non-ASCII character";
     const [byEnvironment, byConfig] = await Promise.all([
-      lookedFor({ environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: apiKey } }),
-      lookedFor({ config: { "email-security:baseUrl": service.url, "email-security:apiKey": apiKey } }),
+      lookUpVip({ environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: apiKey } }),
+      lookUpVip({ config: { "email-security:baseUrl": service.url, "email-security:apiKey": apiKey } }),
     ]);
     expect(byEnvironment).toContain(reason);
     expect(byConfig).toContain(reason);

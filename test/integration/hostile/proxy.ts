@@ -33,7 +33,7 @@ export class CompanyProxy implements AsyncDisposable {
     const server = certificate === undefined ? createServer() : createTlsServer(certificate);
     const proxy = new CompanyProxy(server);
     const expected = credentials === undefined ? undefined : `Basic ${btoa(credentials)}`;
-    const refusalOf = (request: IncomingMessage) => {
+    const checkRequest = (request: IncomingMessage) => {
       proxy.requests.push(`${request.method} ${request.url}`);
       proxy.heard += JSON.stringify(request.headers);
       const isKnown = expected === undefined || request.headers["proxy-authorization"] === expected;
@@ -42,7 +42,7 @@ export class CompanyProxy implements AsyncDisposable {
     server.on("connection", (socket: Socket) => proxy.#keep(socket));
     server.on("connect", (request: IncomingMessage, socket: Duplex) => {
       proxy.#keep(socket);
-      const status = refusalOf(request);
+      const status = checkRequest(request);
       if (status !== undefined) {
         socket.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\n\r\n<html>${status}</html>`);
         return;
@@ -54,7 +54,7 @@ export class CompanyProxy implements AsyncDisposable {
       socket.pipe(onward).pipe(socket);
     });
     server.on("request", (request, response) => {
-      refusalOf(request);
+      checkRequest(request);
       response.writeHead(200, { "content-type": "application/json" });
       response.end('{"results": {"items": [], "page": 1, "total": 0}}');
     });

@@ -2,11 +2,11 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ProviderProcess } from "../../support/provider-process";
-import { textOf } from "../../support/read-request-body";
-import { failure } from "../client/service";
-import { pour } from "./hostile-service";
+import { readRequestText } from "../../support/read-request-body";
+import { getRejection } from "../client/service";
+import { writeFlood } from "./hostile-service";
 
-interface Row {
+interface HostileRow {
   id: string;
   list: string;
   entry_type: string;
@@ -15,7 +15,7 @@ interface Row {
   comment: string;
 }
 
-interface Vip {
+interface HostileVip {
   email: string;
   comment: string;
   source: string;
@@ -23,47 +23,47 @@ interface Vip {
 }
 
 /** Writes the response to a list request, given the rows and the requested page. */
-type Telling = (rows: readonly unknown[], page: number, response: ServerResponse) => void;
+type ListResponder = (rows: readonly unknown[], page: number, response: ServerResponse) => void;
 
-const tell = (response: ServerResponse, status: number, results: unknown): void => {
+const respondWithResults = (response: ServerResponse, status: number, results: unknown): void => {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify(status < 300 ? { results } : { error: String(results) }));
 };
 
-const inPagesOf =
-  (size: number): Telling =>
+const createPagedAnswer =
+  (size: number): ListResponder =>
   (rows, page, response) =>
-    tell(response, 200, {
+    respondWithResults(response, 200, {
       items: rows.slice((page - 1) * size, page * size),
       page,
       page_size: size,
       total: rows.length,
     });
 
-const honestly = inPagesOf(200);
+const honestly = createPagedAnswer(200);
 
 const withTotal =
-  (total: number | string): Telling =>
+  (total: number | string): ListResponder =>
   (rows, page, response) =>
-    tell(response, 200, { items: page === 1 ? rows : [], page, page_size: 200, total });
+    respondWithResults(response, 200, { items: page === 1 ? rows : [], page, page_size: 200, total });
 
-const asText =
-  (body: string): Telling =>
+const createTextAnswer =
+  (body: string): ListResponder =>
   (_rows, _page, response) => {
     response.writeHead(200, { "content-type": "application/json" }).end(body);
   };
 
 /** A tenant that handles writes correctly, but responds to list requests arbitrarily. */
 class HostileTenant implements AsyncDisposable {
-  readonly entries: Row[] = [];
-  readonly vips: Vip[] = [];
+  readonly entries: HostileRow[] = [];
+  readonly vips: HostileVip[] = [];
   /** The write requests, such as `DELETE /…`, with their paths as sent. */
   readonly writes: string[] = [];
   reads = 0;
-  telling: Telling = honestly;
+  telling: ListResponder = honestly;
   nextId: () => string = () => `e-${this.entries.length + 1}`;
   /** Returns the response to an entry's creation. Default: the new entry. */
-  created: (() => Row) | undefined;
+  created: (() => HostileRow) | undefined;
   readonly provider: ProviderProcess;
   readonly #server;
 
@@ -74,7 +74,7 @@ class HostileTenant implements AsyncDisposable {
 
   static async start(): Promise<HostileTenant> {
     const server = createServer(async (request, response) => {
-      const text = await textOf(request);
+      const text = await readRequestText(request);
       if (text === undefined) return;
       tenant.#answer(request.method ?? "", request.url ?? "", text === "" ? {} : JSON.parse(text), response);
     });
@@ -106,38 +106,38 @@ class HostileTenant implements AsyncDisposable {
             this.vips.findIndex((vip) => vip.email === email),
             1,
           );
-        tell(response, 200, { affected: emails.length });
+        respondWithResults(response, 200, { affected: emails.length });
         return;
       }
       for (const email of emails)
         this.vips.push({ email, comment: body["comment"] ?? "", source: "manual", added_by: "us" });
-      tell(response, 200, { added: emails, already_vip: [], not_in_org: [] });
+      respondWithResults(response, 200, { added: emails, already_vip: [], not_in_org: [] });
       return;
     }
     if (method === "POST") {
       if (this.entries.some((row) => row.value === body["value"])) {
-        tell(response, 409, "it exists");
+        respondWithResults(response, 409, "it exists");
         return;
       }
       if (this.created !== undefined) {
-        tell(response, 201, this.created());
+        respondWithResults(response, 201, this.created());
         return;
       }
-      const row = { comment: "", verdict_scope: "global", ...body, id: this.nextId() } as unknown as Row;
+      const row = { comment: "", verdict_scope: "global", ...body, id: this.nextId() } as unknown as HostileRow;
       this.entries.push(row);
-      tell(response, 201, row);
+      respondWithResults(response, 201, row);
       return;
     }
     const id = decodeURIComponent(url.slice(url.lastIndexOf("/allow_deny_entries/") + "/allow_deny_entries/".length));
     const at = this.entries.findIndex((row) => row.id === id);
     const row = this.entries[at];
     if (row === undefined) {
-      tell(response, 404, "no such entry");
+      respondWithResults(response, 404, "no such entry");
       return;
     }
     if (method === "PATCH") Object.assign(row, body);
     else this.entries.splice(at, 1);
-    tell(response, 200, method === "PATCH" ? row : { id, deleted: true });
+    respondWithResults(response, 200, method === "PATCH" ? row : { id, deleted: true });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -155,17 +155,17 @@ const DECLARED = {
 };
 
 /** Returns one resource of every kind. */
-function resourcesOf(provider: ProviderProcess) {
+function listResources(provider: ProviderProcess) {
   return {
-    entry: provider.resource("allowDenyEntry"),
-    list: provider.resource("allowDenyList"),
-    vip: provider.resource("vipEmployee"),
-    vips: provider.resource("vipList"),
+    entry: provider.getResource("allowDenyEntry"),
+    list: provider.getResource("allowDenyList"),
+    vip: provider.getResource("vipEmployee"),
+    vips: provider.getResource("vipList"),
   };
 }
 
 async function declareAll(provider: ProviderProcess) {
-  const { entry, list, vip, vips } = resourcesOf(provider);
+  const { entry, list, vip, vips } = listResources(provider);
   return {
     entry: await entry.declare(DECLARED.entry),
     list: await list.declare(DECLARED.list),
@@ -175,45 +175,53 @@ async function declareAll(provider: ProviderProcess) {
 }
 
 /** List responses that can't be trusted. */
-const LIES: readonly [string, Telling, RegExp][] = [
+const LIES: readonly [string, ListResponder, RegExp][] = [
   ["a total that is too high", withTotal(1_000), /could not be read consistently/],
   ["a total that is too low", withTotal(1), /could not be read consistently/],
   ["a negative total", withTotal(-1), /doesn't match the reference: results\.total/],
   ["a total that is a text", withTotal("3"), /doesn't match the reference: results\.total/],
   [
     "one page for ever",
-    (rows, page, response) => tell(response, 200, { items: rows, page, page_size: 200, total: 1e9 }),
+    (rows, page, response) => respondWithResults(response, 200, { items: rows, page, page_size: 200, total: 1e9 }),
     /was listed twice/,
   ],
-  ["10 million nested arrays", asText(`{"results": ${"[".repeat(10_000_000)}`), /JSON with more than 1000000 values/],
+  [
+    "10 million nested arrays",
+    createTextAnswer(`{"results": ${"[".repeat(10_000_000)}`),
+    /JSON with more than 1000000 values/,
+  ],
   [
     "1 GiB",
     async (_rows, _page, response) => {
       response.writeHead(200, { "content-type": "application/json" });
-      await pour(response as unknown as Socket, Buffer.alloc(64 * 1024, "["), 2 ** 30);
+      await writeFlood(response as unknown as Socket, Buffer.alloc(64 * 1024, "["), 2 ** 30);
       response.end();
     },
     /more than 16777216 bytes/,
   ],
-  ["an id that is none", asText('{"results": {"items": [{"id": "", "email": 7}], "total": 1}}'), /results\.items\.0\./],
-  ["no list at all", asText('{"results": {"__proto__": {"items": []}}}'), /results\.items/],
+  [
+    "an id that is none",
+    createTextAnswer('{"results": {"items": [{"id": "", "email": 7}], "total": 1}}'),
+    /results\.items\.0\./,
+  ],
+  ["no list at all", createTextAnswer('{"results": {"__proto__": {"items": []}}}'), /results\.items/],
   [
     "a failure under 200",
-    asText('{"status": 500, "results": {"items": [], "page": 1, "total": 0}}'),
+    createTextAnswer('{"status": 500, "results": {"items": [], "page": 1, "total": 0}}'),
     /the `status` in its body is 500/,
   ],
   [
     "a list that is not found",
-    (_rows, _page, response) => tell(response, 404, "no such tenant"),
+    (_rows, _page, response) => respondWithResults(response, 404, "no such tenant"),
     /returned 404: no such tenant/,
   ],
-  ["an HTML page", asText("<!doctype html><h1>Sign in</h1>"), /HTML page instead of JSON/],
+  ["an HTML page", createTextAnswer("<!doctype html><h1>Sign in</h1>"), /HTML page instead of JSON/],
 ];
 
 describe("unreliable read of a list", () => {
   let tenant: HostileTenant;
   let made: Awaited<ReturnType<typeof declareAll>>;
-  let before: { entries: Row[]; vips: Vip[] };
+  let before: { entries: HostileRow[]; vips: HostileVip[] };
   beforeAll(async () => {
     tenant = await HostileTenant.start();
     made = await declareAll(tenant.provider);
@@ -227,10 +235,10 @@ describe("unreliable read of a list", () => {
     "fails every operation without a write on %s",
     { timeout: 300_000 },
     async ([_name, telling, reason]) => {
-      await tenant.provider.nextRun();
+      await tenant.provider.startNextRun();
       Object.assign(tenant, { telling, reads: 0 });
       tenant.writes.length = 0;
-      const { entry, list, vip, vips } = resourcesOf(tenant.provider);
+      const { entry, list, vip, vips } = listResources(tenant.provider);
       const attempts: [string, () => Promise<unknown>][] = [
         ["refresh of an entry", () => entry.read(made.entry.id, made.entry.properties)],
         ["refresh of a list", () => list.read(made.list.id, made.list.properties)],
@@ -252,7 +260,7 @@ describe("unreliable read of a list", () => {
         ["deletion of a VIP list", () => vips.delete(made.vips.id, made.vips.properties)],
       ];
       for (const [what, attempt] of attempts) {
-        const error = (await failure(attempt())) as Error & { reasons?: readonly string[] };
+        const error = (await getRejection(attempt())) as Error & { reasons?: readonly string[] };
         expect(`${what}: ${error.message}\n${error.reasons?.join("\n")}`).toMatch(reason);
       }
       expect(tenant.writes).toEqual([]);
@@ -265,15 +273,15 @@ describe("unreliable read of a list", () => {
   test("leaves every resource usable once the service recovers", async () => {
     tenant.telling = honestly;
     tenant.writes.length = 0;
-    await tenant.provider.nextRun();
-    for (const [kind, resource] of Object.entries(resourcesOf(tenant.provider))) {
+    await tenant.provider.startNextRun();
+    for (const [kind, resource] of Object.entries(listResources(tenant.provider))) {
       const state = made[kind as keyof typeof made];
       const found = await resource.read(state.id, state.properties);
       // The tenant's identity couldn't be read when the resources were created.
       expect(found?.properties, kind).toEqual({ ...state.properties, people: expect.any(String) });
     }
-    await tenant.provider.nextRun();
-    for (const [kind, resource] of Object.entries(resourcesOf(tenant.provider))) {
+    await tenant.provider.startNextRun();
+    for (const [kind, resource] of Object.entries(listResources(tenant.provider))) {
       const state = made[kind as keyof typeof made];
       await resource.delete(state.id, state.properties);
     }
@@ -295,14 +303,14 @@ test("neither deletes nor duplicates entries hidden by a wrong total", async () 
     });
   }
   tenant.telling = (rows, page, response) =>
-    tell(response, 200, {
+    respondWithResults(response, 200, {
       items: rows.slice(0, 200),
       page,
       page_size: 200,
       total: Math.min(rows.length, 200),
     });
-  const list = tenant.provider.resource("allowDenyList");
-  const error = await failure(list.declare({ entries: { "bad-7.example": "deny", "bad-230.example": "deny" } }));
+  const list = tenant.provider.getResource("allowDenyList");
+  const error = await getRejection(list.declare({ entries: { "bad-7.example": "deny", "bad-230.example": "deny" } }));
   expect(String((error as { reasons?: unknown }).reasons)).toContain("returned 409: it exists");
   expect(new Set(tenant.writes)).toEqual(new Set(["POST /allow_deny_entries"]));
   expect(tenant.entries).toHaveLength(250);
@@ -310,13 +318,13 @@ test("neither deletes nor duplicates entries hidden by a wrong total", async () 
 
 test("creates no duplicates when the page size is ignored", async () => {
   await using tenant = await HostileTenant.start();
-  tenant.telling = inPagesOf(25);
+  tenant.telling = createPagedAnswer(25);
   const count = 51;
   const entries = Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: INC-1"]));
-  const list = tenant.provider.resource("allowDenyList");
+  const list = tenant.provider.getResource("allowDenyList");
   const made = await list.declare({ entries });
   expect(tenant.entries).toHaveLength(count);
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   tenant.writes.length = 0;
   expect((await list.read(made.id, made.properties))?.properties).toEqual(made.properties);
   await list.update(made.id, made.properties, { ...made.inputs, entries });
@@ -354,7 +362,7 @@ describe("unusual ids from the service", () => {
       comment: "",
     };
     tenant.entries.push({ ...bystander });
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = [];
     for (const [at, id] of ODD_IDS.entries()) {
       tenant.nextId = () => id;
@@ -368,7 +376,7 @@ describe("unusual ids from the service", () => {
       expect(tenant.entries.find((row) => row.id === id)).toMatchObject({ value, comment: "changed" });
       made.push({ id: created.id, own: id, properties });
     }
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     for (const { id, own, properties } of made) {
       const others = tenant.entries.filter((row) => row.id !== own);
       await entry.delete(id, properties);
@@ -385,11 +393,11 @@ describe("unusual ids from the service", () => {
   test.each([".", ".."])("block the deletion of an entry with id %j", async (id) => {
     await using tenant = await HostileTenant.start();
     tenant.nextId = () => id;
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare({ list: "deny", value: "evil.example" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     tenant.writes.length = 0;
-    const error = await failure(entry.delete(made.id, made.properties));
+    const error = await getRejection(entry.delete(made.id, made.properties));
     expect((error as Error).message).toContain(`id can't be "${id}"`);
     expect(tenant.writes).toEqual([]);
     expect(tenant.entries).toHaveLength(1);
@@ -402,8 +410,8 @@ describe("unusual ids from the service", () => {
   ])("fail the creation of an entry: %s", async (_name, id) => {
     await using tenant = await HostileTenant.start();
     tenant.nextId = () => id;
-    const error = await failure(
-      tenant.provider.resource("allowDenyEntry").declare({ list: "deny", value: "evil.example" }),
+    const error = await getRejection(
+      tenant.provider.getResource("allowDenyEntry").declare({ list: "deny", value: "evil.example" }),
     );
     expect((error as Error).message).toContain("results.id: ");
     expect(tenant.writes.filter((write) => !write.startsWith("POST"))).toEqual([]);
@@ -421,8 +429,8 @@ describe("unusual ids from the service", () => {
     };
     tenant.entries.push(theirs);
     tenant.created = () => theirs;
-    const entry = tenant.provider.resource("allowDenyEntry");
-    const error = await failure(entry.declare({ list: "deny", value: "evil.example" }));
+    const entry = tenant.provider.getResource("allowDenyEntry");
+    const error = await getRejection(entry.declare({ list: "deny", value: "evil.example" }));
     expect((error as Error).message).toContain("which existed before. Nothing was changed.");
     expect(tenant.writes).toEqual(["POST /allow_deny_entries"]);
     expect(tenant.entries).toEqual([theirs]);

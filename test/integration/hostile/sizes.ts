@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
-import { sized } from "../../support/matrix-sampling";
-import { ENDPOINTS, endpointOf, wrapped } from "../client/endpoints";
+import { selectSize } from "../../support/matrix-sampling";
+import { ENDPOINTS, findEndpoint, wrapContent } from "../client/endpoints";
 import { runClient } from "./client-process";
-import { type Attack, buildJsonAttack, HostileService, pour } from "./hostile-service";
+import { type Attack, buildJsonAttack, HostileService, writeFlood } from "./hostile-service";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -15,7 +15,7 @@ const MOST_TAKEN_BYTES = 24 * MIB;
 
 const EVERY_ENDPOINT = ENDPOINTS.map(({ name }) => name);
 /** By default a single write, because all other calls read responses in the same way. */
-const SAMPLE = sized("hostile-sizes", EVERY_ENDPOINT, ["vipEmployees.add"]);
+const SAMPLE = selectSize("hostile-sizes", EVERY_ENDPOINT, ["vipEmployees.add"]);
 
 export interface SizeCase {
   readonly attack: Attack;
@@ -29,48 +29,48 @@ export interface SizeCase {
 }
 
 /** Returns an attack with a JSON response of 1 GiB. */
-function flood(name: string, headers: Record<string, string>, status = 200): Attack {
+function createFloodAttack(name: string, headers: Record<string, string>, status = 200): Attack {
   return {
     name,
     answer: async (response) => {
       response.writeHead(status, { "content-type": "application/json", ...headers });
       response.write('{"results": "');
-      await pour(response as unknown as Socket, Buffer.alloc(64 * 1024, "x"), GIB);
+      await writeFlood(response as unknown as Socket, Buffer.alloc(64 * 1024, "x"), GIB);
       response.end('"}');
     },
   };
 }
 
 /** Returns an attack whose HTTP header never ends. */
-function endlessHead(name: string, begin: string, repeated: string): Attack {
+function createEndlessHeadAttack(name: string, begin: string, repeated: string): Attack {
   return {
     name,
     raw: async (socket) => {
       socket.write(begin);
-      await pour(socket, Buffer.from(repeated.repeat(1000)), GIB);
+      await writeFlood(socket, Buffer.from(repeated.repeat(1000)), GIB);
     },
   };
 }
 
 /** Repeats a text up to 15 MiB. */
-function filled(open: string, repeated: string, close: string): string {
+function fillBody(open: string, repeated: string, close: string): string {
   return open + repeated.repeat(Math.floor((15 * MIB) / Buffer.byteLength(repeated))) + close;
 }
 
 /** Returns 1 GiB of one letter, compressed. A gzip file may consist of several members. */
-function gzipBomb(): Buffer {
+function buildGzipBomb(): Buffer {
   const member = gzipSync(Buffer.alloc(64 * MIB, "x"));
   return Buffer.concat(Array.from({ length: 16 }, () => member));
 }
 
 const TOO_LARGE: readonly SizeCase[] = [
-  { attack: flood("1 GiB, chunked", {}), code: "ERR_RESPONSE_TOO_LARGE" },
+  { attack: createFloodAttack("1 GiB, chunked", {}), code: "ERR_RESPONSE_TOO_LARGE" },
   {
-    attack: flood("1 GiB, announced", { "content-length": String(GIB + 15) }),
+    attack: createFloodAttack("1 GiB, announced", { "content-length": String(GIB + 15) }),
     code: "ERR_RESPONSE_TOO_LARGE",
   },
   {
-    attack: buildJsonAttack("a gzip bomb of 1 GiB", gzipBomb(), { "content-encoding": "gzip" }),
+    attack: buildJsonAttack("a gzip bomb of 1 GiB", buildGzipBomb(), { "content-encoding": "gzip" }),
     code: "ERR_CONTENT_TYPE",
   },
   {
@@ -87,11 +87,11 @@ const ITEMS = "vipEmployees.list";
 
 const MADE_BIG: readonly SizeCase[] = [
   {
-    attack: buildJsonAttack("5 million objects", filled('{"results":[', "{},", "{}]}")),
+    attack: buildJsonAttack("5 million objects", fillBody('{"results":[', "{},", "{}]}")),
     code: "ERR_RESPONSE_TOO_LARGE",
   },
   {
-    attack: buildJsonAttack("5 million properties", filled('{"results":{', '"a":0,', '"b":0}}')),
+    attack: buildJsonAttack("5 million properties", fillBody('{"results":{', '"a":0,', '"b":0}}')),
     code: "ERR_RESPONSE_TOO_LARGE",
   },
   {
@@ -118,21 +118,21 @@ const MADE_BIG: readonly SizeCase[] = [
     calls: [ITEMS],
   },
   {
-    attack: buildJsonAttack("a key of 15 MiB", filled('{"', "k", '":0}')),
+    attack: buildJsonAttack("a key of 15 MiB", fillBody('{"', "k", '":0}')),
     code: "ERR_INVALID_RESPONSE",
   },
   {
-    attack: buildJsonAttack("a number of 15 million digits", filled('{"results":', "9", "}")),
+    attack: buildJsonAttack("a number of 15 million digits", fillBody('{"results":', "9", "}")),
     code: "ERR_INVALID_RESPONSE",
   },
-  { attack: buildJsonAttack("15 MiB of escapes", filled('{"error":"', "\\u0007", '"}')), code: "ERR_WRONG_ENVELOPE" },
+  { attack: buildJsonAttack("15 MiB of escapes", fillBody('{"error":"', "\\u0007", '"}')), code: "ERR_WRONG_ENVELOPE" },
   {
-    attack: buildJsonAttack("15 MiB of control characters", filled("", "\u0007", "")),
+    attack: buildJsonAttack("15 MiB of control characters", fillBody("", "\u0007", "")),
     code: "ERR_TRUNCATED_BODY",
     attempts: 4,
   },
   {
-    attack: buildJsonAttack("15 MiB of white space", filled("", " ", "")),
+    attack: buildJsonAttack("15 MiB of white space", fillBody("", " ", "")),
     code: "ERR_EMPTY_BODY",
     // For a deletion, a success without a body is valid.
     calls: SAMPLE.filter((name) => !name.endsWith(".delete")),
@@ -143,11 +143,11 @@ const MADE_BIG: readonly SizeCase[] = [
     attempts: 4,
   },
   {
-    attack: buildJsonAttack("15 MiB of backslashes", filled('{"results":"', "\\\\", '"}')),
+    attack: buildJsonAttack("15 MiB of backslashes", fillBody('{"results":"', "\\\\", '"}')),
     code: "ERR_INVALID_RESPONSE",
   },
   {
-    attack: buildJsonAttack("15 MiB of HTML", filled("<html>", "<p>\u0007", ""), { "content-type": "text/html" }),
+    attack: buildJsonAttack("15 MiB of HTML", fillBody("<html>", "<p>\u0007", ""), { "content-type": "text/html" }),
     code: "ERR_HTML_RESPONSE",
   },
 ];
@@ -156,16 +156,16 @@ const MADE_BIG: readonly SizeCase[] = [
 const LISTING = ENDPOINTS.filter(({ envelope }) => envelope !== "object").map(({ name }) => name);
 
 /** Responds to each of these endpoints with `count` of its smallest rows, or with as many as fit into 15 MiB. */
-function rows(count: number, names: readonly string[] = LISTING): Attack {
+function createRowsAttack(count: number, names: readonly string[] = LISTING): Attack {
   return {
     name: `${count} small rows`,
     answer: (response) => {
       const path = response.req.url?.split("?")[0] ?? "";
-      const name = names.find((one) => isAt(endpointOf(one).row, path)) ?? "";
-      const { envelope, content } = endpointOf(name);
+      const name = names.find((one) => isAt(findEndpoint(one).row, path)) ?? "";
+      const { envelope, content } = findEndpoint(name);
       const row = JSON.stringify(content);
       const fitting = Math.min(count, Math.floor((15 * MIB) / (row.length + 1)));
-      const [before = "", after] = JSON.stringify(wrapped(envelope, "ROWS")).split('"ROWS"');
+      const [before = "", after] = JSON.stringify(wrapContent(envelope, "ROWS")).split('"ROWS"');
       response.writeHead(200, { "content-type": "application/json" });
       response.end(`${before}${`${row},`.repeat(fitting - 1)}${row}${after}`);
     },
@@ -179,13 +179,13 @@ function isAt(row: string, path: string): boolean {
 }
 
 const ROWS: readonly SizeCase[] = [
-  { attack: rows(490_000), code: "ERR_RESPONSE_TOO_LARGE", calls: LISTING },
+  { attack: createRowsAttack(490_000), code: "ERR_RESPONSE_TOO_LARGE", calls: LISTING },
   // This many rows are accepted, so that a service can return a whole list at once.
-  ...sized(
+  ...selectSize(
     "hostile-sizes",
-    LISTING.filter((name) => endpointOf(name).envelope !== "items"),
+    LISTING.filter((name) => findEndpoint(name).envelope !== "items"),
     ["vipEmployees.list", "threats.list"],
-  ).map((name) => ({ attack: rows(50_000, [name]), code: "", calls: [name] })),
+  ).map((name) => ({ attack: createRowsAttack(50_000, [name]), code: "", calls: [name] })),
   {
     attack: buildJsonAttack(
       "100 thousand parts of one row",
@@ -211,23 +211,27 @@ function buildNestedField(depth: number): string {
 
 const HEADS: readonly SizeCase[] = [
   {
-    attack: endlessHead("a header without an end", "HTTP/1.1 200 OK\r\nx-long: ", "x".repeat(60)),
+    attack: createEndlessHeadAttack("a header without an end", "HTTP/1.1 200 OK\r\nx-long: ", "x".repeat(60)),
     code: "ERR_NETWORK",
     attempts: 4,
   },
   {
-    attack: endlessHead("headers without an end", "HTTP/1.1 200 OK\r\n", "x-more: 1\r\n"),
+    attack: createEndlessHeadAttack("headers without an end", "HTTP/1.1 200 OK\r\n", "x-more: 1\r\n"),
     code: "ERR_NETWORK",
     attempts: 4,
   },
   {
-    attack: endlessHead("interim answers without an end", "", "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"),
+    attack: createEndlessHeadAttack(
+      "interim answers without an end",
+      "",
+      "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n",
+    ),
     code: "ERR_TIMEOUT",
     attempts: 4,
     timeoutMs: 250,
   },
   {
-    attack: endlessHead(
+    attack: createEndlessHeadAttack(
       "trailers without an end",
       "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n",
       "x-more: 1\r\n",
@@ -236,7 +240,7 @@ const HEADS: readonly SizeCase[] = [
     attempts: 4,
   },
   {
-    attack: endlessHead(
+    attack: createEndlessHeadAttack(
       "chunks with extensions without an end",
       "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
       "2;x=1\r\n  \r\n",
@@ -271,8 +275,8 @@ const HEADS: readonly SizeCase[] = [
     attempts: 4,
     timeoutMs: 250,
   },
-  { attack: flood("1 GiB under 400", {}, 400), code: "ERR_BAD_REQUEST" },
-  { attack: flood("1 GiB under 500", {}, 500), code: "ERR_SERVER", attempts: 4 },
+  { attack: createFloodAttack("1 GiB under 400", {}, 400), code: "ERR_BAD_REQUEST" },
+  { attack: createFloodAttack("1 GiB under 500", {}, 500), code: "ERR_SERVER", attempts: 4 },
 ];
 
 /** All cases, with the default endpoints of each group. */
@@ -295,7 +299,7 @@ export function isBrief({ attack: { name } }: SizeCase): boolean {
   return BRIEFLY.includes(name);
 }
 
-export async function costsABoundedTimeAndMemory(
+export async function assertBoundedCost(
   { attack, code, calls: own, attempts = 1, timeoutMs, overhead = 1 }: SizeCase,
   endpoints: readonly string[],
 ): Promise<void> {

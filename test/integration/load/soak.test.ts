@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { API_KEY, BenchService, mailboxOf } from "../../bench/service";
-import { sized, timeLimit } from "../../support/matrix-sampling";
+import { API_KEY, BenchService, formatMailbox } from "../../bench/service";
+import { getTimeLimit, selectSize } from "../../support/matrix-sampling";
 import { InProcessStack } from "../../support/model/in-process-stack";
 import type { Declaration } from "../../support/model/program";
 
@@ -15,7 +15,7 @@ const {
   entries: ENTRIES,
   vips: VIPS,
   rounds: ROUNDS,
-} = sized("soak", { entries: 50_000, vips: 200, rounds: 100 }, { entries: 1_000, vips: 20, rounds: 15 });
+} = selectSize("soak", { entries: 50_000, vips: 200, rounds: 100 }, { entries: 1_000, vips: 20, rounds: 15 });
 
 /** The number of entries that each round adds, changes and removes, and that of VIPs. */
 const ENTRIES_EACH = 20;
@@ -25,7 +25,7 @@ const VIPS_EACH = 2;
 const PAGE = 200;
 
 /** A frozen clock. At full size a run takes minutes, so snapshots would expire, depending on the machine's speed. */
-const noTimePasses = (): number => 0;
+const getFrozenTime = (): number => 0;
 
 /** The number of initial rounds that may leave memory behind, while code is compiled and caches fill up. */
 const WARM = 5;
@@ -38,51 +38,51 @@ const WARM = 5;
 const MOST_LEFT_BYTES = 128 * 1024;
 
 it(`changes ${ENTRIES} entries and ${VIPS} VIPs ${ROUNDS} times without a leak or an unexpected request`, {
-  timeout: timeLimit(180_000),
+  timeout: getTimeLimit(180_000),
 }, async () => {
   const heap: number[] = [];
   {
     await using service = await BenchService.start({ employees: VIPS + VIPS_EACH * (ROUNDS + 1) });
-    const handlesBefore = handles();
-    await using stack = new InProcessStack({ url: service.url, apiKey: API_KEY, now: noTimePasses });
-    const requestsOf = async (work: () => Promise<unknown>) => {
+    const handlesBefore = countHandles();
+    await using stack = new InProcessStack({ url: service.url, apiKey: API_KEY, now: getFrozenTime });
+    const countRequests = async (work: () => Promise<unknown>) => {
       const before = await fetchRequestCounts(service);
       await work();
       const after = await fetchRequestCounts(service);
       return { reads: after.reads - before.reads, writes: after.writes - before.writes };
     };
-    const up = async (round: number, refresh: boolean) => {
-      const run = await stack.up(programOf(round), { refresh, preview: false, parallel: true });
+    const runUp = async (round: number, refresh: boolean) => {
+      const run = await stack.up(buildRoundProgram(round), { refresh, preview: false, parallel: true });
       expect(run.messages).toEqual([]);
       return run;
     };
 
-    expect(await requestsOf(() => up(0, false))).toEqual({
+    expect(await countRequests(() => runUp(0, false))).toEqual({
       // One read for each of the three empty lists, and the VIPs once more after they were added.
-      reads: 1 + 1 + 1 + pages(VIPS),
+      reads: 1 + 1 + 1 + countPages(VIPS),
       // VIPs with the same comment are added in one request.
       writes: ENTRIES + 1,
     });
     for (let round = 1; round <= ROUNDS; round += 1) {
       const refresh = round % 3 === 0;
-      expect(await requestsOf(() => up(round, refresh)), `round ${round}`).toEqual({
-        reads: pages(ALLOWED) + pages(DENIED) + pages(VIPS) + pages(VIPS + VIPS_EACH),
+      expect(await countRequests(() => runUp(round, refresh)), `round ${round}`).toEqual({
+        reads: countPages(ALLOWED) + countPages(DENIED) + countPages(VIPS) + countPages(VIPS + VIPS_EACH),
         writes: 3 * ENTRIES_EACH + VIPS_EACH + 1 + 1,
       });
-      expect(await requestsOf(() => up(round, false)), `round ${round}, again`).toEqual({
+      expect(await countRequests(() => runUp(round, false)), `round ${round}, again`).toEqual({
         reads: 0,
         writes: 0,
       });
-      heap.push(heapUsed());
+      heap.push(measureHeap());
     }
-    expect((await up(ROUNDS, true)).steps).toEqual([]);
+    expect((await runUp(ROUNDS, true)).steps).toEqual([]);
     // An idle connection that isn't closed would also end by itself, but only after this wait.
-    const left = (): Record<string, number> => moreThan(handlesBefore, handles());
+    const listLeftHandles = (): Record<string, number> => listIncreases(handlesBefore, countHandles());
     // Not `expect.poll`, because the test runner's timer would count as a handle.
-    for (let waits = 0; waits < 100 && Object.keys(left()).length > 0; waits += 1) await sleep(100);
-    expect(left()).toEqual({});
+    for (let waits = 0; waits < 100 && Object.keys(listLeftHandles()).length > 0; waits += 1) await sleep(100);
+    expect(listLeftHandles()).toEqual({});
   }
-  expect(slope(heap.slice(WARM))).toBeLessThan(MOST_LEFT_BYTES);
+  expect(computeSlope(heap.slice(WARM))).toBeLessThan(MOST_LEFT_BYTES);
 });
 
 /** Returns the number of requests that the service has received. Uses a connection that is closed immediately. */
@@ -97,7 +97,7 @@ async function fetchRequestCounts({ url }: BenchService): Promise<{ reads: numbe
 const ALLOWED = ENTRIES / 4;
 const DENIED = ENTRIES - ALLOWED;
 
-function pages(rows: number): number {
+function countPages(rows: number): number {
   return Math.max(1, Math.ceil(rows / PAGE));
 }
 
@@ -105,7 +105,7 @@ function pages(rows: number): number {
  * Returns the declarations of a round. In each round some entries are removed, the same number is added, and others get
  * a new comment.
  */
-function programOf(round: number): Declaration[] {
+function buildRoundProgram(round: number): Declaration[] {
   const firstEntry = round * ENTRIES_EACH;
   const entries = Object.fromEntries(
     Array.from({ length: ENTRIES }, (_, at) => {
@@ -119,7 +119,7 @@ function programOf(round: number): Declaration[] {
   const members = Object.fromEntries(
     Array.from({ length: VIPS }, (_, at) => {
       const isChanged = round > 0 && at < VIPS_EACH;
-      return [mailboxOf(firstVip + at), isChanged ? `seen in round ${round}` : "Board"];
+      return [formatMailbox(firstVip + at), isChanged ? `seen in round ${round}` : "Board"];
     }),
   );
   const limits = { maxRemovalFraction: 1 };
@@ -133,7 +133,7 @@ function programOf(round: number): Declaration[] {
  * Returns the kinds of handles that have become more. Those left by an earlier test file may have ended in the
  * meantime.
  */
-function moreThan(
+function listIncreases(
   before: Readonly<Record<string, number>>,
   now: Readonly<Record<string, number>>,
 ): Record<string, number> {
@@ -143,7 +143,7 @@ function moreThan(
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-function heapUsed(): number {
+function measureHeap(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
@@ -152,7 +152,7 @@ function heapUsed(): number {
  * Returns the number of handles that keep this process alive, by kind, and its open sockets. Idle sockets don't keep a
  * process alive.
  */
-function handles(): Record<string, number> {
+function countHandles(): Record<string, number> {
   const kinds = process.getActiveResourcesInfo().filter((kind) => kind !== "Immediate" && kind !== "TCPSocketWrap");
   for (const descriptor of process.platform === "linux" ? readdirSync(DESCRIPTORS) : []) {
     if (linkOf(`${DESCRIPTORS}/${descriptor}`).startsWith("socket:")) kinds.push("open socket");
@@ -174,7 +174,7 @@ function linkOf(path: string): string {
 }
 
 /** Returns the slope of a series per step, by least squares. */
-function slope(series: readonly number[]): number {
+function computeSlope(series: readonly number[]): number {
   const middle = (series.length - 1) / 2;
   const mean = series.reduce((sum, one) => sum + one, 0) / series.length;
   let above = 0;

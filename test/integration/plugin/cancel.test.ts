@@ -4,10 +4,10 @@ import { expect, it } from "vitest";
 import { ManagedResource } from "../../support/managed-resource";
 import { call } from "../../support/provider-call";
 import type { ProviderProcess } from "../../support/provider-process";
-import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 
 /** Cancels as the engine does on Ctrl-C: requests in flight may finish, and no new ones may start. */
-async function cancel(provider: ProviderProcess): Promise<void> {
+async function cancelProvider(provider: ProviderProcess): Promise<void> {
   await call((done) => provider.client.cancel(new Empty(), done));
 }
 
@@ -17,7 +17,7 @@ it("ends a cancelled list as a partial failure that keeps completed entries", as
   const release = Promise.withResolvers<void>();
   let isHolding = true;
   let posts = 0;
-  await using tenant: ManagedSandboxTenant = await sandboxTenant({
+  await using tenant: ManagedSandboxTenant = await startSandboxTenant({
     async intercept({ method }) {
       if (method !== "POST") return undefined;
       posts += 1;
@@ -34,7 +34,7 @@ it("ends a cancelled list as a partial failure that keeps completed entries", as
     sent = posts;
     await sleep(300);
   }
-  await cancel(tenant.provider);
+  await cancelProvider(tenant.provider);
   isHolding = false;
   release.resolve();
 
@@ -54,15 +54,15 @@ it("ends a cancelled list as a partial failure that keeps completed entries", as
 });
 
 it("sends no request after a cancellation", async () => {
-  await using tenant = await sandboxTenant({ scenario: "acme" });
+  await using tenant = await startSandboxTenant({ scenario: "acme" });
   const { provider } = tenant;
-  await cancel(provider);
+  await cancelProvider(provider);
   const calls = [
-    provider.resource("allowDenyEntry").create({ list: "deny", value: "evil.example" }),
-    provider.resource("allowDenyEntry").delete("ade_1", { list: "deny", value: "evil.example" }),
-    provider.resource("allowDenyList").read("allow-deny-list", { entries }),
-    provider.resource("vipEmployee").create({ email: "yuki.sato@acme.example" }),
-    provider.resource("vipList").read("vip-list"),
+    provider.getResource("allowDenyEntry").create({ list: "deny", value: "evil.example" }),
+    provider.getResource("allowDenyEntry").delete("ade_1", { list: "deny", value: "evil.example" }),
+    provider.getResource("allowDenyList").read("allow-deny-list", { entries }),
+    provider.getResource("vipEmployee").create({ email: "yuki.sato@acme.example" }),
+    provider.getResource("vipList").read("vip-list"),
   ];
   for (const outcome of await Promise.allSettled(calls)) {
     expect(outcome).toMatchObject({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { InitFailed } from "../../support/provider-call";
-import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 
 /*
  * An import as the engine asks the plugin for it: a Read without properties. The answer must declare the resource as it
@@ -12,7 +12,7 @@ let tenant: ManagedSandboxTenant;
 const ids = new Map<string, string>();
 
 beforeAll(async () => {
-  tenant = await sandboxTenant({ scenario: "acme" });
+  tenant = await startSandboxTenant({ scenario: "acme" });
   for (const [value, comment] of [
     ["evil.example", "INC-7"],
     ["Bücher.example", ""],
@@ -63,8 +63,8 @@ const IMPORTS: Readonly<Record<HandlerName, Readonly<Record<string, object>>>> =
 
 it.each(Object.entries(IMPORTS))("imports %s by each of its names", async (handler, imports) => {
   // Each kind gets its own run: in one program they would collide.
-  await tenant.provider.nextRun();
-  const resource = tenant.provider.resource(handler as HandlerName);
+  await tenant.provider.startNextRun();
+  const resource = tenant.provider.getResource(handler as HandlerName);
   const known = [];
   for (const [name, declares] of Object.entries(imports)) {
     const id = name.replace(/^the id of (.*)$/, (_all, value: string) => ids.get(value) ?? "");
@@ -78,7 +78,7 @@ it.each(Object.entries(IMPORTS))("imports %s by each of its names", async (handl
     expect(await resource.read(id, {}, {})).toEqual(found);
     known.push(found);
   }
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   for (const found of known) {
     const read = await resource.read(found.id, found.properties, found.inputs);
     // The people who identify the tenant are recorded once there is a state.
@@ -88,11 +88,11 @@ it.each(Object.entries(IMPORTS))("imports %s by each of its names", async (handl
 });
 
 it("rejects an import id that can't name a resource", async () => {
-  const entry = tenant.provider.resource("allowDenyEntry");
+  const entry = tenant.provider.getResource("allowDenyEntry");
   expect(await entry.read("deny:nowhere.example")).toBeUndefined();
-  expect(await tenant.provider.resource("vipEmployee").read("nobody@acme.example")).toBeUndefined();
+  expect(await tenant.provider.getResource("vipEmployee").read("nobody@acme.example")).toBeUndefined();
   await expect(entry.read("https://evil.example/")).rejects.toThrow(/doesn't identify an entry.*\[ERR_IMPORT\]/);
-  await expect(tenant.provider.resource("allowDenyList").read("blocklist")).rejects.toThrow(/\[ERR_IMPORT\]/);
+  await expect(tenant.provider.getResource("allowDenyList").read("blocklist")).rejects.toThrow(/\[ERR_IMPORT\]/);
 });
 
 /** The resource read by an id, and the different arguments that the program declares. */
@@ -114,8 +114,8 @@ const MISMATCHES: [HandlerName, string, object, string][] = [
 it.each(MISMATCHES)(
   "rejects the import of %s by the id of another resource",
   async (handler, id, declared, message) => {
-    await tenant.provider.nextRun();
-    const resource = tenant.provider.resource(handler);
+    await tenant.provider.startNextRun();
+    const resource = tenant.provider.getResource(handler);
     const found = (await resource.read(id)) ?? expect.fail(`${id} is not there`);
     const { inputs } = await resource.check({ ...declared }, found.inputs);
     // No replacement: the engine would end the run with the imported properties in state.
@@ -123,17 +123,17 @@ it.each(MISMATCHES)(
       changes: true,
       replaces: [],
     });
-    const update = (preview: boolean) =>
+    const updateImported = (preview: boolean) =>
       resource.update(found.id, found.properties, inputs, found.inputs, { preview }).catch((error: unknown) => error);
-    const previewed = await update(true);
+    const previewed = await updateImported(true);
     expect(previewed).not.toBeInstanceOf(InitFailed);
     expect(String(previewed)).toContain(message);
-    const failed = await update(false);
+    const failed = await updateImported(false);
     if (!(failed instanceof InitFailed)) expect.fail(String(failed));
     expect(failed.properties).toEqual({ failedImport: expect.stringContaining(message) });
 
-    await tenant.provider.nextRun();
-    const later = tenant.provider.resource(handler);
+    await tenant.provider.startNextRun();
+    const later = tenant.provider.getResource(handler);
     tenant.trace();
     expect(await later.read(failed.id, failed.properties, found.inputs)).toBeUndefined();
     await later.delete(failed.id, failed.properties, found.inputs);

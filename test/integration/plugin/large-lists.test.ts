@@ -1,20 +1,20 @@
 import { expect, it } from "vitest";
 import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
 import type { ResourceProperties } from "../../support/provider-call";
-import { READ_BOTH_LISTS, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
+import { READ_BOTH_LISTS, READ_VIPS, startSandboxTenant } from "../../support/sandbox-tenant";
 
 const COUNT = 5_000;
-const evil = (at: number): string => `evil-${at}.example`;
+const formatEvilDomain = (at: number): string => `evil-${at}.example`;
 
-const pages = (list: string, count: number): string[] =>
+const listPageRequests = (list: string, count: number): string[] =>
   Array.from({ length: count }, (_, at) => `GET /allow_deny_entries?list=${list}&page=${at + 1}&page_size=200 200`);
 
 /** A company that denies thousands of domains. */
-function bigCompany(): Scenario {
+function buildScenario(): Scenario {
   const entries = Array.from({ length: COUNT }, (_, at) => ({
     list: "deny",
     entryType: "domain",
-    value: evil(at),
+    value: formatEvilDomain(at),
     comment: `INC-${at}`,
     createdBy: "Dana Reyes (console)",
     createdAt: "2025-03-01T08:00:00.000Z",
@@ -37,14 +37,14 @@ function bigCompany(): Scenario {
 }
 
 it("imports a list of 5,000 in ceil(N/200) requests and two checks for changes", async () => {
-  await using tenant = await sandboxTenant({ scenario: bigCompany() });
+  await using tenant = await startSandboxTenant({ scenario: buildScenario() });
   const { provider } = tenant;
-  const list = provider.resource("allowDenyList");
+  const list = provider.getResource("allowDenyList");
   const imported = await list.read("allow-deny-list");
-  const denyPages = pages("deny", COUNT / 200);
+  const denyPages = listPageRequests("deny", COUNT / 200);
   // All entries have the same time, so a new one could be on the first page or the last one.
   const checks = [denyPages[0], denyPages.at(-1)];
-  expect(tenant.trace().sort()).toEqual([...pages("allow", 1), ...denyPages, ...checks].sort());
+  expect(tenant.trace().sort()).toEqual([...listPageRequests("allow", 1), ...denyPages, ...checks].sort());
   const { id, properties, inputs } = imported ?? expect.fail("nothing was imported");
   const entries = inputs["entries"] as Record<string, string>;
   expect(Object.keys(entries)).toHaveLength(COUNT);
@@ -53,18 +53,18 @@ it("imports a list of 5,000 in ceil(N/200) requests and two checks for changes",
   expect(declared).toEqual({ inputs, failures: {} });
   expect(await list.diff(id, properties, inputs, inputs)).toEqual({ changes: false, replaces: [] });
 
-  const { [evil(7)]: _gone, ...others } = entries;
-  const changed = { ...inputs, entries: { ...others, [evil(8)]: "allow: INC-8", "new.example": "deny" } };
+  const { [formatEvilDomain(7)]: _gone, ...others } = entries;
+  const changed = { ...inputs, entries: { ...others, [formatEvilDomain(8)]: "allow: INC-8", "new.example": "deny" } };
   const three = {
-    [`entries["${evil(7)}"]`]: "DELETE",
-    [`entries["${evil(8)}"]`]: "UPDATE",
+    [`entries["${formatEvilDomain(7)}"]`]: "DELETE",
+    [`entries["${formatEvilDomain(8)}"]`]: "UPDATE",
     'entries["new.example"]': "ADD",
   };
   const { inputs: news, failures } = await list.check(changed, inputs);
   expect(failures).toEqual({});
   expect(await list.diffDetails(id, properties, news, inputs)).toEqual(three);
 
-  await provider.nextRun();
+  await provider.startNextRun();
   const read = await list.read(id, properties, inputs);
   expect(tenant.trace()).toHaveLength(1 + COUNT / 200 + checks.length);
   expect(read).toEqual(imported);
@@ -73,25 +73,25 @@ it("imports a list of 5,000 in ceil(N/200) requests and two checks for changes",
 });
 
 it("shares one read of each list among concurrent calls", async () => {
-  await using tenant = await sandboxTenant({ scenario: "acme" });
+  await using tenant = await startSandboxTenant({ scenario: "acme" });
   const { provider } = tenant;
-  const single = (at: number): ResourceProperties => ({ list: "deny", value: `single-${at}.example` });
+  const buildEntryArguments = (at: number): ResourceProperties => ({ list: "deny", value: `single-${at}.example` });
   const numbers = Array.from({ length: 60 }, (_, at) => at);
-  const entry = provider.resource("allowDenyEntry");
-  const made = await Promise.all(numbers.map((at) => entry.declare(single(at))));
+  const entry = provider.getResource("allowDenyEntry");
+  const made = await Promise.all(numbers.map((at) => entry.declare(buildEntryArguments(at))));
   expect(tenant.trace().filter((line) => line.startsWith("GET"))).toEqual(READ_BOTH_LISTS);
 
-  await provider.nextRun();
+  await provider.startNextRun();
   const [found, ...rest] = await Promise.all([
     Promise.all(
       made.map(({ id, properties, inputs }, at) =>
-        provider.resource("allowDenyEntry", `single-${at}`).read(id, properties, inputs),
+        provider.getResource("allowDenyEntry", `single-${at}`).read(id, properties, inputs),
       ),
     ),
-    provider.resource("allowDenyEntry").read("deny:single-7.example"),
-    provider.resource("allowDenyList").read("allow-deny-list"),
-    provider.resource("vipList").read("vip-list"),
-    provider.resource("vipEmployee").read("ruth.castellan@acme.example"),
+    provider.getResource("allowDenyEntry").read("deny:single-7.example"),
+    provider.getResource("allowDenyList").read("allow-deny-list"),
+    provider.getResource("vipList").read("vip-list"),
+    provider.getResource("vipEmployee").read("ruth.castellan@acme.example"),
   ]);
   expect(found.map((one) => one?.id)).toEqual(made.map(({ id }) => id));
   expect(rest).not.toContain(undefined);

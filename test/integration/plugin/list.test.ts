@@ -4,11 +4,11 @@ import { expect, it } from "vitest";
 import { PULUMI_UNKNOWN } from "../../../provider/settings/unknown-value";
 import type { ResourceProperties } from "../../support/provider-call";
 import type { ProviderProcess } from "../../support/provider-process";
-import { sharedTenant } from "../../support/sandbox-tenant";
+import { shareSandboxTenant } from "../../support/sandbox-tenant";
 
 /* List is the only call of Pulumi's protocol that is answered with a stream: the existing resources of a type. */
 
-const tenant = sharedTenant({ scenario: "acme" });
+const tenant = shareSandboxTenant({ scenario: "acme" });
 
 interface QueryOptions {
   readonly query?: ResourceProperties;
@@ -17,14 +17,18 @@ interface QueryOptions {
   readonly from?: string;
 }
 
-interface Page {
+interface ListedPage {
   readonly ids: string[];
   readonly names: string[];
   readonly isComputed: boolean;
   readonly next: string | undefined;
 }
 
-async function list({ client }: ProviderProcess, kind: string, options: QueryOptions = {}): Promise<Page> {
+async function listResources(
+  { client }: ProviderProcess,
+  kind: string,
+  options: QueryOptions = {},
+): Promise<ListedPage> {
   const { query = {}, limit = 0, pageSize = 0, from = "" } = options;
   const request = new messages.ListRequest();
   request.setToken(`email-security:index:${kind}`);
@@ -49,10 +53,10 @@ async function list({ client }: ProviderProcess, kind: string, options: QueryOpt
 it("yields every entry by an importable id", async () => {
   const { provider, sandbox } = tenant();
   const held = sandbox.allowDenyEntries("acme");
-  const all = await list(provider, "AllowDenyEntry");
+  const all = await listResources(provider, "AllowDenyEntry");
   expect(all.ids.toSorted()).toEqual(held.map(({ id }) => id).sort());
   for (const name of ["allow", "deny"] as const) {
-    const { ids } = await list(provider, "AllowDenyEntry", { query: { list: name } });
+    const { ids } = await listResources(provider, "AllowDenyEntry", { query: { list: name } });
     expect(ids.toSorted()).toEqual(
       held
         .filter((one) => one.list === name)
@@ -60,14 +64,14 @@ it("yields every entry by an importable id", async () => {
         .sort(),
     );
   }
-  const entry = provider.resource("allowDenyEntry");
+  const entry = provider.getResource("allowDenyEntry");
   const imported = await Promise.all([...all.ids, ...all.names].map(async (id) => await entry.read(id)));
   expect(imported.map((one) => one?.id)).toEqual([...all.ids, ...all.ids]);
 });
 
 it("yields every VIP by its mailbox", async () => {
   const { provider, sandbox } = tenant();
-  const { ids } = await list(provider, "VipEmployee");
+  const { ids } = await listResources(provider, "VipEmployee");
   expect(ids.toSorted()).toEqual(
     sandbox
       .vips("acme")
@@ -76,38 +80,38 @@ it("yields every VIP by its mailbox", async () => {
       .filter((email) => email !== "")
       .sort(),
   );
-  const vip = provider.resource("vipEmployee");
+  const vip = provider.getResource("vipEmployee");
   const imported = await Promise.all(ids.map(async (id) => await vip.read(id)));
   expect(imported.map((one) => one?.id)).toEqual(ids);
-  expect((await list(provider, "AllowDenyList")).ids).toEqual(["allow-deny-list"]);
-  expect((await list(provider, "VipList")).ids).toEqual(["vip-list"]);
+  expect((await listResources(provider, "AllowDenyList")).ids).toEqual(["allow-deny-list"]);
+  expect((await listResources(provider, "VipList")).ids).toEqual(["vip-list"]);
 });
 
 it("returns pages of the requested size up to the limit", async () => {
   const { provider } = tenant();
-  const { ids } = await list(provider, "AllowDenyEntry");
+  const { ids } = await listResources(provider, "AllowDenyEntry");
   expect(ids.length).toBeGreaterThan(6);
-  expect(await list(provider, "AllowDenyEntry", { limit: 5 })).toMatchObject({
+  expect(await listResources(provider, "AllowDenyEntry", { limit: 5 })).toMatchObject({
     ids: ids.slice(0, 5),
     next: undefined,
   });
   const pages: string[][] = [];
   let from: string | undefined = "";
   while (from !== undefined) {
-    const page: Page = await list(provider, "AllowDenyEntry", { limit: 5, pageSize: 2, from });
+    const page: ListedPage = await listResources(provider, "AllowDenyEntry", { limit: 5, pageSize: 2, from });
     pages.push(page.ids);
     from = page.next;
   }
   expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4, 5)]);
   const more: string[] = [];
   for (from = ""; from !== undefined; ) {
-    const page: Page = await list(provider, "AllowDenyEntry", { pageSize: 3, from });
+    const page: ListedPage = await listResources(provider, "AllowDenyEntry", { pageSize: 3, from });
     expect(page.ids.length).toBeLessThanOrEqual(3);
     more.push(...page.ids);
     from = page.next;
   }
   expect(more).toEqual(ids);
-  await expect(list(provider, "AllowDenyEntry", { from: "elsewhere" })).rejects.toThrow(
+  await expect(listResources(provider, "AllowDenyEntry", { from: "elsewhere" })).rejects.toThrow(
     'Page "elsewhere" doesn\'t exist',
   );
 });
@@ -115,12 +119,15 @@ it("returns pages of the requested size up to the limit", async () => {
 it("returns a computed result for an unknown query value", async () => {
   const { provider, sandbox } = tenant();
   sandbox.clearRequests();
-  const query = (properties: ResourceProperties) => list(provider, "AllowDenyEntry", { query: properties });
-  expect(await query({ list: PULUMI_UNKNOWN })).toMatchObject({ ids: [], isComputed: true });
-  await expect(query({ list: "block" })).rejects.toThrow(
+  const queryEntries = (properties: ResourceProperties) =>
+    listResources(provider, "AllowDenyEntry", { query: properties });
+  expect(await queryEntries({ list: PULUMI_UNKNOWN })).toMatchObject({ ids: [], isComputed: true });
+  await expect(queryEntries({ list: "block" })).rejects.toThrow(
     /AllowDenyEntry can't be listed with these arguments: list must be "allow" or "deny", not "block".*\[ERR_INVALID_ARGUMENT\]/,
   );
-  await expect(query({ lists: "deny" })).rejects.toThrow(/lists isn't an argument; did you mean list?/);
-  await expect(list(provider, "Allowlist")).rejects.toThrow(/The resource type .* doesn't exist.*\[ERR_PROTOCOL\]/);
+  await expect(queryEntries({ lists: "deny" })).rejects.toThrow(/lists isn't an argument; did you mean list?/);
+  await expect(listResources(provider, "Allowlist")).rejects.toThrow(
+    /The resource type .* doesn't exist.*\[ERR_PROTOCOL\]/,
+  );
   expect(sandbox.requests).toEqual([]);
 });

@@ -2,19 +2,19 @@ import { describe, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { PULUMI_UNKNOWN as UNKNOWN } from "../../../provider/settings/unknown-value";
 import type { ResourceProperties } from "../../support/provider-call";
-import { sharedTenant } from "../../support/sandbox-tenant";
+import { shareSandboxTenant } from "../../support/sandbox-tenant";
 
 /*
  * The plugin's answers to a create or update in a preview: everything that follows from the arguments and the state, as
  * the run after it will have it, without any request.
  */
 
-const tenant = sharedTenant();
+const tenant = shareSandboxTenant();
 const LENA = "lena.hartmann@acme.example";
-const host = () => new URL(tenant().sandbox.url).host;
+const getHost = () => new URL(tenant().sandbox.url).host;
 const PREVIEW = { preview: true };
 
-interface Case {
+interface PreviewCase {
   readonly what: string;
   readonly kind: HandlerName;
   readonly inputs: ResourceProperties;
@@ -32,7 +32,7 @@ const ALL_OF_ENTRY = {
   adopt: true,
   entryType: "domain",
 };
-const CASES: readonly Case[] = [
+const CASES: readonly PreviewCase[] = [
   {
     what: "an entry with what it needs",
     kind: "allowDenyEntry",
@@ -81,7 +81,7 @@ const CASES: readonly Case[] = [
 describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
   it("is previewed as it is applied, without a request", async () => {
     const { provider, sandbox } = tenant();
-    const resource = provider.resource(kind);
+    const resource = provider.getResource(kind);
     sandbox.clearRequests();
     const foreseen = await resource.create(inputs, PREVIEW);
     expect(foreseen.id).toBe("");
@@ -90,10 +90,10 @@ describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
     const { people: _fingerprint, ...knownOutputs } = made.properties;
     const unknown = Object.fromEntries(unknownOutputs.map((name) => [name, UNKNOWN]));
     expect(foreseen.properties).toEqual({
-      ...(unknownOutputs.length === 0 ? knownOutputs : known(knownOutputs)),
+      ...(unknownOutputs.length === 0 ? knownOutputs : omitUnknown(knownOutputs)),
       ...unknown,
     });
-    expect(foreseen.properties["tenant"]).toBe(host());
+    expect(foreseen.properties["tenant"]).toBe(getHost());
 
     let { properties } = made;
     let before = inputs;
@@ -108,7 +108,7 @@ describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
   });
 
   /** Returns the declared properties and those that follow from them. */
-  function known(properties: ResourceProperties): ResourceProperties {
+  function omitUnknown(properties: ResourceProperties): ResourceProperties {
     return Object.fromEntries(Object.entries(properties).filter(([name]) => !unknownOutputs.includes(name)));
   }
 });
@@ -117,16 +117,16 @@ it("leaves only values that depend on unknown arguments unknown", async () => {
   const { provider, sandbox } = tenant();
   sandbox.clearRequests();
   const { properties: entry } = await provider
-    .resource("allowDenyEntry")
+    .getResource("allowDenyEntry")
     .create({ list: UNKNOWN, value: UNKNOWN, comment: "INC-7" }, PREVIEW);
-  const rest = { comment: "INC-7", verdictScope: "global", tenant: host() };
+  const rest = { comment: "INC-7", verdictScope: "global", tenant: getHost() };
   expect(entry).toMatchObject({ ...rest, list: UNKNOWN, value: UNKNOWN, entryType: UNKNOWN });
-  const list = provider.resource("allowDenyList");
+  const list = provider.getResource("allowDenyList");
   const entries = { "evil.example": UNKNOWN };
-  expect((await list.create({ entries }, PREVIEW)).properties).toEqual({ entries, tenant: host() });
+  expect((await list.create({ entries }, PREVIEW)).properties).toEqual({ entries, tenant: getHost() });
   expect((await list.create({ entries: UNKNOWN }, PREVIEW)).properties).toEqual({
     entries: UNKNOWN,
-    tenant: host(),
+    tenant: getHost(),
   });
   expect(sandbox.requests).toEqual([]);
 });
@@ -135,7 +135,7 @@ it("leaves `addedBy` unknown for the first comment on an auto-detected VIP", asy
   const { provider } = tenant();
   const state = { email: LENA, source: "auto", dateAdded: "2025-01-13", fullName: "Lena Hartmann" };
   const inputs = { email: LENA, comment: "Treasury" };
-  const next = await provider.resource("vipEmployee").update(LENA, state, inputs, { email: LENA }, PREVIEW);
+  const next = await provider.getResource("vipEmployee").update(LENA, state, inputs, { email: LENA }, PREVIEW);
   const unknownOutputs = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
-  expect(next).toEqual({ ...inputs, ...unknownOutputs, fullName: "Lena Hartmann", tenant: host() });
+  expect(next).toEqual({ ...inputs, ...unknownOutputs, fullName: "Lena Hartmann", tenant: getHost() });
 });

@@ -63,13 +63,13 @@ it("runs as a single file", async () => {
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     },
   });
-  const entry = provider.resource("allowDenyEntry");
+  const entry = provider.getResource("allowDenyEntry");
   const { id, properties, inputs } = await entry.declare(evil);
   expect(sandbox.allowDenyEntries("acme")).toMatchObject([{ id, value: "evil.example" }]);
-  await provider.nextRun();
+  await provider.startNextRun();
   await entry.delete(id, properties, inputs);
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);
-  expect(await provider.printedSoFar()).toEqual([]);
+  expect(await provider.readPrintedLines()).toEqual([]);
   expect(await readdir(directory.path)).toEqual(["pulumi-resource-email-security"]);
 });
 
@@ -82,7 +82,7 @@ it("never exposes the key in output, responses or files", async () => {
   });
   using directory = createTestDirectory();
   const shown: unknown[] = [];
-  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+  const recordAttempt = async (work: () => Promise<unknown>): Promise<void> => {
     shown.push(await work().catch((error: Error) => [error.message, { ...error }]));
   };
   await using provider = await ProviderProcess.start({
@@ -98,23 +98,23 @@ it("never exposes the key in output, responses or files", async () => {
   for (const instance of instances) {
     for (const baseUrl of [sandbox.url, "not an address", "http://api.example"]) {
       // Check's inputs go into the state, as secrets; only its failures are shown to people.
-      await attempt(async () => (await instance.check({ baseUrl, apiKey: key })).failures);
-      await attempt(() => instance.diff({ baseUrl, apiKey: "old" }, { baseUrl, apiKey: key }));
-      await attempt(() => instance.configure({ baseUrl, apiKey: key }));
-      const entry = provider.resource("allowDenyEntry");
-      await attempt(() => entry.check(evil));
-      await attempt(() => entry.declare(evil));
-      await attempt(() => entry.read("deny:evil.example"));
-      await attempt(() => provider.resource("allowDenyList").create({ entries: { "evil.example": "deny" } }));
-      await attempt(() => provider.resource("vipEmployee").create({ email: "a@b.example" }));
+      await recordAttempt(async () => (await instance.check({ baseUrl, apiKey: key })).failures);
+      await recordAttempt(() => instance.diff({ baseUrl, apiKey: "old" }, { baseUrl, apiKey: key }));
+      await recordAttempt(() => instance.configure({ baseUrl, apiKey: key }));
+      const entry = provider.getResource("allowDenyEntry");
+      await recordAttempt(() => entry.check(evil));
+      await recordAttempt(() => entry.declare(evil));
+      await recordAttempt(() => entry.read("deny:evil.example"));
+      await recordAttempt(() => provider.getResource("allowDenyList").create({ entries: { "evil.example": "deny" } }));
+      await recordAttempt(() => provider.getResource("vipEmployee").create({ email: "a@b.example" }));
     }
   }
   expect(JSON.stringify(shown)).toContain("was revoked");
   expect(JSON.stringify(shown)).toContain("[ERR_AUTH]");
   provider.kill("SIGUSR2");
-  const report = () => readFile(join(directory.path, "report.json"), "utf8").catch(() => "");
-  await expect.poll(report, { timeout: 30_000 }).toContain("javascriptHeap");
-  shown.push(await provider.printedSoFar());
+  const readReport = () => readFile(join(directory.path, "report.json"), "utf8").catch(() => "");
+  await expect.poll(readReport, { timeout: 30_000 }).toContain("javascriptHeap");
+  shown.push(await provider.readPrintedLines());
   expect(canary.find("what it told", JSON.stringify(shown))).toEqual([]);
   expect(await canary.findInDirectory(directory.path)).toEqual([]);
 });

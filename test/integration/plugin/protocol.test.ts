@@ -6,14 +6,14 @@ import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { call, type InitFailed, urnOf } from "../../support/provider-call";
+import { buildUrn, call, type InitFailed } from "../../support/provider-call";
 import { ProviderInstance } from "../../support/provider-instance";
 import { PLUGIN, ProviderProcess } from "../../support/provider-process";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 
 /* Pulumi's provider protocol as the plugin implements it: the calls about the provider rather than about a resource. */
 
-const SECRET = (value: unknown) => ({
+const wrapSecret = (value: unknown) => ({
   "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
   value,
 });
@@ -29,8 +29,9 @@ afterAll(async () => {
   await bare[Symbol.asyncDispose]();
 });
 
-const explicit = (): ProviderInstance => new ProviderInstance(bare.client, "mine");
-const byDefault = (version = ""): ProviderInstance => new ProviderInstance(bare.client, `default${version}`);
+const createExplicitInstance = (): ProviderInstance => new ProviderInstance(bare.client, "mine");
+const createDefaultInstance = (version = ""): ProviderInstance =>
+  new ProviderInstance(bare.client, `default${version}`);
 
 describe("plugin metadata", () => {
   it("includes the version of the package", async () => {
@@ -42,7 +43,7 @@ describe("plugin metadata", () => {
   });
 
   it("includes the schema for version 0 only", async () => {
-    const schemaOf = async (version: number): Promise<unknown> => {
+    const getSchema = async (version: number): Promise<unknown> => {
       const request = new provider.GetSchemaRequest();
       request.setVersion(version);
       const answer = await call<InstanceType<typeof provider.GetSchemaResponse>>((done) =>
@@ -51,8 +52,8 @@ describe("plugin metadata", () => {
       return JSON.parse(answer.getSchema());
     };
     const built: unknown = JSON.parse(readFileSync(join(PLUGIN, "../schema.json"), "utf8"));
-    expect(await schemaOf(0)).toEqual(built);
-    await expect(schemaOf(1)).rejects.toThrow(/Schema version 1 doesn't exist.*\[ERR_PROTOCOL\]/);
+    expect(await getSchema(0)).toEqual(built);
+    await expect(getSchema(1)).rejects.toThrow(/Schema version 1 doesn't exist.*\[ERR_PROTOCOL\]/);
   });
 
   it("names the required CLI version to a Pulumi that is too old", async () => {
@@ -75,7 +76,7 @@ describe("plugin metadata", () => {
 
   it("lists the resource types when asked for an unknown one", async () => {
     const request = new provider.CheckRequest();
-    request.setUrn(urnOf("email-security:index:Allowlist", "typo"));
+    request.setUrn(buildUrn("email-security:index:Allowlist", "typo"));
     await expect(call((done) => bare.client.check(request, done))).rejects.toThrow(
       'The resource type "email-security:index:Allowlist" doesn\'t exist; the types are email-security:index:AllowDenyEntry, email-security:index:AllowDenyList, email-security:index:VipEmployee, email-security:index:VipList. [ERR_PROTOCOL]',
     );
@@ -85,10 +86,10 @@ describe("plugin metadata", () => {
 describe("check of a provider instance", () => {
   it("turns a plain key into a secret", async () => {
     const args = { baseUrl: HOST, apiKey: "key" };
-    const checked = { inputs: { baseUrl: HOST, apiKey: SECRET("key") }, failures: [] };
-    expect(await explicit().check(args)).toEqual(checked);
-    expect(await byDefault().check(args)).toEqual(checked);
-    expect(await explicit().check({ ...args, apiKey: SECRET("key") })).toEqual(checked);
+    const checked = { inputs: { baseUrl: HOST, apiKey: wrapSecret("key") }, failures: [] };
+    expect(await createExplicitInstance().check(args)).toEqual(checked);
+    expect(await createDefaultInstance().check(args)).toEqual(checked);
+    expect(await createExplicitInstance().check({ ...args, apiKey: wrapSecret("key") })).toEqual(checked);
   });
 
   it.each([
@@ -100,17 +101,17 @@ describe("check of a provider instance", () => {
   ])("rejects %s for an explicit instance only", async (_name, wrong, reason) => {
     const given = Object.entries({ baseUrl: HOST, apiKey: "key", ...wrong });
     const args = Object.fromEntries(given.filter(([, value]) => value !== null));
-    const { failures } = await explicit().check(args);
+    const { failures } = await createExplicitInstance().check(args);
     expect(failures).toHaveLength(1);
     expect(failures[0]).toMatch(reason);
     // The environment may provide valid settings, or no resource may need them.
-    expect((await byDefault().check(args)).failures).toEqual([]);
-    expect((await byDefault("_1_2_3").check(args)).failures).toEqual([]);
+    expect((await createDefaultInstance().check(args)).failures).toEqual([]);
+    expect((await createDefaultInstance("_1_2_3").check(args)).failures).toEqual([]);
   });
 
   it("accepts values unknown in a preview", async () => {
     const args = { baseUrl: UNKNOWN, apiKey: UNKNOWN };
-    expect(await explicit().check(args)).toEqual({ inputs: args, failures: [] });
+    expect(await createExplicitInstance().check(args)).toEqual({ inputs: args, failures: [] });
   });
 });
 
@@ -128,7 +129,7 @@ describe("diff of a provider instance", () => {
     ["another path of the address", args, { ...args, baseUrl: `${HOST}/v1` }, ["baseUrl"], []],
     ["another host", args, { ...args, baseUrl: "https://eu.example" }, ["baseUrl"], ["baseUrl"]],
   ])("reports changes and replacements for %s", async (_name, olds, news, diffs, replaces) => {
-    expect(await explicit().diff(olds, news)).toEqual({ changes: diffs.length > 0, diffs, replaces });
+    expect(await createExplicitInstance().diff(olds, news)).toEqual({ changes: diffs.length > 0, diffs, replaces });
   });
 
   it("rejects an explicit instance with the name of the default one", async () => {
@@ -137,22 +138,22 @@ describe("diff of a provider instance", () => {
       environment: { PULUMI_CONFIG: JSON.stringify(stack), EMAIL_SECURITY_API_KEY: "of the environment" },
       isConfigured: false,
     });
-    const failuresOf = async (name: string, given: object) =>
+    const checkConfiguration = async (name: string, given: object) =>
       (await new ProviderInstance(plugin.client, name).check({ ...given })).failures;
-    expect(await failuresOf("default", stack)).toEqual([]);
-    expect(await failuresOf("default_0_1_0", stack)).toEqual([]);
+    expect(await checkConfiguration("default", stack)).toEqual([]);
+    expect(await checkConfiguration("default_0_1_0", stack)).toEqual([]);
     const refusal = /^a Provider can't have the name "default(_0_1_0)?", .*; use another name$/;
-    expect(await failuresOf("default", { ...stack, apiKey: "mine" })).toEqual([expect.stringMatching(refusal)]);
-    expect(await failuresOf("default_0_1_0", { ...stack, ownDomains: ["a.example"] })).toEqual([
+    expect(await checkConfiguration("default", { ...stack, apiKey: "mine" })).toEqual([expect.stringMatching(refusal)]);
+    expect(await checkConfiguration("default_0_1_0", { ...stack, ownDomains: ["a.example"] })).toEqual([
       expect.stringMatching(refusal),
     ]);
     // A different name with the same prefix belongs to one of the program's own instances.
-    expect(await failuresOf("default_eu", { ...stack, apiKey: "mine" })).toEqual([]);
+    expect(await checkConfiguration("default_eu", { ...stack, apiKey: "mine" })).toEqual([]);
   });
 
   it("replaces no default instance when the environment sets the host", async () => {
     const other = { ...args, baseUrl: "https://eu.example" };
-    expect(await byDefault().diff(args, other)).toMatchObject({ changes: true, replaces: ["baseUrl"] });
+    expect(await createDefaultInstance().diff(args, other)).toMatchObject({ changes: true, replaces: ["baseUrl"] });
     await using decided = await ProviderProcess.start({
       environment: { EMAIL_SECURITY_BASE_URL: HOST },
       isConfigured: false,
@@ -166,7 +167,7 @@ describe("diff of a provider instance", () => {
 
 describe("provider configuration", () => {
   const evil = { list: "deny", value: "evil.example" };
-  const stack = (url: string, tenant: string) => ({
+  const buildStackConfig = (url: string, tenant: string) => ({
     "email-security:baseUrl": url,
     "email-security:apiKey": `sandbox-${tenant}-ci`,
   });
@@ -177,24 +178,24 @@ describe("provider configuration", () => {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     };
-    const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
-    await using usual = await ProviderProcess.start({ config: stack(sandbox.url, "globex"), environment });
-    await usual.resource("allowDenyEntry").declare(evil);
-    expect(held()).toEqual([1, 0]);
+    const countEntries = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
+    await using usual = await ProviderProcess.start({ config: buildStackConfig(sandbox.url, "globex"), environment });
+    await usual.getResource("allowDenyEntry").declare(evil);
+    expect(countEntries()).toEqual([1, 0]);
     await using own = await ProviderProcess.start({
       instance: "mine",
-      config: stack(sandbox.url, "globex"),
+      config: buildStackConfig(sandbox.url, "globex"),
       environment,
     });
-    const { properties } = await own.resource("allowDenyEntry").declare(evil);
-    expect(held()).toEqual([1, 1]);
+    const { properties } = await own.getResource("allowDenyEntry").declare(evil);
+    expect(countEntries()).toEqual([1, 1]);
     expect(properties["tenant"]).toBe(`mine at ${new URL(sandbox.url).host}`);
   });
 
   it("sends no request without a key", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using usual = await ProviderProcess.start({ config: { "email-security:baseUrl": sandbox.url } });
-    const entry = usual.resource("allowDenyEntry");
+    const entry = usual.getResource("allowDenyEntry");
     const calls = [entry.declare(evil), entry.read("deny:evil.example"), entry.delete("ade_1", evil)];
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({
@@ -222,7 +223,7 @@ describe("provider configuration", () => {
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
     await using usual = await ProviderProcess.start({ environment, isConfigured: false });
     const instance = new ProviderInstance(usual.client, "");
-    const entry = usual.resource("allowDenyEntry");
+    const entry = usual.getResource("allowDenyEntry");
     await instance.configure({ timeoutMs: "5000" });
     const { host } = new URL(sandbox.url);
     expect((await entry.create(evil)).properties).toMatchObject({ tenant: host });
@@ -251,27 +252,27 @@ describe("provider configuration", () => {
 
   it("is replaced by a later one", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
-    await using usual = await ProviderProcess.start({ config: stack(sandbox.url, "acme") });
+    await using usual = await ProviderProcess.start({ config: buildStackConfig(sandbox.url, "acme") });
     const { inputs } = await new ProviderInstance(usual.client).check({
       baseUrl: sandbox.url,
       apiKey: "sandbox-globex-ci",
     });
     await new ProviderInstance(usual.client).configure(inputs);
-    await usual.resource("allowDenyEntry").declare(evil);
+    await usual.getResource("allowDenyEntry").declare(evil);
     expect(sandbox.allowDenyEntries("globex")).toHaveLength(1);
   });
 });
 
 describe("secret arguments of a resource", () => {
   it("stay secret in every output", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: ({ body }) =>
         (body as { value?: string } | undefined)?.value === "refused.example"
           ? { status: 400, body: { error: "no" } }
           : undefined,
     });
-    const declared = { list: "deny", value: "evil.example", comment: SECRET("INC-7") };
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const declared = { list: "deny", value: "evil.example", comment: wrapSecret("INC-7") };
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const { inputs, failures } = await entry.check(declared);
     expect(failures).toEqual({});
     expect(inputs).toMatchObject(declared);
@@ -279,29 +280,29 @@ describe("secret arguments of a resource", () => {
     expect(properties).toMatchObject(declared);
     expect((await entry.diff(id, properties, inputs)).changes).toBe(false);
     expect((await entry.read(id, properties, inputs))?.properties).toMatchObject(declared);
-    const changed = { ...declared, comment: SECRET("INC-8") };
+    const changed = { ...declared, comment: wrapSecret("INC-8") };
     expect(await entry.update(id, properties, changed)).toMatchObject(changed);
     expect(tenant.sandbox.allowDenyEntries("acme").map(({ comment }) => comment)).toEqual(["INC-8"]);
 
     const args = new provider.InvokeRequest();
     args.setTok("email-security:index:getAllowDenyEntries");
-    args.setArgs(Struct.fromJavaScript({ list: SECRET("deny") } as never));
+    args.setArgs(Struct.fromJavaScript({ list: wrapSecret("deny") } as never));
     const read = await call<InstanceType<typeof provider.InvokeResponse>>((done) =>
       tenant.provider.client.invoke(args, done),
     );
-    expect(read.getReturn()?.toJavaScript()).toEqual({ entries: SECRET(expect.any(Array)) });
+    expect(read.getReturn()?.toJavaScript()).toEqual({ entries: wrapSecret(expect.any(Array)) });
 
-    const list = tenant.provider.resource("allowDenyList");
-    const kept = { "one.example": SECRET("deny: INC-7"), "other.example": "deny" };
+    const list = tenant.provider.getResource("allowDenyList");
+    const kept = { "one.example": wrapSecret("deny: INC-7"), "other.example": "deny" };
     expect((await list.check({ entries: kept })).inputs).toEqual({ entries: kept });
-    const half = { entries: { ...kept, "refused.example": SECRET("deny") } };
+    const half = { entries: { ...kept, "refused.example": wrapSecret("deny") } };
     const failed = (await list.create(half).catch((error: unknown) => error)) as InitFailed;
     expect(failed.properties["entries"]).toEqual(kept);
     // A value that was secret as a whole, or inside an array, is returned as one secret.
-    const array = [{ list: "deny", value: "one.example", comment: SECRET("x") }];
-    for (const entries of [array, SECRET([{ ...array[0], comment: "x" }])]) {
+    const array = [{ list: "deny", value: "one.example", comment: wrapSecret("x") }];
+    for (const entries of [array, wrapSecret([{ ...array[0], comment: "x" }])]) {
       expect((await list.check({ entries })).inputs).toEqual({
-        entries: SECRET({ "one.example": "deny: x" }),
+        entries: wrapSecret({ "one.example": "deny: x" }),
       });
     }
   });

@@ -18,32 +18,32 @@ const odd = fc.oneof(
   fc.constantFrom<unknown>([], {}, { constructor: "x" }, [[null]]),
   fc.constantFrom<unknown>(UNKNOWN, [UNKNOWN], { x: UNKNOWN }),
 );
-const mostly = (...texts: unknown[]): fc.Arbitrary<unknown> =>
+const favorValid = (...texts: unknown[]): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 40, arbitrary: fc.constantFrom(...texts) }, { weight: 1, arbitrary: odd });
-const some = (model: Record<string, fc.Arbitrary<unknown>>, ...requiredKeys: string[]) =>
+const generateProperties = (model: Record<string, fc.Arbitrary<unknown>>, ...requiredKeys: string[]) =>
   fc.record(model, { requiredKeys }) as fc.Arbitrary<ResourceProperties>;
 
-const rarely = (...texts: string[]) => ({ weight: 1, arbitrary: fc.constantFrom<unknown>(...texts) });
-const list = mostly("allow", "deny");
+const buildRareChoice = (...texts: string[]) => ({ weight: 1, arbitrary: fc.constantFrom<unknown>(...texts) });
+const list = favorValid("allow", "deny");
 const value = fc.oneof(
   {
     weight: 30,
-    arbitrary: mostly("evil.example", "Evil.Example.", "192.0.2.7", "a@b.example", "bücher.example"),
+    arbitrary: favorValid("evil.example", "Evil.Example.", "192.0.2.7", "a@b.example", "bücher.example"),
   },
-  rarely("gmail.com", "com", "evil.example/login"),
+  buildRareChoice("gmail.com", "com", "evil.example/login"),
 );
-const comment = mostly("INC-1", "INC-2", "two\nlines", " x ");
+const comment = favorValid("INC-1", "INC-2", "two\nlines", " x ");
 const mailbox = fc.oneof(
-  { weight: 30, arbitrary: mostly("a@acme.example", "B@acme.example", "a@ACME.example") },
-  rarely("acme.example"),
+  { weight: 30, arbitrary: favorValid("a@acme.example", "B@acme.example", "a@ACME.example") },
+  buildRareChoice("acme.example"),
 );
-const listed = some(
+const listed = generateProperties(
   {
     list,
     value,
     comment,
-    verdictScope: mostly("global", "graymail"),
-    acceptRisk: mostly("They write from there"),
+    verdictScope: favorValid("global", "graymail"),
+    acceptRisk: favorValid("They write from there"),
   },
   "list",
   "value",
@@ -56,11 +56,11 @@ const key = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom("constructor", "com", "a b") },
 );
 const text = fc.oneof(
-  { weight: 30, arbitrary: mostly("deny", "allow", "deny: INC-1", "allow: INC-2") },
-  rarely("(unmanaged) deny", "block"),
+  { weight: 30, arbitrary: favorValid("deny", "allow", "deny: INC-1", "allow: INC-2") },
+  buildRareChoice("(unmanaged) deny", "block"),
 );
-const options = { mode: mostly("additive"), maxRemovals: mostly(5), maxRemovalFraction: mostly(1) };
-const content = (keyed: fc.Arbitrary<unknown>, rows: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+const options = { mode: favorValid("additive"), maxRemovals: favorValid(5), maxRemovalFraction: favorValid(1) };
+const generateContent = (keyed: fc.Arbitrary<unknown>, rows: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 20, arbitrary: keyed },
     { weight: 10, arbitrary: fc.array(rows, { maxLength: 3 }) },
@@ -72,26 +72,32 @@ const KINDS: Readonly<Record<HandlerName, fc.Arbitrary<ResourceProperties>>> = {
     { weight: 20, arbitrary: listed },
     {
       weight: 1,
-      arbitrary: some({ list, value, entryType: mostly("domain", "ip"), adopt: mostly(true), typo: odd }),
+      arbitrary: generateProperties({
+        list,
+        value,
+        entryType: favorValid("domain", "ip"),
+        adopt: favorValid(true),
+        typo: odd,
+      }),
     },
   ),
-  vipEmployee: some({ email: mailbox, comment, onDelete: mostly("keep", "exclude") }, "email"),
-  allowDenyList: some(
+  vipEmployee: generateProperties({ email: mailbox, comment, onDelete: favorValid("keep", "exclude") }, "email"),
+  allowDenyList: generateProperties(
     {
-      entries: content(fc.dictionary(key, text, { maxKeys: 4 }), listed),
+      entries: generateContent(fc.dictionary(key, text, { maxKeys: 4 }), listed),
       ...options,
-      ignore: mostly(["*.ignored.example"], ["allow:*.ignored.example"]),
+      ignore: favorValid(["*.ignored.example"], ["allow:*.ignored.example"]),
     },
     "entries",
   ),
-  vipList: some(
+  vipList: generateProperties(
     {
-      members: content(
+      members: generateContent(
         fc.dictionary(fc.constantFrom("a@acme.example", "B@acme.example", "c@acme.example"), comment),
-        fc.oneof(mailbox, some({ email: mailbox, comment }, "email")),
+        fc.oneof(mailbox, generateProperties({ email: mailbox, comment }, "email")),
       ),
       ...options,
-      onDelete: mostly("keep"),
+      onDelete: favorValid("keep"),
     },
     "members",
   ),
@@ -104,10 +110,10 @@ it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers
   await using dynamic = await ProviderProcess.start({ providerKind: NAMES[0], config });
   await using native = await ProviderProcess.start({ providerKind: NAMES[1], config });
   /** Calls both providers, asserts that they answer (or throw) the same, and returns that answer. */
-  const both = async <Answer>(ask: (resource: ProviderResource) => Promise<Answer>): Promise<Answer> => {
+  const callBoth = async <Answer>(ask: (resource: ProviderResource) => Promise<Answer>): Promise<Answer> => {
     const [one, other] = await Promise.all(
       [dynamic, native].map((provider) =>
-        ask(provider.resource(handler as HandlerName)).catch((error: Error) => ({ thrown: error.message })),
+        ask(provider.getResource(handler as HandlerName)).catch((error: Error) => ({ thrown: error.message })),
       ),
     );
     expect(other).toEqual(one);
@@ -117,14 +123,14 @@ it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(args, args, async (olds, news) => {
-      const before = await both((resource) => resource.check(olds));
+      const before = await callBoth((resource) => resource.check(olds));
       // State never contains unknown values.
       if (!isAccepted(before.failures) || JSON.stringify(before.inputs).includes(UNKNOWN)) return;
-      const next = await both((resource) => resource.check(news, before.inputs));
+      const next = await callBoth((resource) => resource.check(news, before.inputs));
       if (!isAccepted(next.failures)) return;
-      await both((resource) => resource.diff("id", before.inputs, next.inputs, before.inputs));
+      await callBoth((resource) => resource.diff("id", before.inputs, next.inputs, before.inputs));
       // When nothing changes, the dynamic host has no response to add details to.
-      await both(
+      await callBoth(
         async (resource) => (await resource.diffDetails("id", before.inputs, next.inputs, before.inputs)) ?? {},
       );
       compared += 1;

@@ -2,17 +2,17 @@ import plugin from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { expect, it } from "vitest";
 import { call, convertStruct, InitFailed, type ResourceProperties } from "../../support/provider-call";
-import { sharedTenant } from "../../support/sandbox-tenant";
+import { shareSandboxTenant } from "../../support/sandbox-tenant";
 
 /*
  * Values that Pulumi wraps on their way to a provider: resources, and secrets, which must come back as secrets under
  * the same names.
  */
 
-const tenant = sharedTenant();
+const tenant = shareSandboxTenant();
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
-const secret = (value: unknown) => ({ [SIGNATURE]: "1b47061264138c4ac30d75fd1eb44270", value });
-const resource = (id: string) => ({ [SIGNATURE]: "5cf8f73096256a8f31e491e813e4eb8e", urn: "urn:x", id });
+const wrapSecret = (value: unknown) => ({ [SIGNATURE]: "1b47061264138c4ac30d75fd1eb44270", value });
+const wrapResource = (id: string) => ({ [SIGNATURE]: "5cf8f73096256a8f31e491e813e4eb8e", urn: "urn:x", id });
 
 it("announces support for secrets in the handshake and in Configure", async () => {
   const { client } = tenant().provider;
@@ -36,8 +36,8 @@ it("announces support for secrets in the handshake and in Configure", async () =
 
 it("keeps a secret argument secret in every operation", async () => {
   const { provider, sandbox } = tenant();
-  const entry = provider.resource("allowDenyEntry");
-  const args = { list: "deny", value: "evil.example", comment: secret("hush") };
+  const entry = provider.getResource("allowDenyEntry");
+  const args = { list: "deny", value: "evil.example", comment: wrapSecret("hush") };
   const { inputs } = await entry.check(args);
   expect(inputs).toEqual(args);
   expect((await entry.create(inputs, { preview: true })).properties).toMatchObject(args);
@@ -45,7 +45,7 @@ it("keeps a secret argument secret in every operation", async () => {
   expect(properties).toMatchObject({ ...args, entryType: "domain" });
   expect(sandbox.allowDenyEntries("acme")).toMatchObject([{ comment: "hush" }]);
   expect(await entry.diffDetails(id, properties, inputs)).toBeUndefined();
-  const next = { ...args, comment: secret("hush, hush") };
+  const next = { ...args, comment: wrapSecret("hush, hush") };
   const updated = await entry.update(id, properties, next, inputs);
   expect(updated).toMatchObject(next);
   expect(await entry.read(id, updated, next)).toMatchObject({ inputs: next, properties: next });
@@ -54,44 +54,46 @@ it("keeps a secret argument secret in every operation", async () => {
 
 it("keeps a secret list entry secret", async () => {
   const { provider } = tenant();
-  const list = provider.resource("allowDenyList");
-  const check = async (entries: unknown) => (await list.check({ entries })).inputs["entries"];
-  expect(await check({ "evil.example": secret("deny: hush"), "a.example": "deny" })).toEqual({
-    "evil.example": secret("deny: hush"),
+  const list = provider.getResource("allowDenyList");
+  const checkEntries = async (entries: unknown) => (await list.check({ entries })).inputs["entries"];
+  expect(await checkEntries({ "evil.example": wrapSecret("deny: hush"), "a.example": "deny" })).toEqual({
+    "evil.example": wrapSecret("deny: hush"),
     "a.example": "deny",
   });
   // Check canonicalizes the name, so the key is different by then.
-  expect(await check({ "Evil.Example": secret("deny: hush") })).toEqual(secret({ "evil.example": "deny: hush" }));
-  expect(await check(secret({ "evil.example": "deny" }))).toEqual(secret({ "evil.example": "deny" }));
+  expect(await checkEntries({ "Evil.Example": wrapSecret("deny: hush") })).toEqual(
+    wrapSecret({ "evil.example": "deny: hush" }),
+  );
+  expect(await checkEntries(wrapSecret({ "evil.example": "deny" }))).toEqual(wrapSecret({ "evil.example": "deny" }));
 
   // The organization has no member with that name.
-  const members = { "yuki.sato@acme.example": secret("hush"), "nobody@elsewhere.example": "" };
+  const members = { "yuki.sato@acme.example": wrapSecret("hush"), "nobody@elsewhere.example": "" };
   const failure = await provider
-    .resource("vipList")
+    .getResource("vipList")
     .create({ members })
     .catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(InitFailed);
-  expect((failure as InitFailed).properties["members"]).toEqual({ "yuki.sato@acme.example": secret("hush") });
+  expect((failure as InitFailed).properties["members"]).toEqual({ "yuki.sato@acme.example": wrapSecret("hush") });
 });
 
 it("replaces a resource reference with its id", async () => {
   const { provider } = tenant();
   const { inputs, failures } = await provider
-    .resource("allowDenyEntry")
-    .check({ list: "deny", value: "worse.example", comment: resource("see-7") });
+    .getResource("allowDenyEntry")
+    .check({ list: "deny", value: "worse.example", comment: wrapResource("see-7") });
   expect({ inputs, failures }).toEqual({
     inputs: { list: "deny", value: "worse.example", comment: "see-7" },
     failures: {},
   });
   const request = new plugin.InvokeRequest();
   request.setTok("email-security:index:getAllowDenyEntries");
-  const read = async (args: ResourceProperties) => {
+  const readFunction = async (args: ResourceProperties) => {
     request.setArgs(Struct.fromJavaScript(args as never));
     const answer = await call<InstanceType<typeof plugin.InvokeResponse>>((done) =>
       provider.client.invoke(request, done),
     );
     return convertStruct(answer.getReturn());
   };
-  expect(await read({ list: "allow" })).toEqual({ entries: [] });
-  expect(await read({ list: secret("allow") })).toEqual({ entries: secret([]) });
+  expect(await readFunction({ list: "allow" })).toEqual({ entries: [] });
+  expect(await readFunction({ list: wrapSecret("allow") })).toEqual({ entries: wrapSecret([]) });
 });

@@ -5,7 +5,7 @@ import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { call, type ResourceProperties, urnOf } from "../../support/provider-call";
+import { buildUrn, call, type ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 import { RecordingMonitor } from "./monitor";
 
@@ -39,24 +39,24 @@ beforeEach(async () => {
   [sandbox, engine] = await Promise.all([startSandbox({ scenario: "acme" }), RecordingMonitor.start()]);
   directory = await mkdtemp(join(tmpdir(), "email-security-"));
   await mkdir(join(directory, "settings"));
-  await write("baseline", "version: 1\ndeny: [{ value: EVIL.example, comment: INC-7 }]\n");
-  await write("acme", SETTINGS);
+  await writeSettings("baseline", "version: 1\ndeny: [{ value: EVIL.example, comment: INC-7 }]\n");
+  await writeSettings("acme", SETTINGS);
 });
 afterEach(async () => {
   await Promise.all([sandbox.close(), engine[Symbol.asyncDispose]()]);
   await rm(directory, { recursive: true });
 });
 
-async function write(name: string, text: string): Promise<void> {
+async function writeSettings(name: string, text: string): Promise<void> {
   await writeFile(join(directory, "settings", `${name}.yaml`), text);
 }
 
 /** The environment has no key unless one is passed. */
-async function plugin(environment: Record<string, string> = {}): Promise<ProviderProcess> {
+async function startPlugin(environment: Record<string, string> = {}): Promise<ProviderProcess> {
   return await ProviderProcess.start({ directory, environment });
 }
 
-async function construct(
+async function constructSettings(
   { client }: ProviderProcess,
   inputs: ResourceProperties,
   type = TYPE,
@@ -78,8 +78,8 @@ const FILE = { file: "settings/acme.yaml", today: "2026-11-21" };
 
 describe("TenantSettings in the native provider plugin", () => {
   it("registers what the files declare without a service request", async () => {
-    await using process = await plugin({ EMAIL_SECURITY_BASE_URL: sandbox.url });
-    const answer = await construct(process, FILE);
+    await using process = await startPlugin({ EMAIL_SECURITY_BASE_URL: sandbox.url });
+    const answer = await constructSettings(process, FILE);
     expect(answer.getUrn()).toBe("urn:of:acme");
     const parent = "urn:of:acme";
     const dependencies = ["urn:of:another"];
@@ -121,7 +121,7 @@ describe("TenantSettings in the native provider plugin", () => {
     ]);
     expect(engine.completed).toEqual(["urn:of:acme"]);
     // The engine can't be reached here, so the warnings are printed instead.
-    expect(await process.printedSoFar()).toEqual([
+    expect(await process.readPrintedLines()).toEqual([
       'settings/acme.yaml:11:18 warning: "gone.example" isn\'t on the deny list of any included file, so there is nothing to remove; delete or correct the line (remove-nothing)',
       "1 has expired and is no longer declared; `email-security plan` shows the removals",
     ]);
@@ -129,10 +129,10 @@ describe("TenantSettings in the native provider plugin", () => {
   });
 
   it("reports every mistake in all files and registers nothing", async () => {
-    await write("acme", SETTINGS.replace("fair.example", "fair"));
-    await write("baseline", "version: 1\ndeny: [bad]\n");
-    await using process = await plugin();
-    await expect(construct(process, FILE)).rejects.toThrow(
+    await writeSettings("acme", SETTINGS.replace("fair.example", "fair"));
+    await writeSettings("baseline", "version: 1\ndeny: [bad]\n");
+    await using process = await startPlugin();
+    await expect(constructSettings(process, FILE)).rejects.toThrow(
       [
         "settings/acme.yaml is invalid: it has 2 mistakes. [ERR_SETTINGS_FILE]",
         '  settings/acme.yaml:10:14 error: value "fair" isn\'t a full domain: it has no dot (invalid-value)',
@@ -143,35 +143,35 @@ describe("TenantSettings in the native provider plugin", () => {
   });
 
   it("rejects invalid arguments and links out of the program's directory", async () => {
-    await using process = await plugin();
-    await expect(construct(process, { file: UNKNOWN })).rejects.toThrow(
+    await using process = await startPlugin();
+    await expect(constructSettings(process, { file: UNKNOWN })).rejects.toThrow(
       'TenantSettings "acme": file must be the path of a settings file in plain text, because previews also read the files; it is a value that isn\'t known yet [ERR_INVALID_ARGUMENT]',
     );
-    await expect(construct(process, { ...FILE, today: "tomorrow" })).rejects.toThrow('it is "tomorrow"');
-    await expect(construct(process, { ...FILE, fil: "x" })).rejects.toThrow('"fil" isn\'t an argument');
+    await expect(constructSettings(process, { ...FILE, today: "tomorrow" })).rejects.toThrow('it is "tomorrow"');
+    await expect(constructSettings(process, { ...FILE, fil: "x" })).rejects.toThrow('"fil" isn\'t an argument');
     const elsewhere = await mkdtemp(join(tmpdir(), "email-security-"));
     await writeFile(join(elsewhere, "other.yaml"), "version: 1\n");
     await symlink(join(elsewhere, "other.yaml"), join(directory, "settings", "link.yaml"));
-    await expect(construct(process, { file: "settings/link.yaml" })).rejects.toThrow(
+    await expect(constructSettings(process, { file: "settings/link.yaml" })).rejects.toThrow(
       "it is a link to a file outside its repository",
     );
     await rm(elsewhere, { recursive: true });
-    await expect(construct(process, FILE, "email-security:index:Lists")).rejects.toThrow(
+    await expect(constructSettings(process, FILE, "email-security:index:Lists")).rejects.toThrow(
       `The component "email-security:index:Lists" doesn't exist; the only component is ${TYPE}. [ERR_PROTOCOL]`,
     );
     expect(engine.registrations).toEqual([]);
   });
 
   it("rejects a tenant outside the own domains in the files", async () => {
-    await write("acme", SETTINGS.replace("ownDomains: [acme.example]", "ownDomains: [globex.example]"));
-    await using process = await plugin({
+    await writeSettings("acme", SETTINGS.replace("ownDomains: [acme.example]", "ownDomains: [globex.example]"));
+    await using process = await startPlugin({
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     });
-    await construct(process, FILE);
+    await constructSettings(process, FILE);
     const [, list] = engine.registrations;
     const request = new provider.CreateRequest();
-    request.setUrn(urnOf(list?.type ?? "", "acme"));
+    request.setUrn(buildUrn(list?.type ?? "", "acme"));
     request.setProperties(Struct.fromJavaScript({ entries: { "evil.example": "deny" } }));
     await expect(call((done) => process.client.create(request, done))).rejects.toThrow("[ERR_OTHER_TENANT]");
   });

@@ -12,8 +12,8 @@ it.skipIf(missing)(
   `signs a program for macOS as Go's linker does${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
     using directory = createTestDirectory();
-    const signed = await programOfGo(directory.path);
-    const { unsigned, linkEdit, signatureAt } = withoutSignature(signed);
+    const signed = await buildGoProgram(directory.path);
+    const { unsigned, linkEdit, signatureAt } = removeSignature(signed);
 
     const again = signAdHoc(unsigned, "a.out");
 
@@ -31,7 +31,7 @@ it.skipIf(missing)(
 );
 
 /** Builds a program for macOS on arm64, signed by Go's linker. */
-async function programOfGo(directory: string): Promise<Buffer> {
+async function buildGoProgram(directory: string): Promise<Buffer> {
   await writeFile(join(directory, "go.mod"), "module program\n\ngo 1.21\n");
   await writeFile(join(directory, "main.go"), "package main\n\nfunc main() {}\n");
   await promisify(execFile)("go", ["build", "-trimpath", "-o", "program", "."], {
@@ -41,7 +41,7 @@ async function programOfGo(directory: string): Promise<Buffer> {
   return await readFile(join(directory, "program"));
 }
 
-function withoutSignature(signed: Buffer): { unsigned: Buffer; linkEdit: number; signatureAt: number } {
+function removeSignature(signed: Buffer): { unsigned: Buffer; linkEdit: number; signatureAt: number } {
   let linkEdit = 0;
   let last = 0;
   let at = 32;

@@ -2,15 +2,15 @@ import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { actionlint } from "../../support/actionlint";
+import { runActionlint } from "../../support/actionlint";
 import type { Workflow, WorkflowJob } from "../../support/pipeline-files";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
-import { missingZizmor, zizmor } from "../../support/zizmor";
+import { missingZizmor, runZizmor } from "../../support/zizmor";
 
 const DIRECTORY = ".github/workflows";
 const NAMES = ["ci", "release"] as const;
 
-async function workflow(name: (typeof NAMES)[number]): Promise<Workflow> {
+async function readWorkflow(name: (typeof NAMES)[number]): Promise<Workflow> {
   return parse(await readFile(`${DIRECTORY}/${name}.yml`, "utf8")) as Workflow;
 }
 
@@ -26,29 +26,29 @@ async function withWorkflows(edit: (release: string) => string = (text) => text)
 describe("workflows of this repository", () => {
   it("pass actionlint", async () => {
     await using directory = await withWorkflows();
-    expect(await actionlint(directory.path)).toEqual([]);
+    expect(await runActionlint(directory.path)).toEqual([]);
     await using wrong = await withWorkflows((text) => text.replace("steps.login.outputs", "steps.logon.outputs"));
-    expect((await actionlint(wrong.path)).join("\n")).toContain('property "logon" is not defined');
+    expect((await runActionlint(wrong.path)).join("\n")).toContain('property "logon" is not defined');
   });
 
   it.skipIf(missingZizmor)(`have no zizmor finding ${missingZizmor ?? ""}`, async () => {
     await using directory = await withWorkflows();
-    expect(await zizmor(directory.path)).toEqual([]);
+    expect(await runZizmor(directory.path)).toEqual([]);
     await using wrong = await withWorkflows((text) =>
       text.replaceAll("persist-credentials: false", "persist-credentials: true"),
     );
-    expect(await zizmor(wrong.path)).not.toEqual([]);
+    expect(await runZizmor(wrong.path)).not.toEqual([]);
   });
 
   it.skipIf(missingZizmor)(`include an example for forks without a zizmor finding ${missingZizmor ?? ""}`, async () => {
     using directory = createTestDirectory();
     const file = ".github/workflows/approvals.yml";
     await cp(join("examples/gitops", file), join(directory.path, file));
-    expect(await zizmor(directory.path)).toEqual([]);
+    expect(await runZizmor(directory.path)).toEqual([]);
   });
 
   it.each(NAMES)("grant permissions per job only: %s", async (name) => {
-    const { permissions, jobs } = await workflow(name);
+    const { permissions, jobs } = await readWorkflow(name);
     expect(permissions).toEqual({});
     for (const job of Object.values(jobs)) {
       expect(job.permissions).toBeDefined();
@@ -57,7 +57,7 @@ describe("workflows of this repository", () => {
   });
 
   it("publish only from jobs in the release environment", async () => {
-    const { build, ...others } = (await workflow("release")).jobs;
+    const { build, ...others } = (await readWorkflow("release")).jobs;
     expect(build?.permissions).toEqual({ contents: "read" });
     expect(JSON.stringify(build)).not.toContain("secrets.");
     for (const [name, job] of Object.entries<WorkflowJob>(others)) {
@@ -70,7 +70,7 @@ describe("workflows of this repository", () => {
   });
 
   it("release only what is checked and tested", async () => {
-    const runs = (await workflow("release")).jobs["build"]?.steps.flatMap(({ run }) => run ?? []);
+    const runs = (await readWorkflow("release")).jobs["build"]?.steps.flatMap(({ run }) => run ?? []);
     expect(runs?.slice(1)).toEqual(["npm run check", "npm test", "npm run test:all", "npm run release:build"]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { literalTenant } from "../../support/literal-service";
+import { startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
@@ -17,25 +17,25 @@ const FORMS = [
 
 describe.each(FORMS)("service that stores %s", (_what, value, stored) => {
   it("receives one write for a single entry", async () => {
-    await using tenant = await literalTenant({ stored });
+    await using tenant = await startLiteralTenant({ stored });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     expect(await entry.up({ list: "deny", value })).toMatchObject({ outcome: "created" });
     await entry.refresh();
     expect(await entry.up({ list: "deny", value })).toMatchObject({ outcome: "same" });
     expect(tenant.service.writes).toEqual([`POST deny ${value}`]);
     await entry.destroy();
-    expect(tenant.service.held()).toEqual([]);
+    expect(tenant.service.listContents()).toEqual([]);
   });
 
   it("receives one write for a list entry", async () => {
-    await using tenant = await literalTenant({ stored });
+    await using tenant = await startLiteralTenant({ stored });
     const list = new ManagedResource(tenant, "allowDenyList");
     expect(await list.up({ entries: { [value]: "deny" } })).toMatchObject({ outcome: "created" });
     await list.refresh();
     expect(await list.up({ entries: { [value]: "deny" } })).toMatchObject({ outcome: "same" });
     expect(tenant.service.writes).toEqual([`POST deny ${value}`]);
     await list.destroy();
-    expect(tenant.service.held()).toEqual([]);
+    expect(tenant.service.listContents()).toEqual([]);
   });
 });
 
@@ -43,10 +43,10 @@ describe("address declared in another form", () => {
   it.each(["198.51.100.7/32", "::ffff:198.51.100.7", "::ffff:c633:6407/128"])(
     "is sent in canonical form: %s",
     async (value) => {
-      await using tenant = await literalTenant({});
+      await using tenant = await startLiteralTenant({});
       const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
       expect(await entry.up({ list: "deny", value })).toMatchObject({ outcome: "created" });
-      expect(tenant.service.held()).toEqual(["deny 198.51.100.7"]);
+      expect(tenant.service.listContents()).toEqual(["deny 198.51.100.7"]);
       expect(await entry.up({ list: "deny", value: "198.51.100.7" })).not.toMatchObject({
         outcome: "failed",
       });

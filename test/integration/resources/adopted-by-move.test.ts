@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { literalTenant } from "../../support/literal-service";
+import { startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
@@ -11,7 +11,7 @@ const VALUE = "evil.example";
 const KINDS = ["allowDenyEntry", "allowDenyList"] as const;
 
 /** Returns the arguments of a resource of this kind: the value on a list, and for a list resource a second value too. */
-function declaring(kind: (typeof KINDS)[number], list: string): Record<string, unknown> {
+function buildArguments(kind: (typeof KINDS)[number], list: string): Record<string, unknown> {
   if (kind === "allowDenyEntry")
     return { list, value: VALUE, ...(list === "allow" ? { acceptRisk: "a partner" } : {}), comment: "INC-7" };
   const text = list === "allow" ? "allow (risk accepted: a partner): INC-7" : "deny: INC-7";
@@ -24,14 +24,14 @@ const MOVES = KINDS.flatMap((kind) => [
 ]);
 
 it.each(MOVES)("names the person's row that the move of an $kind to $to adopts", async ({ kind, from, to }) => {
-  await using tenant = await literalTenant({ allowsDuplicates: true });
+  await using tenant = await startLiteralTenant({ allowsDuplicates: true });
   const resource = new ManagedResource(tenant, kind, { name: "one" });
-  await resource.up(declaring(kind, from));
+  await resource.up(buildArguments(kind, from));
   const own = tenant.service.entries.find(({ value }) => value === VALUE)?.id;
   tenant.service.add({ list: to, value: VALUE, id: "console", comment: "by hand", created_by: "Mei Chen" });
-  const { outcome, printed } = await resource.up(declaring(kind, to));
+  const { outcome, printed } = await resource.up(buildArguments(kind, to));
   expect(outcome).toBe("updated");
-  expect(tenant.service.held()).toContain(`${to} ${VALUE}`);
+  expect(tenant.service.listContents()).toContain(`${to} ${VALUE}`);
   expect(printed).toMatch(
     /Adopted evil\.example .*\(id console, .*"by hand", created by Mei Chen.*; its comment now matches the declaration/,
   );

@@ -1,14 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { InitFailed } from "../../support/provider-call";
 import { PROVIDER_KIND, ProviderProcess } from "../../support/provider-process";
-import { expectReadings, laterRun, READ_BOTH_LISTS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
+import {
+  expectReadings,
+  READ_BOTH_LISTS,
+  shareSandboxTenant,
+  startLaterRun,
+  startSandboxTenant,
+} from "../../support/sandbox-tenant";
 
 const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 const evil = { list: "deny", value: "evil.example", comment: "Phishing, INC-7" };
 
 /** Returns the entry as the service would answer it, with the given fields overridden by unusual values. */
-function answered(id: string, entry: Record<string, unknown>): { status: number; body: unknown } {
+function buildAnswer(id: string, entry: Record<string, unknown>): { status: number; body: unknown } {
   const row = {
     id,
     list: "deny",
@@ -21,10 +27,10 @@ function answered(id: string, entry: Record<string, unknown>): { status: number;
 }
 
 describe("check", () => {
-  const tenant = sharedTenant();
+  const tenant = shareSandboxTenant();
 
   it("omits optional values and an empty comment from the inputs", async () => {
-    const entry = tenant().provider.resource("allowDenyEntry");
+    const entry = tenant().provider.getResource("allowDenyEntry");
     for (const value of ["Evil.Example.", "192.0.2.7", "2001:DB8::1", "Boss@Evil.example"]) {
       const checked = await entry.check({ list: "deny", value, comment: "  " });
       expect(checked).toEqual({ inputs: { list: "deny", value }, failures: {} });
@@ -33,7 +39,7 @@ describe("check", () => {
   });
 
   it("reports every problem at once, each on its property", async () => {
-    const entry = tenant().provider.resource("allowDenyEntry");
+    const entry = tenant().provider.getResource("allowDenyEntry");
     const { failures } = await entry.check({
       list: "block",
       value: "https://evil.example/login",
@@ -49,7 +55,7 @@ describe("check", () => {
   });
 
   it("accepts values unknown in a preview", async () => {
-    const entry = tenant().provider.resource("allowDenyEntry");
+    const entry = tenant().provider.getResource("allowDenyEntry");
     const checked = await entry.check({ list: "deny", value: PULUMI_UNKNOWN, comment: PULUMI_UNKNOWN });
     expect(checked.failures).toEqual({});
     expect(checked.inputs).toEqual({
@@ -62,7 +68,7 @@ describe("check", () => {
 
 describe("create", () => {
   describe("of an entry without a type", () => {
-    const tenant = sharedTenant();
+    const tenant = shareSandboxTenant();
 
     it.each([
       ["Evil.Example.", "domain"],
@@ -70,7 +76,7 @@ describe("create", () => {
       ["2001:DB8::1", "ip"],
       ["Boss@Evil.example", "email_address"],
     ])("infers the type of %s", async (value, entryType) => {
-      const { id, properties } = await tenant().provider.resource("allowDenyEntry").declare({ list: "deny", value });
+      const { id, properties } = await tenant().provider.getResource("allowDenyEntry").declare({ list: "deny", value });
       expect(properties).toMatchObject({ entryType, verdictScope: "global" });
       const stored = tenant().sandbox.allowDenyEntries("acme");
       expect(stored.find((row) => row.id === id)).toMatchObject({ entry_type: entryType });
@@ -78,8 +84,8 @@ describe("create", () => {
   });
 
   it("sends the canonical value and keeps the declared spelling", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, value: "EVIL.Example." });
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, value: "EVIL.Example." });
     const [row] = tenant.sandbox.allowDenyEntries("acme");
     expect(made.id).toBe(row?.id);
     expect(made.properties).toEqual({
@@ -101,12 +107,12 @@ describe("create", () => {
   });
 
   it("adopts an identical entry without a write", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const { results } = await tenant.console("POST", "/allow_deny_entries", {
       ...evil,
       entry_type: "domain",
     });
-    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, value: "Evil.Example" });
+    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, value: "Evil.Example" });
     expect(made.id).toBe(results["id"]);
     expect(made.properties["createdBy"]).toBe("Dana Reyes (console)");
     expectReadings(tenant.trace());
@@ -116,11 +122,11 @@ describe("create", () => {
     ["another comment", { comment: "mine" }],
     ["the other list", { list: "allow" }],
   ])("rejects an existing entry with %s", async (_name, differs) => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const entry = { ...evil, entry_type: "domain", ...differs };
     const { results } = await tenant.console("POST", "/allow_deny_entries", entry);
     const before = tenant.sandbox.allowDenyEntries("acme");
-    const create = tenant.provider.resource("allowDenyEntry").declare(evil);
+    const create = tenant.provider.getResource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow(
       new RegExp(`evil.example can't be created.*${String(results["id"])}.*Dana Reyes.*adopt: true.*console`, "s"),
     );
@@ -129,14 +135,14 @@ describe("create", () => {
   });
 
   it("creates an entry despite one of another scope", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const graymail = { ...evil, entry_type: "domain", verdict_scope: "graymail" };
     await tenant.console("POST", "/allow_deny_entries", graymail);
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare(evil);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(2);
-    await using later = await laterRun(tenant);
-    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    await using later = await startLaterRun(tenant);
+    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ verdict_scope: "graymail" }]);
   });
 
@@ -148,7 +154,7 @@ describe("create", () => {
       value: "evil.example",
       verdict_scope: "graymail",
     };
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: (request) => {
         if (request.method === "POST") return { status: 409, body: { error: "exists" } };
         const items = request.query["list"] === "deny" ? [standing] : [];
@@ -158,19 +164,19 @@ describe("create", () => {
         };
       },
     });
-    const create = tenant.provider.resource("allowDenyEntry").declare(evil);
+    const create = tenant.provider.getResource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow(/a different verdict_scope.*id g1, scope "graymail".*adopt: true/s);
   });
 
   it("adopts a different entry in place with `adopt: true`", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const { results } = await tenant.console("POST", "/allow_deny_entries", {
       list: "allow",
       entry_type: "domain",
       value: "evil.example",
       comment: "?",
     });
-    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, adopt: true });
+    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, adopt: true });
     expect(made.id).toBe(results["id"]);
     expect(tenant.writes()).toEqual([
       `PATCH /allow_deny_entries/${made.id} {"list":"deny","comment":"Phishing, INC-7"} 200`,
@@ -179,10 +185,10 @@ describe("create", () => {
   });
 
   it("leaves an entry of another scope alone despite `adopt: true`", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const entry = { list: "deny", entry_type: "domain", value: "evil.example", verdict_scope: "graymail" };
     await tenant.console("POST", "/allow_deny_entries", entry);
-    const { id } = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, adopt: true });
+    const { id } = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, adopt: true });
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([
       { id, verdict_scope: "global" },
       { verdict_scope: "graymail", comment: "" },
@@ -190,10 +196,10 @@ describe("create", () => {
   });
 
   it("adopts a conflicting entry of another scope on the other list", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const entry = { list: "allow", entry_type: "domain", value: "evil.example", verdict_scope: "graymail" };
     const { results } = await tenant.console("POST", "/allow_deny_entries", entry);
-    const { id } = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, adopt: true });
+    const { id } = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, adopt: true });
     expect(id).toBe(results["id"]);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([
       { id, list: "deny", verdict_scope: "global", comment: "Phishing, INC-7" },
@@ -202,7 +208,7 @@ describe("create", () => {
 
   it("resolves a conflict with a concurrent writer by the list", async () => {
     let racing = true;
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: async (request) => {
         if (request.method !== "POST" || !racing) return undefined;
         racing = false;
@@ -210,32 +216,32 @@ describe("create", () => {
         return undefined;
       },
     });
-    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     expect(made.properties["createdBy"]).toBe("Dana Reyes (console)");
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
   it("posts an entry only once when the response is lost", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       afterHandle: (request) => (request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined),
     });
-    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     expect(made.id).toBe(tenant.sandbox.allowDenyEntries("acme")[0]?.id);
     expect(tenant.writes()).toHaveLength(1);
   });
 
   it("reports the service's message when it rejects an entry", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: (request) =>
         request.method === "POST" ? { status: 400, body: { error: "value is on the global block list" } } : undefined,
     });
-    const create = tenant.provider.resource("allowDenyEntry").declare(evil);
+    const create = tenant.provider.getResource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow("value is on the global block list");
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   });
 
   it("corrects a scope or comment that the service changed", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: (request) => {
         const body = request.body as Record<string, unknown>;
         if (request.method === "POST") delete body["comment"];
@@ -250,7 +256,7 @@ describe("create", () => {
         };
       },
     });
-    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     expect(made.properties).toMatchObject({ comment: "Phishing, INC-7", verdictScope: "global" });
     expect(tenant.writes().slice(1)).toEqual([
       `PATCH /allow_deny_entries/${made.id} {"verdict_scope":"global","comment":"Phishing, INC-7"} 200`,
@@ -258,13 +264,13 @@ describe("create", () => {
   });
 
   it("deletes at once an entry that landed on the wrong list", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: (request) => {
         if (request.method === "POST") (request.body as Record<string, unknown>)["list"] = "allow";
         return undefined;
       },
     });
-    const create = tenant.provider.resource("allowDenyEntry").declare(evil);
+    const create = tenant.provider.getResource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow(/deny list and returned .*allow list.*removed immediately/s);
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
     expect(tenant.writes().map((line) => line.split(" ")[0])).toEqual(["POST", "DELETE"]);
@@ -272,14 +278,14 @@ describe("create", () => {
 
   it("keeps in state an entry on the wrong list that couldn't be deleted", async () => {
     let broken = true;
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: (request) => {
         if (!broken) return undefined;
         if (request.method === "POST") (request.body as Record<string, unknown>)["list"] = "allow";
         return request.method === "DELETE" ? { status: 500, body: { error: "down" } } : undefined;
       },
     });
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const failure = await entry.declare(evil).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(InitFailed);
     const half = failure as InitFailed;
@@ -292,10 +298,10 @@ describe("create", () => {
   });
 
   it("keeps an existing entry that is returned for the new one", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: (request) =>
         request.method === "POST" && (request.body as { value: string }).value === "evil.example"
-          ? answered("other-1", { list: "allow", value: "other.example", id: standing })
+          ? buildAnswer("other-1", { list: "allow", value: "other.example", id: standing })
           : undefined,
     });
     const { results } = await tenant.console("POST", "/allow_deny_entries", {
@@ -304,14 +310,14 @@ describe("create", () => {
       value: "other.example",
     });
     const standing = results["id"];
-    await expect(tenant.provider.resource("allowDenyEntry").declare(evil)).rejects.toThrow("which existed before");
+    await expect(tenant.provider.getResource("allowDenyEntry").declare(evil)).rejects.toThrow("which existed before");
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
     expect(tenant.writes().filter((line) => line.startsWith("DELETE"))).toEqual([]);
   });
 
   it("reads the lists once for many concurrent creates", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const values = Array.from({ length: 30 }, (_, index) => `bad-${index}.example`);
     await Promise.all(values.map(async (value) => await entry.declare({ list: "deny", value })));
     const trace = tenant.trace();
@@ -321,7 +327,7 @@ describe("create", () => {
 });
 
 describe("diff", () => {
-  const tenant = sharedTenant();
+  const tenant = shareSandboxTenant();
   const state = {
     list: "deny",
     value: "Bücher.Example.",
@@ -352,7 +358,7 @@ describe("diff", () => {
     ["a value not known yet", { value: PULUMI_UNKNOWN }, true, ["value"]],
   ])("reports changes and replacements for %s", async (_name, change, changes, replaces) => {
     const diff = await tenant()
-      .provider.resource("allowDenyEntry")
+      .provider.getResource("allowDenyEntry")
       .diff("e1", state, { ...inputs, ...change });
     expect(diff).toEqual({ changes, replaces });
     expect(tenant().trace()).toEqual([]);
@@ -367,8 +373,8 @@ describe("update", () => {
     ["list, in place", { list: "allow" }, '{"list":"allow"}'],
     ["two at once", { list: "allow", comment: "OK now" }, '{"list":"allow","comment":"OK now"}'],
   ])("patches only what changed: %s", async (_name, change, body) => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare(evil);
     tenant.trace();
     const wanted = JSON.parse(JSON.stringify({ ...evil, ...change }));
@@ -387,22 +393,22 @@ describe("update", () => {
   });
 
   it("creates a missing entry again and stores its new id", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare(evil);
     await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
     const changed = await entry.change(made, { ...evil, comment: "Again" });
     const [row] = tenant.sandbox.allowDenyEntries("acme");
     expect(row).toMatchObject({ value: "evil.example", comment: "Again" });
     expect(changed.properties["entryId"]).toBe(row?.id);
-    await using later = await laterRun(tenant);
-    await later.resource("allowDenyEntry").delete(changed.id, changed.properties);
+    await using later = await startLaterRun(tenant);
+    await later.getResource("allowDenyEntry").delete(changed.id, changed.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   });
 
   it("finds an entry that was recreated in the console", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare(evil);
     await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
     const { results } = await tenant.console("POST", "/allow_deny_entries", {
@@ -416,13 +422,13 @@ describe("update", () => {
   });
 
   it("fails when the service reports success but did something else", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: (request) => {
         if (request.method === "PATCH") (request.body as Record<string, unknown>)["list"] = "deny";
         return undefined;
       },
     });
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare(evil);
     await expect(entry.change(made, { ...evil, list: "allow" })).rejects.toThrow(
       /its list doesn't match the request.*deny list/s,
@@ -432,8 +438,8 @@ describe("update", () => {
 
 describe("read", () => {
   it("returns console changes as inputs too", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare(evil);
     await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, {
       list: "allow",
@@ -441,12 +447,12 @@ describe("read", () => {
       verdict_scope: "graymail",
     });
     const drifted = { list: "allow", comment: "it's fine", verdictScope: "graymail" };
-    await using later = await laterRun(tenant);
-    const read = await later.resource("allowDenyEntry").read(made.id, made.properties);
+    await using later = await startLaterRun(tenant);
+    const read = await later.getResource("allowDenyEntry").read(made.id, made.properties);
     expect(read?.properties).toMatchObject(drifted);
     expect(read?.inputs).toEqual({ ...drifted, value: "evil.example" });
     const correction = await later
-      .resource("allowDenyEntry")
+      .getResource("allowDenyEntry")
       .change({ id: made.id, properties: read?.properties ?? {} }, evil);
     expect(correction.changed).toBe(true);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([
@@ -455,8 +461,8 @@ describe("read", () => {
   });
 
   it("finds an entry recreated in the console by its value", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare({ ...evil, value: "EVIL.example" });
     await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
     const { results } = await tenant.console("POST", "/allow_deny_entries", {
@@ -464,8 +470,8 @@ describe("read", () => {
       entry_type: "domain",
       value: "evil.example",
     });
-    await using later = await laterRun(tenant);
-    const read = await later.resource("allowDenyEntry").read(made.id, made.properties);
+    await using later = await startLaterRun(tenant);
+    const read = await later.getResource("allowDenyEntry").read(made.id, made.properties);
     expect(read).toMatchObject({
       id: results["id"],
       properties: { entryId: results["id"], value: "EVIL.example" },
@@ -473,87 +479,87 @@ describe("read", () => {
   });
 
   it("returns nothing for a deleted entry", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
-    await using later = await laterRun(tenant);
+    await using later = await startLaterRun(tenant);
     tenant.trace();
-    expect(await later.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
+    expect(await later.getResource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
     // The list may lag behind the run that created the entry, so it is read again for 3 s.
     expectReadings(tenant.trace());
   });
 
   it("keeps an unknown scope", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       afterHandle: (request, response) => {
         const body = response.body as { results: { items?: Record<string, unknown>[] } };
         for (const item of body.results.items ?? []) item["verdict_scope"] = "impersonation";
         return request.method === "GET" ? response : undefined;
       },
     });
-    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
-    await using later = await laterRun(tenant);
-    const read = await later.resource("allowDenyEntry").read(made.id, made.properties);
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    await using later = await startLaterRun(tenant);
+    const read = await later.getResource("allowDenyEntry").read(made.id, made.properties);
     expect(read?.inputs["verdictScope"]).toBe("impersonation");
   });
 
   it("fails for a failing service instead of assuming an empty list", async () => {
     let down = false;
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: () => (down ? { status: 503, body: { error: "maintenance" } } : undefined),
     });
-    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     down = true;
-    await using later = await laterRun(tenant);
-    await expect(later.resource("allowDenyEntry").read(made.id, made.properties)).rejects.toThrow("maintenance");
+    await using later = await startLaterRun(tenant);
+    await expect(later.getResource("allowDenyEntry").read(made.id, made.properties)).rejects.toThrow("maintenance");
   });
 });
 
 describe("delete", () => {
   it("removes the entry and succeeds if it is already gone", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare(evil);
-    await using later = await laterRun(tenant);
+    await using later = await startLaterRun(tenant);
     tenant.trace();
-    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
     expect(tenant.trace()).toEqual([...READ_BOTH_LISTS, `DELETE /allow_deny_entries/${made.id} 200`]);
-    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   });
 
   it("keeps an entry that was moved to the other list", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, list: "allow" });
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, list: "allow" });
     await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "deny" });
-    await using later = await laterRun(tenant);
-    const deletion = later.resource("allowDenyEntry").delete(made.id, made.properties);
+    await using later = await startLaterRun(tenant);
+    const deletion = later.getResource("allowDenyEntry").delete(made.id, made.properties);
     await expect(deletion).rejects.toThrow(/was moved in the meantime.*nothing was deleted.*Refresh, then run again/s);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
   it("keeps an entry that was recreated in the console", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
     await tenant.console("POST", "/allow_deny_entries", {
       list: "deny",
       entry_type: "domain",
       value: "evil.example",
     });
-    await using later = await laterRun(tenant);
-    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    await using later = await startLaterRun(tenant);
+    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
-    expect((await later.printedSoFar()).join("\n")).toContain("was created in its place and is kept");
+    expect((await later.readPrintedLines()).join("\n")).toContain("was created in its place and is kept");
   });
 
   it("keeps an entry that the program declares under another name", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
-    await using later = await laterRun(tenant);
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    await using later = await startLaterRun(tenant);
     tenant.trace();
-    const renamed = await later.resource("allowDenyEntry").declare({ ...evil, value: "Evil.example" });
-    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    const renamed = await later.getResource("allowDenyEntry").declare({ ...evil, value: "Evil.example" });
+    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
     expect(renamed.id).toBe(made.id);
     expect(tenant.writes()).toEqual([]);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
@@ -564,20 +570,20 @@ describe("entries of others", () => {
   const graymail = { ...evil, verdictScope: "graymail" };
 
   it("aren't confused with a deleted entry of another scope", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     await entry.declare(evil);
     const made = await entry.declare(graymail);
     await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
-    await using later = await laterRun(tenant);
-    expect(await later.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
-    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    await using later = await startLaterRun(tenant);
+    expect(await later.getResource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
+    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ verdict_scope: "global" }]);
   });
 
   it("stay unchanged when our missing entry is created again", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare(graymail);
     const theirs = { ...evil, entry_type: "domain", comment: "theirs" };
     await tenant.console("POST", "/allow_deny_entries", theirs);
@@ -591,7 +597,7 @@ describe("entries of others", () => {
   });
 
   it("are kept by a rename on a service that omits scopes", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       afterHandle: (_request, response) => {
         const body = response.body as {
           results: { items?: Record<string, unknown>[] } & Record<string, unknown>;
@@ -600,16 +606,16 @@ describe("entries of others", () => {
         return response;
       },
     });
-    const made = await tenant.provider.resource("allowDenyEntry").declare(graymail);
-    await using later = await laterRun(tenant);
-    const renamed = await later.resource("allowDenyEntry").declare(graymail);
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(graymail);
+    await using later = await startLaterRun(tenant);
+    const renamed = await later.getResource("allowDenyEntry").declare(graymail);
     expect(renamed.id).toBe(made.id);
-    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
   it("are kept when one is returned for our create", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: async (request) => {
         if (request.method !== "POST" || (request.body as { list: string }).list !== "deny") return undefined;
         const theirs = { list: "allow", entry_type: "domain", value: "evil.example", comment: "theirs" };
@@ -617,29 +623,29 @@ describe("entries of others", () => {
         return { status: 200, body: { status: 200, results } };
       },
     });
-    const create = tenant.provider.resource("allowDenyEntry").declare(evil);
+    const create = tenant.provider.getResource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow("doesn't match the request, so it was not changed");
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "allow", comment: "theirs" }]);
   });
 
   it("aren't reported deleted when the key is another tenant's", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     await using other = await ProviderProcess.start({
       environment: {
         EMAIL_SECURITY_BASE_URL: tenant.sandbox.url,
         EMAIL_SECURITY_API_KEY: "sandbox-globex-ci",
       },
     });
-    await expect(other.resource("allowDenyEntry").delete(made.id, made.properties)).rejects.toThrow(
+    await expect(other.getResource("allowDenyEntry").delete(made.id, made.properties)).rejects.toThrow(
       /people have mailboxes of "globex\.example".*\[ERR_OTHER_TENANT\]/,
     );
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
   it("require a replacement when the resource moves to another tenant", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     await using other = await ProviderProcess.start({
       instance: "globex",
       config: {
@@ -647,15 +653,15 @@ describe("entries of others", () => {
         "email-security:apiKey": "sandbox-globex-ci",
       },
     });
-    const diff = await other.resource("allowDenyEntry").diff(made.id, made.properties, made.inputs);
+    const diff = await other.getResource("allowDenyEntry").diff(made.id, made.properties, made.inputs);
     expect(diff).toEqual({ changes: true, replaces: ["tenant"] });
   });
 });
 
 describe("single program", () => {
   it("can't declare a value twice with different lists", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     expect((await entry.check(evil)).failures).toEqual({});
     // The engine checks a replaced resource twice; the same declaration twice is not a conflict.
     expect((await entry.check({ ...evil, value: "EVIL.example." })).failures).toEqual({});
@@ -665,13 +671,13 @@ describe("single program", () => {
   });
 
   it("reverts console drift and applies its own change in one request", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare(evil);
     await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "allow" });
-    await using later = await laterRun(tenant);
+    await using later = await startLaterRun(tenant);
     tenant.trace();
-    await later.resource("allowDenyEntry").change(made, { ...evil, comment: "INC-8" });
+    await later.getResource("allowDenyEntry").change(made, { ...evil, comment: "INC-8" });
     const trace = tenant.trace();
     expect([...trace.slice(0, 2).sort(), ...trace.slice(2)]).toEqual([
       ...READ_BOTH_LISTS,
@@ -683,12 +689,12 @@ describe("single program", () => {
 
 describe("configuration", () => {
   it("prefers the environment to the stack configuration", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
 
     await using fromConfig = await ProviderProcess.start({
       config: { "email-security:baseUrl": tenant.sandbox.url, "email-security:apiKey": "sandbox-globex-ci" },
     });
-    await fromConfig.resource("allowDenyEntry").declare(evil);
+    await fromConfig.getResource("allowDenyEntry").declare(evil);
     expect(tenant.sandbox.allowDenyEntries("globex")).toHaveLength(1);
     await using both = await ProviderProcess.start({
       config: {
@@ -697,24 +703,24 @@ describe("configuration", () => {
       },
       environment: { EMAIL_SECURITY_BASE_URL: tenant.sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     });
-    await both.resource("allowDenyEntry").declare(evil);
+    await both.getResource("allowDenyEntry").declare(evil);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
   it("names the missing setting and where to set it", async () => {
     await using bare = await ProviderProcess.start();
-    const create = bare.resource("allowDenyEntry").declare(evil);
+    const create = bare.getResource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow(/EMAIL_SECURITY_BASE_URL.*pulumi config set email-security:baseUrl/);
   });
 
   it("serves concurrent first calls of two resource types", async () => {
-    await using tenant = await sandboxTenant({ scenario: "acme" });
+    await using tenant = await startSandboxTenant({ scenario: "acme" });
 
     await using fromConfig = await ProviderProcess.start({
       config: { "email-security:baseUrl": tenant.sandbox.url, "email-security:apiKey": "sandbox-acme-ci" },
     });
-    const entry = fromConfig.resource("allowDenyEntry");
-    const vip = fromConfig.resource("vipEmployee");
+    const entry = fromConfig.getResource("allowDenyEntry");
+    const vip = fromConfig.getResource("vipEmployee");
     const made = await Promise.all([
       entry.create({ ...evil, entryType: "domain", verdictScope: "global" }),
       entry.create({ ...evil, value: "worse.example", entryType: "domain", verdictScope: "global" }),

@@ -1,18 +1,19 @@
 import { expect, it } from "vitest";
-import { sandboxTenant } from "../../support/sandbox-tenant";
-import { bad, listTenant, many } from "./list-tenant";
+import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
+import { listTenant } from "./list-tenant";
 
 it("checks and diffs a list larger than gRPC's default limit", async () => {
-  await using tenant = await sandboxTenant();
-  const list = tenant.provider.resource("allowDenyList");
-  const entries = many(5_000, `deny: ${"x".repeat(1_000)}`);
+  await using tenant = await startSandboxTenant();
+  const list = tenant.provider.getResource("allowDenyList");
+  const entries = buildDenies(5_000, `deny: ${"x".repeat(1_000)}`);
   const { inputs, failures } = await list.check({ entries });
   expect({ inputs, failures }).toEqual({ inputs: { entries }, failures: {} });
-  const { [bad(8)]: _gone, ...others } = entries;
-  const changed = { entries: { ...others, [bad(7)]: "deny", "new.example": "deny" } };
+  const { [formatBadDomain(8)]: _gone, ...others } = entries;
+  const changed = { entries: { ...others, [formatBadDomain(7)]: "deny", "new.example": "deny" } };
   expect(await list.diffDetails("allow-deny-list", inputs, changed, inputs)).toEqual({
-    [`entries["${bad(7)}"]`]: "UPDATE",
-    [`entries["${bad(8)}"]`]: "DELETE",
+    [`entries["${formatBadDomain(7)}"]`]: "UPDATE",
+    [`entries["${formatBadDomain(8)}"]`]: "DELETE",
     'entries["new.example"]': "ADD",
   });
   expect(tenant.trace()).toEqual([]);
@@ -22,16 +23,16 @@ it("keeps completed entries of a partly written list in state", async () => {
   let isBroken = true;
   await using made = await listTenant({
     intercept: ({ method, body }) =>
-      isBroken && method === "POST" && (body as { value: string }).value === bad(7)
+      isBroken && method === "POST" && (body as { value: string }).value === formatBadDomain(7)
         ? { status: 400, body: { error: "no" } }
         : undefined,
   });
   const { tenant, list } = made;
-  expect((await list.up({ entries: many(1_000) })).outcome).toBe("partial");
-  const { [bad(7)]: _missing, ...others } = many(1_000);
+  expect((await list.up({ entries: buildDenies(1_000) })).outcome).toBe("partial");
+  const { [formatBadDomain(7)]: _missing, ...others } = buildDenies(1_000);
   expect(list.properties?.["entries"]).toEqual(others);
   isBroken = false;
   tenant.trace();
-  expect((await list.up({ entries: many(1_000) })).outcome).toBe("updated");
-  expect(tenant.writes()).toEqual([expect.stringContaining(`"value":"${bad(7)}"`)]);
+  expect((await list.up({ entries: buildDenies(1_000) })).outcome).toBe("updated");
+  expect(tenant.writes()).toEqual([expect.stringContaining(`"value":"${formatBadDomain(7)}"`)]);
 });

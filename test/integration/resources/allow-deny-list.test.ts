@@ -1,17 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { ManagedResource } from "../../support/managed-resource";
+import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
 import type { ResourceProperties } from "../../support/provider-call";
 import {
   expectReadings,
-  laterRun,
   type ManagedSandboxTenant,
   READ_BOTH_LISTS,
-  sandboxTenant,
+  startLaterRun,
+  startSandboxTenant,
 } from "../../support/sandbox-tenant";
-import { bad, listTenant, many } from "./list-tenant";
+import { listTenant } from "./list-tenant";
 
 /** Returns the contents of the tenant's two lists, as a colleague sees them in the console. */
-async function held(tenant: ManagedSandboxTenant): Promise<Record<string, string>> {
+async function readConsoleContents(tenant: ManagedSandboxTenant): Promise<Record<string, string>> {
   const all: Record<string, string> = {};
   for (const list of ["allow", "deny"]) {
     for (let page = 1; ; page += 1) {
@@ -32,7 +33,12 @@ async function held(tenant: ManagedSandboxTenant): Promise<Record<string, string
   return all;
 }
 
-async function add(tenant: ManagedSandboxTenant, list: string, value: string, comment = ""): Promise<string> {
+async function createConsoleEntry(
+  tenant: ManagedSandboxTenant,
+  list: string,
+  value: string,
+  comment = "",
+): Promise<string> {
   const { results } = await tenant.console("POST", "/allow_deny_entries", {
     list,
     entry_type: "domain",
@@ -42,7 +48,7 @@ async function add(tenant: ManagedSandboxTenant, list: string, value: string, co
   return results["id"] as string;
 }
 
-async function find(tenant: ManagedSandboxTenant, value: string): Promise<string> {
+async function findEntryId(tenant: ManagedSandboxTenant, value: string): Promise<string> {
   for (const list of ["allow", "deny"]) {
     const { results } = await tenant.console("GET", `/allow_deny_entries?list=${list}&q=${value}`);
     const [item] = results["items"] as { id: string }[];
@@ -94,7 +100,7 @@ describe("lifecycle of a list", () => {
       'entries["new.example (graymail)"]': "ADD",
       'entries["192.0.2.7"]': "DELETE",
     });
-    expect(await held(tenant)).toEqual(changed);
+    expect(await readConsoleContents(tenant)).toEqual(changed);
     expect(tenant.writes().map((line) => line.replace(/ade_\w+/, "ID"))).toEqual([
       expect.stringMatching(/^PATCH .*(INC-8|"list":"deny")/),
       expect.stringMatching(/^PATCH .*(INC-8|"list":"deny")/),
@@ -103,22 +109,22 @@ describe("lifecycle of a list", () => {
     ]);
 
     expect((await list.destroy()).outcome).toBe("updated");
-    expect(await held(tenant)).toEqual({});
+    expect(await readConsoleContents(tenant)).toEqual({});
   });
 
   it("makes no write when the tenant already holds the declared entries", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    for (let at = 0; at < 450; at += 1) await add(tenant, "deny", bad(at), "INC-1");
+    for (let at = 0; at < 450; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at), "INC-1");
     tenant.trace();
-    const up = await list.up({ entries: many(450) });
+    const up = await list.up({ entries: buildDenies(450) });
     expect(up.outcome).toBe("created");
     // The first read and at most five more, since the lists may still show rows that an earlier run removed.
     const trace = tenant.trace();
     expect(trace.filter((line) => !line.startsWith("GET"))).toEqual([]);
     expect(trace.length / (1 + 3)).toBeGreaterThan(1);
     expect(trace.length / (1 + 3)).toBeLessThanOrEqual(6);
-    expect(list.properties?.["entries"]).toEqual(many(450));
+    expect(list.properties?.["entries"]).toEqual(buildDenies(450));
   });
 
   it("has no change when the entries are written differently", async () => {
@@ -137,7 +143,7 @@ describe("lifecycle of a list", () => {
   it("reads a list in ceil(N/200) requests", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await list.up({ entries: { ...many(401), "partner.example": "allow" } });
+    await list.up({ entries: { ...buildDenies(401), "partner.example": "allow" } });
     tenant.trace();
     await list.refresh();
     expect(tenant.trace()).toHaveLength(1 + 3);
@@ -148,15 +154,19 @@ describe("additive mode", () => {
   it("keeps undeclared entries at every step", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await add(tenant, "deny", "clicked.example", "by hand");
+    await createConsoleEntry(tenant, "deny", "clicked.example", "by hand");
     await list.up({ entries: { "evil.example": "deny" } });
-    await add(tenant, "allow", "later.example");
+    await createConsoleEntry(tenant, "allow", "later.example");
     await list.refresh();
     expect(list.inputs).toEqual({ entries: { "evil.example": "deny" } });
     await list.up({ entries: { "other.example": "deny" } });
-    expect(Object.keys(await held(tenant)).sort()).toEqual(["clicked.example", "later.example", "other.example"]);
+    expect(Object.keys(await readConsoleContents(tenant)).sort()).toEqual([
+      "clicked.example",
+      "later.example",
+      "other.example",
+    ]);
     await list.destroy();
-    expect(Object.keys(await held(tenant)).sort()).toEqual(["clicked.example", "later.example"]);
+    expect(Object.keys(await readConsoleContents(tenant)).sort()).toEqual(["clicked.example", "later.example"]);
   });
 
   it("reverts console changes after a refresh", async () => {
@@ -164,33 +174,33 @@ describe("additive mode", () => {
     const { tenant, list } = made;
     const content = { "evil.example": "deny: INC-7", "gone.example": "deny", "moved.example": "deny" };
     await list.up({ entries: content });
-    await tenant.console("PATCH", `/allow_deny_entries/${await find(tenant, "evil.example")}`, {
+    await tenant.console("PATCH", `/allow_deny_entries/${await findEntryId(tenant, "evil.example")}`, {
       comment: "?",
     });
-    await tenant.console("PATCH", `/allow_deny_entries/${await find(tenant, "moved.example")}`, {
+    await tenant.console("PATCH", `/allow_deny_entries/${await findEntryId(tenant, "moved.example")}`, {
       list: "allow",
     });
-    await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "gone.example")}`);
+    await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "gone.example")}`);
     tenant.trace();
     await list.refresh();
     // One entry is missing, so the lists are read again for 3 s.
     expectReadings(tenant.trace());
     expect(list.properties?.["entries"]).toEqual({ "evil.example": "deny: ?", "moved.example": "allow" });
     expect((await list.up({ entries: content })).outcome).toBe("updated");
-    expect(await held(tenant)).toEqual(content);
+    expect(await readConsoleContents(tenant)).toEqual(content);
   });
 });
 
 describe("exclusive mode", () => {
-  const exclusive = (entries: unknown, more: object = {}) => ({ entries, mode: "exclusive", ...more });
+  const buildExclusiveArguments = (entries: unknown, more: object = {}) => ({ entries, mode: "exclusive", ...more });
 
   it("removes undeclared entries once a refresh has shown them", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await add(tenant, "allow", "clicked.example", "by hand");
-    const first = await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }));
+    await createConsoleEntry(tenant, "allow", "clicked.example", "by hand");
+    const first = await list.up(buildExclusiveArguments({ "evil.example": "deny", "worse.example": "deny" }));
     expect(first.printed).toContain("Not changed: 1 entry that no preview has shown (allow clicked.example)");
-    expect(Object.keys(await held(tenant))).toHaveLength(3);
+    expect(Object.keys(await readConsoleContents(tenant))).toHaveLength(3);
 
     await list.refresh();
     const shown = {
@@ -202,44 +212,50 @@ describe("exclusive mode", () => {
     expect(list.inputs["entries"]).toEqual(shown);
     await list.refresh();
     expect(list.inputs["entries"]).toEqual(shown);
-    const next = await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }));
+    const next = await list.up(buildExclusiveArguments({ "evil.example": "deny", "worse.example": "deny" }));
     expect(next.details).toEqual({ 'entries["clicked.example"]': "DELETE" });
-    expect(await held(tenant)).toEqual({ "evil.example": "deny", "worse.example": "deny" });
-    expect((await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }))).outcome).toBe("same");
+    expect(await readConsoleContents(tenant)).toEqual({ "evil.example": "deny", "worse.example": "deny" });
+    expect((await list.up(buildExclusiveArguments({ "evil.example": "deny", "worse.example": "deny" }))).outcome).toBe(
+      "same",
+    );
   });
 
   it("keeps entries added after the refresh", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await list.up(exclusive({ "evil.example": "deny", "old.example": "deny" }));
+    await list.up(buildExclusiveArguments({ "evil.example": "deny", "old.example": "deny" }));
     await list.refresh();
-    await add(tenant, "deny", "late.example");
-    const up = await list.up(exclusive({ "evil.example": "deny", "new.example": "deny" }));
+    await createConsoleEntry(tenant, "deny", "late.example");
+    const up = await list.up(buildExclusiveArguments({ "evil.example": "deny", "new.example": "deny" }));
     expect(up.printed).toContain("Not changed: 1 entry that no preview has shown (deny late.example)");
-    expect(Object.keys(await held(tenant)).sort()).toEqual(["evil.example", "late.example", "new.example"]);
+    expect(Object.keys(await readConsoleContents(tenant)).sort()).toEqual([
+      "evil.example",
+      "late.example",
+      "new.example",
+    ]);
   });
 
   it("never touches entries that match `ignore`", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await add(tenant, "allow", "x.corp.example");
-    await add(tenant, "deny", "y.corp.example");
-    const args = exclusive({ "evil.example": "deny" }, { ignore: ["allow:*.corp.example"] });
+    await createConsoleEntry(tenant, "allow", "x.corp.example");
+    await createConsoleEntry(tenant, "deny", "y.corp.example");
+    const args = buildExclusiveArguments({ "evil.example": "deny" }, { ignore: ["allow:*.corp.example"] });
     expect((await list.up(args)).printed).not.toContain("x.corp.example");
     await list.refresh();
     expect(list.inputs["entries"]).toEqual({ "evil.example": "deny", "y.corp.example": "(unmanaged) deny" });
     await list.up(args);
-    expect(Object.keys(await held(tenant)).sort()).toEqual(["evil.example", "x.corp.example"]);
+    expect(Object.keys(await readConsoleContents(tenant)).sort()).toEqual(["evil.example", "x.corp.example"]);
   });
 
   it("adopts a declared entry that a refresh has shown", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await add(tenant, "allow", "clicked.example", "by hand");
-    await list.up(exclusive({ "evil.example": "deny" }));
+    await createConsoleEntry(tenant, "allow", "clicked.example", "by hand");
+    await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
     await list.refresh();
     tenant.trace();
-    const args = exclusive({ "evil.example": "deny", "clicked.example": "deny: INC-9" });
+    const args = buildExclusiveArguments({ "evil.example": "deny", "clicked.example": "deny: INC-9" });
     expect((await list.up(args)).outcome).toBe("updated");
     expect(tenant.writes()).toEqual([expect.stringContaining('{"list":"deny","comment":"INC-9"} 200')]);
     expect(list.properties?.["entries"]).toEqual(args.entries);
@@ -248,8 +264,8 @@ describe("exclusive mode", () => {
   it("keeps the entries it found when switched to additive", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    for (let at = 0; at < 15; at += 1) await add(tenant, "deny", bad(at));
-    await list.up(exclusive({ "evil.example": "deny" }));
+    for (let at = 0; at < 15; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at));
+    await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
     await list.refresh();
     tenant.trace();
     expect((await list.up({ entries: { "evil.example": "deny" } })).outcome).toBe("updated");
@@ -260,15 +276,15 @@ describe("exclusive mode", () => {
   it("keeps undeclared entries on destroy", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await add(tenant, "deny", "clicked.example");
-    await list.up(exclusive({ "evil.example": "deny" }));
+    await createConsoleEntry(tenant, "deny", "clicked.example");
+    await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
     await list.refresh();
     expect((await list.destroy()).printed).toContain("Left unchanged: 1 entry that this list never declared.");
-    expect(Object.keys(await held(tenant))).toEqual(["clicked.example"]);
+    expect(Object.keys(await readConsoleContents(tenant))).toEqual(["clicked.example"]);
   });
 
   it("handles values on both lists, duplicates and unknown types", async () => {
-    const row = (id: string, list: string, value: string, more: object = {}) => ({
+    const buildRow = (id: string, list: string, value: string, more: object = {}) => ({
       id,
       list,
       value,
@@ -278,12 +294,12 @@ describe("exclusive mode", () => {
       ...more,
     });
     let rows = [
-      row("1", "allow", "evil.example"),
-      row("2", "deny", "evil.example"),
-      row("3", "deny", "evil.example"),
-      row("4", "deny", "com"),
-      row("5", "deny", "x.example", { entry_type: "url", verdict_scope: "new scope" }),
-      row("6", "deny", "a (b), c"),
+      buildRow("1", "allow", "evil.example"),
+      buildRow("2", "deny", "evil.example"),
+      buildRow("3", "deny", "evil.example"),
+      buildRow("4", "deny", "com"),
+      buildRow("5", "deny", "x.example", { entry_type: "url", verdict_scope: "new scope" }),
+      buildRow("6", "deny", "a (b), c"),
     ];
     await using made = await listTenant({
       intercept: ({ method, path, query }) => {
@@ -300,7 +316,7 @@ describe("exclusive mode", () => {
       },
     });
     const { list } = made;
-    await list.up(exclusive({ "evil.example": "deny" }));
+    await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
     await list.refresh();
     expect(list.inputs["entries"]).toEqual({
       "evil.example": "deny",
@@ -309,7 +325,7 @@ describe("exclusive mode", () => {
       "x.example (new%20scope, type url)": "(unmanaged) deny",
       "a%20%28b%29%2C%20c (type domain)": "(unmanaged) deny",
     });
-    const up = await list.up(exclusive({ "evil.example": "deny" }));
+    const up = await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
     expect(up).toMatchObject({ outcome: "updated" });
     expect(rows.map(({ id }) => id)).toEqual(["2", "3"]);
     await list.destroy();
@@ -321,9 +337,9 @@ describe("removal guard", () => {
   it("rejects a mass removal in preview, without any request", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await list.up({ entries: many(100) });
+    await list.up({ entries: buildDenies(100) });
     tenant.trace();
-    const up = await list.up({ entries: many(60) });
+    const up = await list.up({ entries: buildDenies(60) });
     expect(up.outcome).toBe("refused");
     expect(up.failures[""]).toContain("would lose 40 of 100 entries (40 %). One run may remove at most 30 %.");
     expect((await list.up({ entries: [] })).failures[""]).toContain("all of them");
@@ -331,9 +347,9 @@ describe("removal guard", () => {
       "no declared entry matches it",
     );
     expect(tenant.trace()).toEqual([]);
-    expect((await list.up({ entries: many(60), confirmRemovals: 40 })).outcome).toBe("updated");
-    expect(Object.keys(await held(tenant))).toHaveLength(60);
-    expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures[""]).toContain(
+    expect((await list.up({ entries: buildDenies(60), confirmRemovals: 40 })).outcome).toBe("updated");
+    expect(Object.keys(await readConsoleContents(tenant))).toHaveLength(60);
+    expect((await list.up({ entries: buildDenies(20), confirmRemovals: 40 })).failures[""]).toContain(
       "only valid for one run",
     );
   });
@@ -341,11 +357,13 @@ describe("removal guard", () => {
   it("doesn't count changes of scope, which keep the rows", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await list.up({ entries: many(20) });
+    await list.up({ entries: buildDenies(20) });
     tenant.trace();
-    const rescoped = Object.fromEntries(Object.entries(many(20)).map(([key, text]) => [`${key} (graymail)`, text]));
+    const rescoped = Object.fromEntries(
+      Object.entries(buildDenies(20)).map(([key, text]) => [`${key} (graymail)`, text]),
+    );
     expect(await list.up({ entries: rescoped })).toMatchObject({ outcome: "updated" });
-    expect(await held(tenant)).toEqual(rescoped);
+    expect(await readConsoleContents(tenant)).toEqual(rescoped);
     const writes = tenant.trace().filter((request) => !request.startsWith("GET"));
     expect(writes.map((request) => request.split(" ")[0])).toEqual(Array.from({ length: 20 }, () => "PATCH"));
   });
@@ -353,18 +371,18 @@ describe("removal guard", () => {
   it("counts undeclared entries that a refresh has shown", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await list.up({ entries: many(10), mode: "exclusive" });
-    for (let at = 100; at < 140; at += 1) await add(tenant, "deny", bad(at));
+    await list.up({ entries: buildDenies(10), mode: "exclusive" });
+    for (let at = 100; at < 140; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at));
     await list.refresh();
-    const up = await list.up({ entries: many(10), mode: "exclusive" });
+    const up = await list.up({ entries: buildDenies(10), mode: "exclusive" });
     expect(up.failures[""]).toContain("would lose 40 of 50 entries (80 %)");
   });
 
   it("rejects a used confirmation even after a refresh", async () => {
     await using made = await listTenant();
     const { list } = made;
-    await list.up({ entries: many(40) });
-    await list.up({ entries: many(20), confirmRemovals: 20 });
+    await list.up({ entries: buildDenies(40) });
+    await list.up({ entries: buildDenies(20), confirmRemovals: 20 });
     await list.refresh();
     expect((await list.up({ entries: [], confirmRemovals: 20 })).outcome).toBe("refused");
   });
@@ -377,15 +395,16 @@ describe("partial failure", () => {
       intercept: ({ method, body }) => {
         if (!isBroken || method !== "POST") return undefined;
         const { value } = body as { value: string };
-        if (value === bad(3)) return { status: 400, body: { error: "this value is on a blocked registry" } };
-        if (value === bad(5)) return { status: 500, body: { error: "boom" } };
+        if (value === formatBadDomain(3))
+          return { status: 400, body: { error: "this value is on a blocked registry" } };
+        if (value === formatBadDomain(5)) return { status: 500, body: { error: "boom" } };
         return undefined;
       },
     });
     const { tenant, list } = made;
-    await add(tenant, "deny", bad(8), "made by hand");
-    await add(tenant, "allow", bad(9), "a partner");
-    const up = await list.up({ entries: many(10) });
+    await createConsoleEntry(tenant, "deny", formatBadDomain(8), "made by hand");
+    await createConsoleEntry(tenant, "allow", formatBadDomain(9), "a partner");
+    const up = await list.up({ entries: buildDenies(10) });
     expect(up.outcome).toBe("partial");
     expect(up.reasons[0]).toContain("4 of 10 entries could not be applied");
     expect(up.reasons).toHaveLength(5);
@@ -393,12 +412,14 @@ describe("partial failure", () => {
     expect(up.reasons.join("\n")).toMatch(/deny bad-0005.example: .*500.*boom/);
     expect(up.reasons.join("\n")).toMatch(/deny bad-0008.example: .*comment "made by hand"/s);
     expect(up.reasons.join("\n")).toMatch(/deny bad-0009.example: .*on the allow list/s);
-    const applied = Object.fromEntries(Object.entries(many(8)).filter(([key]) => key !== bad(3) && key !== bad(5)));
+    const applied = Object.fromEntries(
+      Object.entries(buildDenies(8)).filter(([key]) => key !== formatBadDomain(3) && key !== formatBadDomain(5)),
+    );
     expect(list.properties?.["entries"]).toEqual(applied);
 
     isBroken = false;
     tenant.trace();
-    const next = await list.up({ entries: many(10), adopt: true });
+    const next = await list.up({ entries: buildDenies(10), adopt: true });
     expect(next.outcome).toBe("updated");
     expect(
       tenant
@@ -408,18 +429,18 @@ describe("partial failure", () => {
     ).toEqual([
       'PATCH /allow_deny_entries/ID {"comment":"INC-1"} 200',
       'PATCH /allow_deny_entries/ID {"list":"deny","comment":"INC-1"} 200',
-      expect.stringContaining(`"value":"${bad(3)}"`),
-      expect.stringContaining(`"value":"${bad(5)}"`),
+      expect.stringContaining(`"value":"${formatBadDomain(3)}"`),
+      expect.stringContaining(`"value":"${formatBadDomain(5)}"`),
     ]);
-    expect(await held(tenant)).toEqual(many(10));
-    expect((await list.up({ entries: many(10), adopt: true })).outcome).toBe("same");
+    expect(await readConsoleContents(tenant)).toEqual(buildDenies(10));
+    expect((await list.up({ entries: buildDenies(10), adopt: true })).outcome).toBe("same");
   });
 
   it("creates no resource when every entry fails", async () => {
     await using made = await listTenant({
       intercept: ({ method }) => (method === "POST" ? { status: 400, body: { error: "no" } } : undefined),
     });
-    const up = await made.list.up({ entries: many(3) });
+    const up = await made.list.up({ entries: buildDenies(3) });
     expect(up.outcome).toBe("failed");
     expect(up.failures[""]).toMatch(/3 of 3 entries .*bad-0000.example: .*bad-0001.example: .*bad-0002.example: /s);
   });
@@ -429,11 +450,11 @@ describe("partial failure", () => {
       intercept: ({ method }) => (method === "DELETE" ? { status: 500, body: { error: "no" } } : undefined),
     });
     const { list } = made;
-    await list.up({ entries: many(4) });
-    const up = await list.up({ entries: many(2) });
+    await list.up({ entries: buildDenies(4) });
+    const up = await list.up({ entries: buildDenies(2) });
     expect(up.outcome).toBe("partial");
-    expect(list.properties?.["entries"]).toEqual(many(4));
-    expect(list.inputs["entries"]).toEqual(many(4));
+    expect(list.properties?.["entries"]).toEqual(buildDenies(4));
+    expect(list.inputs["entries"]).toEqual(buildDenies(4));
   });
 
   it("lists a failed deny before failed removals", async () => {
@@ -442,9 +463,9 @@ describe("partial failure", () => {
       intercept: ({ method }) => (isBroken && method !== "GET" ? { status: 400, body: { error: "no" } } : undefined),
     });
     const { list } = made;
-    await list.up({ entries: many(20) });
+    await list.up({ entries: buildDenies(20) });
     isBroken = true;
-    const up = await list.up({ entries: { ...many(10), "z-new.example": "deny" }, confirmRemovals: 10 });
+    const up = await list.up({ entries: { ...buildDenies(10), "z-new.example": "deny" }, confirmRemovals: 10 });
     expect(up.reasons.join("\n")).toMatch(/11 alike \(deny z-new\.example, deny .* and 6 more\)/);
   });
 
@@ -455,10 +476,10 @@ describe("partial failure", () => {
         isRefused && method === "POST" ? { status: 401, body: { error: "revoked" } } : undefined,
     });
     const { tenant, list } = made;
-    await list.up({ entries: many(1) });
+    await list.up({ entries: buildDenies(1) });
     isRefused = true;
     tenant.trace();
-    const up = await list.up({ entries: many(1000) });
+    const up = await list.up({ entries: buildDenies(1000) });
     expect(up.outcome).toBe("partial");
     // The number of failures, the errors they share, and the number of entries not attempted.
     expect(up.reasons).toHaveLength(3);
@@ -466,7 +487,7 @@ describe("partial failure", () => {
       /^9\d\d more \(deny bad-\d+.example, .* and 9\d\d more\): not attempted, because others failed: .*revoked/,
     );
     expect(tenant.writes().length).toBeLessThanOrEqual(64);
-    expect(list.properties?.["entries"]).toEqual(many(1));
+    expect(list.properties?.["entries"]).toEqual(buildDenies(1));
   });
 });
 
@@ -503,7 +524,7 @@ describe("order of changes", () => {
     expect(up.reasons.join("\n")).toContain(
       "deny b.evil.example: is kept, because its replacement deny evil.example could not be added",
     );
-    expect(Object.keys(await held(tenant)).sort()).toEqual(["b.evil.example", "boss@evil.example"]);
+    expect(Object.keys(await readConsoleContents(tenant)).sort()).toEqual(["b.evil.example", "boss@evil.example"]);
   });
 
   it("changes the scope of a value in place", async () => {
@@ -521,7 +542,7 @@ describe("order of changes", () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "a.example": "deny", "b.example": "deny" } });
-    await tenant.console("PATCH", `/allow_deny_entries/${await find(tenant, "a.example")}`, {
+    await tenant.console("PATCH", `/allow_deny_entries/${await findEntryId(tenant, "a.example")}`, {
       list: "allow",
     });
     const up = await list.up({ entries: { "b.example": "deny" } });
@@ -530,24 +551,28 @@ describe("order of changes", () => {
     );
     expect(list.properties?.["entries"]).toEqual({ "a.example": "allow", "b.example": "deny" });
     expect((await list.up({ entries: { "b.example": "deny" } })).outcome).toBe("updated");
-    expect(await held(tenant)).toEqual({ "b.example": "deny" });
+    expect(await readConsoleContents(tenant)).toEqual({ "b.example": "deny" });
   });
 });
 
 describe("single program", () => {
   it("rejects conflicts between lists and single entries", async () => {
-    await using tenant = await sandboxTenant();
-    const check = async (name: string, args: ResourceProperties) =>
-      (await tenant.provider.resource("allowDenyList", name).check(args)).failures;
+    await using tenant = await startSandboxTenant();
+    const checkListArguments = async (name: string, args: ResourceProperties) =>
+      (await tenant.provider.getResource("allowDenyList", name).check(args)).failures;
     const checkEntry = async (name: string, args: ResourceProperties) =>
-      (await tenant.provider.resource("allowDenyEntry", name).check(args)).failures;
-    expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
+      (await tenant.provider.getResource("allowDenyEntry", name).check(args)).failures;
+    expect(await checkListArguments("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual(
+      {},
+    );
     // The engine checks a replaced resource twice.
-    expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
-    expect(await check("second", { entries: { "EVIL.example": "deny" } })).toEqual({
+    expect(await checkListArguments("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual(
+      {},
+    );
+    expect(await checkListArguments("second", { entries: { "EVIL.example": "deny" } })).toEqual({
       "": 'invalid arguments:\n  entries["evil.example"] "deny evil.example" is also declared at entries["evil.example"] of AllowDenyList "blocklist"; keep one of the two',
     });
-    expect(await check("third", { entries: { "evil.example": "allow" } })).toEqual({
+    expect(await checkListArguments("third", { entries: { "evil.example": "allow" } })).toEqual({
       "": expect.stringContaining('is also declared at entries["evil.example"] of AllowDenyList "blocklist"'),
     });
     expect(await checkEntry("single", { list: "deny", value: "x.example" })).toEqual({
@@ -555,80 +580,80 @@ describe("single program", () => {
         '"deny x.example" is also declared at entries["x.example"] of AllowDenyList "blocklist"; keep one of the two',
     });
     expect(await checkEntry("free", { list: "deny", value: "free.example" })).toEqual({});
-    expect(await check("fourth", { entries: { "free.example": "deny" } })).toEqual({
+    expect(await checkListArguments("fourth", { entries: { "free.example": "deny" } })).toEqual({
       "": expect.stringContaining(
         '"deny free.example" is also declared at value of AllowDenyEntry "free"; keep one of the two',
       ),
     });
-    expect(await check("fifth", { entries: { "own.example": "deny" } })).toEqual({});
+    expect(await checkListArguments("fifth", { entries: { "own.example": "deny" } })).toEqual({});
     expect(tenant.trace()).toEqual([]);
   });
 
   it("rejects entries next to an exclusive list, in either order", async () => {
-    await using tenant = await sandboxTenant();
-    const list = tenant.provider.resource("allowDenyList", "all");
-    const entry = (name: string) => tenant.provider.resource("allowDenyEntry", name);
-    await entry("single").check({ list: "deny", value: "x.example" });
+    await using tenant = await startSandboxTenant();
+    const list = tenant.provider.getResource("allowDenyList", "all");
+    const getEntryResource = (name: string) => tenant.provider.getResource("allowDenyEntry", name);
+    await getEntryResource("single").check({ list: "deny", value: "x.example" });
     const exclusive = { mode: "exclusive", entries: { "evil.example": "deny" } };
     expect((await list.check(exclusive)).failures).toEqual({
       mode: 'is "exclusive", so this list would remove deny x.example, which AllowDenyEntry "single" declares: declare it here, or add it to `ignore`',
     });
     expect((await list.check({ ...exclusive, ignore: ["x.example", "*.corp.example"] })).failures).toEqual({});
-    expect((await entry("late").check({ list: "allow", value: "y.example" })).failures).toEqual({
+    expect((await getEntryResource("late").check({ list: "allow", value: "y.example" })).failures).toEqual({
       value:
         '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive: declare it there, or add it to the `ignore` of that list',
     });
-    expect((await entry("fine").check({ list: "allow", value: "y.corp.example" })).failures).toEqual({});
-    const vip = tenant.provider.resource("vipEmployee");
+    expect((await getEntryResource("fine").check({ list: "allow", value: "y.corp.example" })).failures).toEqual({});
+    const vip = tenant.provider.getResource("vipEmployee");
     expect((await vip.check({ email: "yuki.sato@acme.example" })).failures).toEqual({});
   });
 
   it("keeps an entry that moves from a list to its own resource", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny: x", "b.example": "deny" } });
     tenant.trace();
-    await using next = await laterRun(tenant);
-    const entry = next.resource("allowDenyEntry");
+    await using next = await startLaterRun(tenant);
+    const entry = next.getResource("allowDenyEntry");
     const args = { list: "deny", value: "evil.example", comment: "x" };
-    const { inputs } = await next.resource("allowDenyList").check({ entries: { "b.example": "deny" } }, list.inputs);
+    const { inputs } = await next.getResource("allowDenyList").check({ entries: { "b.example": "deny" } }, list.inputs);
     expect((await entry.check(args)).failures).toEqual({});
     await Promise.all([
-      next.resource("allowDenyList").update(list.id, list.properties ?? {}, inputs),
+      next.getResource("allowDenyList").update(list.id, list.properties ?? {}, inputs),
       entry.create(args),
     ]);
     expect(tenant.writes()).toEqual([]);
-    expect(Object.keys(await held(tenant)).sort()).toEqual(["b.example", "evil.example"]);
+    expect(Object.keys(await readConsoleContents(tenant)).sort()).toEqual(["b.example", "evil.example"]);
   });
 
   it("creates an entry again while a list is removing it", async () => {
-    let removing: () => void = () => {};
+    let startRemoval: () => void = () => {};
     const underWay = new Promise<void>((resolve) => {
-      removing = resolve;
+      startRemoval = resolve;
     });
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       async intercept({ method }) {
         if (method !== "DELETE") return undefined;
-        removing();
+        startRemoval();
         await new Promise((resolve) => setTimeout(resolve, 300));
         return undefined;
       },
     });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny", "b.example": "deny" } });
-    await using next = await laterRun(tenant);
-    const lists = next.resource("allowDenyList");
+    await using next = await startLaterRun(tenant);
+    const lists = next.getResource("allowDenyList");
     const { inputs } = await lists.check({ entries: { "b.example": "deny" } }, list.inputs);
     const update = lists.update(list.id, list.properties ?? {}, inputs);
     await underWay;
-    await next.resource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
+    await next.getResource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
     await update;
-    expect(Object.keys(await held(tenant)).sort()).toEqual(["b.example", "evil.example"]);
+    expect(Object.keys(await readConsoleContents(tenant)).sort()).toEqual(["b.example", "evil.example"]);
   });
 });
 
 describe("entries of others", () => {
-  const graymail = async (tenant: ManagedSandboxTenant, list: string, value: string, comment: string) =>
+  const createGraymailEntry = async (tenant: ManagedSandboxTenant, list: string, value: string, comment: string) =>
     await tenant.console("POST", "/allow_deny_entries", {
       list,
       entry_type: "domain",
@@ -641,10 +666,10 @@ describe("entries of others", () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
-    await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "x.example")}`);
-    await graymail(tenant, "deny", "x.example", "colleague");
+    await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
+    await createGraymailEntry(tenant, "deny", "x.example", "colleague");
     expect((await list.up({ entries: { "x.example": "deny", "y.example": "deny: new" } })).outcome).toBe("updated");
-    expect(await held(tenant)).toEqual({
+    expect(await readConsoleContents(tenant)).toEqual({
       "x.example": "deny",
       "x.example (graymail)": "deny: colleague",
       "y.example": "deny: new",
@@ -655,48 +680,48 @@ describe("entries of others", () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
-    await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "x.example")}`);
-    await add(tenant, "allow", "x.example", "colleague");
+    await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
+    await createConsoleEntry(tenant, "allow", "x.example", "colleague");
     const up = await list.up({ entries: { "x.example (graymail)": "deny", "y.example": "deny" } });
     expect(up.outcome).toBe("partial");
-    expect(await held(tenant)).toEqual({ "x.example": "allow: colleague", "y.example": "deny" });
+    expect(await readConsoleContents(tenant)).toEqual({ "x.example": "allow: colleague", "y.example": "deny" });
   });
 
   it("are kept when recreated under a removed key, until previewed", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "x.example": "deny: ours", "y.example": "deny" } });
-    await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "x.example")}`);
-    await add(tenant, "deny", "x.example", "do not remove");
+    await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
+    await createConsoleEntry(tenant, "deny", "x.example", "do not remove");
     const up = await list.up({ entries: { "y.example": "deny" } });
     expect(up.reasons.join("\n")).toMatch(/deny x.example: was changed in the meantime: .*do not remove/);
     expect(list.properties?.["entries"]).toEqual({ "x.example": "deny: do not remove", "y.example": "deny" });
     expect((await list.up({ entries: { "y.example": "deny" } })).outcome).toBe("updated");
-    expect(await held(tenant)).toEqual({ "y.example": "deny" });
+    expect(await readConsoleContents(tenant)).toEqual({ "y.example": "deny" });
   });
 });
 
 describe("one value in two scopes", () => {
-  const both = (text: string) => ({ "x.example": text, "x.example (graymail)": text });
+  const buildBothScopes = (text: string) => ({ "x.example": text, "x.example (graymail)": text });
 
   it("moves to the other list in one run", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await list.up({ entries: both("allow") });
-    expect((await list.up({ entries: both("deny") })).outcome).toBe("updated");
-    expect(await held(tenant)).toEqual(both("deny"));
+    await list.up({ entries: buildBothScopes("allow") });
+    expect((await list.up({ entries: buildBothScopes("deny") })).outcome).toBe("updated");
+    expect(await readConsoleContents(tenant)).toEqual(buildBothScopes("deny"));
     await list.up({ entries: { "x.example": "allow" } });
-    expect(await held(tenant)).toEqual({ "x.example": "allow" });
+    expect(await readConsoleContents(tenant)).toEqual({ "x.example": "allow" });
     expect((await list.up({ entries: { "x.example": "allow" } })).outcome).toBe("same");
   });
 
   it("is restored in both scopes when one row is gone", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await list.up({ entries: both("allow") });
-    await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "x.example")}`);
-    await list.up({ entries: both("deny") });
-    expect(await held(tenant)).toEqual(both("deny"));
+    await list.up({ entries: buildBothScopes("allow") });
+    await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
+    await list.up({ entries: buildBothScopes("deny") });
+    expect(await readConsoleContents(tenant)).toEqual(buildBothScopes("deny"));
   });
 
   it("can't be allowed in one scope and denied in the other", async () => {
@@ -707,29 +732,29 @@ describe("one value in two scopes", () => {
 });
 
 it("keeps an entry that moves to a single entry of the other list", async () => {
-  await using tenant = await sandboxTenant();
+  await using tenant = await startSandboxTenant();
   const list = new ManagedResource(tenant, "allowDenyList");
   await list.up({ entries: { "evil.example": "deny: x", "b.example": "deny" } });
-  await using next = await laterRun(tenant);
-  const lists = next.resource("allowDenyList");
+  await using next = await startLaterRun(tenant);
+  const lists = next.getResource("allowDenyList");
   const { inputs } = await lists.check({ entries: { "b.example": "deny" } }, list.inputs);
-  const entry = next.resource("allowDenyEntry");
+  const entry = next.getResource("allowDenyEntry");
   const args = { list: "allow", value: "evil.example", comment: "x", adopt: true };
   await entry.check(args);
   await Promise.allSettled([entry.create(args), lists.update(list.id, list.properties ?? {}, inputs)]);
-  expect(await held(tenant)).toEqual({ "evil.example": "allow: x", "b.example": "deny" });
+  expect(await readConsoleContents(tenant)).toEqual({ "evil.example": "allow: x", "b.example": "deny" });
 });
 
 it("counts actual entries for the removal guard after a partial run", async () => {
   await using made = await listTenant({
     intercept: ({ method, body }) =>
-      method === "POST" && (body as { value: string }).value === bad(7)
+      method === "POST" && (body as { value: string }).value === formatBadDomain(7)
         ? { status: 400, body: { error: "no" } }
         : undefined,
   });
   const { tenant, list } = made;
   await list.up({ entries: [] });
-  expect((await list.up({ entries: many(60) })).outcome).toBe("partial");
+  expect((await list.up({ entries: buildDenies(60) })).outcome).toBe("partial");
   tenant.trace();
   const emptied = await list.up({ entries: [] });
   expect(emptied.outcome).toBe("failed");

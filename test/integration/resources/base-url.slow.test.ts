@@ -5,10 +5,10 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { ProviderProcess } from "../../support/provider-process";
 
 /** Creates an entry at this address and returns its value or the error message. */
-async function created(baseUrl: string): Promise<string> {
+async function createAt(baseUrl: string): Promise<string> {
   const environment = { EMAIL_SECURITY_BASE_URL: baseUrl, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   await using provider = await ProviderProcess.start({ environment });
-  const made = provider.resource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
+  const made = provider.getResource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
   return await made.then(
     ({ properties }) => String(properties["value"]),
     (error: Error) => error.message,
@@ -16,7 +16,7 @@ async function created(baseUrl: string): Promise<string> {
 }
 
 /** Starts a gateway that serves the service under a path prefix. */
-async function gateway(sandbox: Sandbox, prefix: string) {
+async function startGateway(sandbox: Sandbox, prefix: string) {
   const server = createServer(async (request, response) => {
     const { url = "", method = "" } = request;
     if (!url.startsWith(`${prefix}/api/v1/`)) {
@@ -55,26 +55,26 @@ describe("base URL that ends in an API path", () => {
   ])("is reported in the 404 with the path to drop: %s", async (path) => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     const ending = path.replace(/\/$/, "");
-    expect(await created(`${sandbox.url}${path}`)).toContain(
+    expect(await createAt(`${sandbox.url}${path}`)).toContain(
       `The address (baseUrl) ends in "${ending}", but the client adds /api/v1/… to it: remove that path, and try "${sandbox.url}". [ERR_NOT_FOUND]`,
     );
   });
 
   it("is reported with the path to drop when it has a query too", async () => {
-    expect(await created("http://127.0.0.1:9/api/v1/threats?page=1")).toMatch(
+    expect(await createAt("http://127.0.0.1:9/api/v1/threats?page=1")).toMatch(
       /has a query or a fragment.*remove that path, and try "http:\/\/127\.0\.0\.1:9"\./,
     );
   });
 
   it.each(["/api", "/mail/api/v1", "/tenants/acme"])("works when a gateway serves the API below %s", async (prefix) => {
     await using sandbox = await startSandbox({ scenario: "empty" });
-    await using way = await gateway(sandbox, prefix);
-    expect(await created(way.url)).toBe("evil.example");
+    await using way = await startGateway(sandbox, prefix);
+    expect(await createAt(way.url)).toBe("evil.example");
   });
 
   it("keeps a gateway's prefix in the suggested URL", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
-    await using way = await gateway(sandbox, "/mail");
-    expect(await created(`${way.url}/api/v1`)).toContain(`remove that path, and try "${way.url}".`);
+    await using way = await startGateway(sandbox, "/mail");
+    expect(await createAt(`${way.url}/api/v1`)).toContain(`remove that path, and try "${way.url}".`);
   });
 });

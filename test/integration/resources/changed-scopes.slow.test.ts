@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type LiteralEntry, type LiteralTenant, literalTenant } from "../../support/literal-service";
-import { ManagedResource, type Up } from "../../support/managed-resource";
+import { type LiteralEntry, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
+import { ManagedResource, type ResourceUpResult } from "../../support/managed-resource";
 
 /*
  * A person changes the scope of a row that a list manages. The scope is part of an entry's key, so the row has another
@@ -11,11 +11,11 @@ const VALUE = "partner.example";
 const ALLOW = "allow (risk accepted: a partner): INC-7";
 const MODES = ["additive", "exclusive"] as const;
 
-interface Setting extends AsyncDisposable {
+interface ScopedList extends AsyncDisposable {
   readonly tenant: LiteralTenant;
-  readonly up: (entries: Record<string, string>) => Promise<Up>;
+  readonly up: (entries: Record<string, string>) => Promise<ResourceUpResult>;
   readonly refresh: () => Promise<string>;
-  readonly destroy: () => Promise<Up>;
+  readonly destroy: () => Promise<ResourceUpResult>;
   /** The list's entries in state. */
   readonly known: () => unknown;
   /** The rows of the value: `ID allow global INC-7`. */
@@ -24,19 +24,19 @@ interface Setting extends AsyncDisposable {
 }
 
 /** Applies a list with these entries, next to an entry that never changes. */
-async function applied(mode: string, entries: Record<string, string>, allowsDuplicates = true): Promise<Setting> {
-  const tenant = await literalTenant({ allowsDuplicates });
+async function applyList(mode: string, entries: Record<string, string>, allowsDuplicates = true): Promise<ScopedList> {
+  const tenant = await startLiteralTenant({ allowsDuplicates });
   const list = new ManagedResource(tenant, "allowDenyList");
-  const up = (declared: Record<string, string>) =>
+  const updateList = (declared: Record<string, string>) =>
     list.up({ ...(mode === "exclusive" ? { mode } : {}), entries: { ...declared, "other.example": "deny" } });
-  expect((await up(entries)).outcome).toBe("created");
+  expect((await updateList(entries)).outcome).toBe("created");
   return {
     tenant,
-    up,
+    up: updateList,
     async refresh() {
       const before = tenant.provider.printed.length;
       await list.refresh();
-      return (await tenant.provider.printedSoFar()).slice(before).join("\n");
+      return (await tenant.provider.readPrintedLines()).slice(before).join("\n");
     },
     destroy: () => list.destroy(),
     known: () => list.properties?.["entries"],
@@ -52,8 +52,8 @@ async function applied(mode: string, entries: Record<string, string>, allowsDupl
 }
 
 /** Applies one allow, and returns it with the id of its row. */
-async function appliedAllow(mode: string, allowsDuplicates = true) {
-  const setting = await applied(mode, { [VALUE]: ALLOW }, allowsDuplicates);
+async function applyAllow(mode: string, allowsDuplicates = true) {
+  const setting = await applyList(mode, { [VALUE]: ALLOW }, allowsDuplicates);
   const [own = ""] = setting.rows().map((row) => row.split(" ")[0] ?? "");
   return { setting, own };
 }
@@ -66,7 +66,7 @@ const EDITS = {
 describe.each(MODES)("scope changed by hand in an %s list", (mode) => {
   describe.each(Object.entries(EDITS))("%s, after a refresh", (_name, edit) => {
     it("is shown and changed back in place", async () => {
-      const { setting, own } = await appliedAllow(mode);
+      const { setting, own } = await applyAllow(mode);
       await using _ = setting;
       setting.change(own, edit);
       await setting.refresh();
@@ -81,7 +81,7 @@ describe.each(MODES)("scope changed by hand in an %s list", (mode) => {
     });
 
     it("is removed with its declaration", async () => {
-      const { setting, own } = await appliedAllow(mode);
+      const { setting, own } = await applyAllow(mode);
       await using _ = setting;
       setting.change(own, edit);
       await setting.refresh();
@@ -90,7 +90,7 @@ describe.each(MODES)("scope changed by hand in an %s list", (mode) => {
     });
 
     it("is removed with the list", async () => {
-      const { setting, own } = await appliedAllow(mode);
+      const { setting, own } = await applyAllow(mode);
       await using _ = setting;
       setting.change(own, edit);
       await setting.refresh();
@@ -101,7 +101,7 @@ describe.each(MODES)("scope changed by hand in an %s list", (mode) => {
     });
 
     it("moves to the other list in place", async () => {
-      const { setting, own } = await appliedAllow(mode);
+      const { setting, own } = await applyAllow(mode);
       await using _ = setting;
       setting.change(own, edit);
       await setting.refresh();
@@ -111,7 +111,7 @@ describe.each(MODES)("scope changed by hand in an %s list", (mode) => {
   });
 
   it("is changed back at a service with one row per value", async () => {
-    const { setting, own } = await appliedAllow(mode, false);
+    const { setting, own } = await applyAllow(mode, false);
     await using _ = setting;
     setting.change(own, EDITS.scope);
     await setting.refresh();
@@ -120,7 +120,7 @@ describe.each(MODES)("scope changed by hand in an %s list", (mode) => {
   });
 
   it("is changed back without a refresh", async () => {
-    const { setting, own } = await appliedAllow(mode);
+    const { setting, own } = await applyAllow(mode);
     await using _ = setting;
     setting.change(own, EDITS.scope);
     expect((await setting.up({ [VALUE]: ALLOW, "new.example": "deny" })).outcome).toBe("updated");
@@ -128,7 +128,7 @@ describe.each(MODES)("scope changed by hand in an %s list", (mode) => {
   });
 
   it("moves to the other list without a refresh", async () => {
-    const { setting, own } = await appliedAllow(mode);
+    const { setting, own } = await applyAllow(mode);
     await using _ = setting;
     setting.change(own, EDITS.scope);
     expect((await setting.up({ [VALUE]: "deny: INC-8" })).outcome).toBe("updated");
@@ -136,7 +136,7 @@ describe.each(MODES)("scope changed by hand in an %s list", (mode) => {
   });
 
   it("fails a removal without a refresh", async () => {
-    const { setting, own } = await appliedAllow(mode);
+    const { setting, own } = await applyAllow(mode);
     await using _ = setting;
     setting.change(own, EDITS.scope);
     const up = await setting.up({});
@@ -152,7 +152,7 @@ describe("one of two scopes changed by hand", () => {
   const both = { [VALUE]: ALLOW, [`${VALUE} (graymail)`]: ALLOW };
 
   it("is changed back in place", async () => {
-    await using setting = await applied("additive", both);
+    await using setting = await applyList("additive", both);
     const before = setting.rows();
     const [changed = ""] = before.filter((row) => row.includes("global")).map((row) => row.split(" ")[0] ?? "");
     setting.change(changed, { verdict_scope: "bulk" });
@@ -162,7 +162,7 @@ describe("one of two scopes changed by hand", () => {
   });
 
   it("is changed back in place when both were", async () => {
-    await using setting = await applied("additive", both);
+    await using setting = await applyList("additive", both);
     const before = setting.rows();
     for (const [at, row] of before.entries())
       setting.change(row.split(" ")[0] ?? "", { verdict_scope: ["bulk", "spam"][at] ?? "", comment: `by hand ${at}` });
@@ -185,7 +185,7 @@ describe("one of two scopes changed by hand", () => {
 
 describe("other rows of the value", () => {
   it("are told apart by the comment", async () => {
-    const { setting, own } = await appliedAllow("additive");
+    const { setting, own } = await applyAllow("additive");
     await using _ = setting;
     setting.tenant.service.add({ value: VALUE, list: "allow", id: "console", verdict_scope: "bulk", comment: "mine" });
     setting.change(own, EDITS.scope);
@@ -195,7 +195,7 @@ describe("other rows of the value", () => {
   });
 
   it("are named when several could be the changed one", async () => {
-    const { setting, own } = await appliedAllow("additive");
+    const { setting, own } = await applyAllow("additive");
     await using _ = setting;
     setting.tenant.service.add({ value: VALUE, list: "allow", id: "console", verdict_scope: "bulk", comment: "mine" });
     setting.change(own, EDITS["scope and comment"]);
@@ -206,7 +206,7 @@ describe("other rows of the value", () => {
   });
 
   it("are named when the service creates a second row in addition to the changed one", async () => {
-    const { setting, own } = await appliedAllow("additive");
+    const { setting, own } = await applyAllow("additive");
     await using _ = setting;
     setting.change(own, EDITS["scope and comment"]);
     const up = await setting.up({ [VALUE]: ALLOW, "new.example": "deny" });
@@ -215,7 +215,7 @@ describe("other rows of the value", () => {
 });
 
 it("changes a protected entry back", async () => {
-  await using tenant = await literalTenant({ allowsDuplicates: true });
+  await using tenant = await startLiteralTenant({ allowsDuplicates: true });
   const list = new ManagedResource(tenant, "allowDenyList");
   const declared = { entries: { [VALUE]: ALLOW, "other.example": "deny" }, protect: [VALUE] };
   await list.up(declared);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { ManagedResource } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
-import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 
 const mailbox = "yuki.sato@acme.example";
 
@@ -12,9 +12,9 @@ interface ChangingTenant extends ManagedSandboxTenant {
 }
 
 /** Starts a service that stores comments in a different form from the one they are sent in. */
-async function tenantThat(keeps: (comment: string) => string): Promise<ChangingTenant> {
+async function startChangingTenant(keeps: (comment: string) => string): Promise<ChangingTenant> {
   const sent: unknown[] = [];
-  const tenant = await sandboxTenant({
+  const tenant = await startSandboxTenant({
     intercept: ({ body }) => {
       const { comment } = (body ?? {}) as { comment?: unknown };
       if (typeof comment !== "string") return undefined;
@@ -26,7 +26,7 @@ async function tenantThat(keeps: (comment: string) => string): Promise<ChangingT
   return Object.assign(tenant, { sent });
 }
 
-const collapsing = (comment: string): string => comment.replace(/\s+/g, " ").trim();
+const normalizeSpaces = (comment: string): string => comment.replace(/\s+/g, " ").trim();
 
 /** Each kind of resource that has a comment. */
 const KINDS: [HandlerName, (comment: string) => ResourceProperties][] = [
@@ -40,7 +40,7 @@ const written = "INC-7:  phishing\n\tof May";
 
 describe.each(KINDS)("comment of %s, when the service collapses whitespace", (kind, args) => {
   it("is sent as written and causes no later change", async () => {
-    await using tenant = await tenantThat(collapsing);
+    await using tenant = await startChangingTenant(normalizeSpaces);
     const resource = new ManagedResource(tenant, kind);
     expect(await resource.up(args(written))).toMatchObject({ outcome: "created", failures: {} });
     expect(tenant.sent).toEqual([written]);
@@ -53,7 +53,7 @@ describe.each(KINDS)("comment of %s, when the service collapses whitespace", (ki
   });
 
   it("is updated to another text", async () => {
-    await using tenant = await tenantThat(collapsing);
+    await using tenant = await startChangingTenant(normalizeSpaces);
     const resource = new ManagedResource(tenant, kind);
     await resource.up(args(written));
     expect((await resource.up(args("INC-8:  spam"))).outcome).toBe("updated");
@@ -64,7 +64,7 @@ describe.each(KINDS)("comment of %s, when the service collapses whitespace", (ki
   });
 
   it.each(["NFC", "NFD", "NFKC", "NFKD"])("causes no change when normalized to %s", async (form) => {
-    await using tenant = await tenantThat((comment) => comment.normalize(form));
+    await using tenant = await startChangingTenant((comment) => comment.normalize(form));
     const resource = new ManagedResource(tenant, kind);
     const comment = "Müller, ﬁnance e\u0301";
     expect((await resource.up(args(comment))).outcome).toBe("created");
@@ -84,7 +84,7 @@ describe.each(KINDS)("comment of %s, when the service changes its text", (kind, 
     ],
     ["drops it", () => "", "stores no comment"],
   ])("fails with the difference and the text to declare (%s)", async (_name, keeps, expectedMessage) => {
-    await using tenant = await tenantThat(keeps);
+    await using tenant = await startChangingTenant(keeps);
     const resource = new ManagedResource(tenant, kind);
     const { outcome, failures, reasons } = await resource.up(args("Alice, Bob & Eve"));
     expect(outcome).toBe("partial");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { matrix, timeLimit } from "../../support/matrix-sampling";
+import { getTimeLimit, selectCases } from "../../support/matrix-sampling";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 
@@ -10,11 +10,15 @@ import { ProviderProcess } from "../../support/provider-process";
  * Only the stack provides the configuration here, so a call that overtakes it would fail or reach another tenant.
  */
 
-const ROUNDS = matrix("first-calls", Array<undefined>(60).fill(undefined), Array<undefined>(4).fill(undefined)).length;
+const ROUNDS = selectCases(
+  "first-calls",
+  Array<undefined>(60).fill(undefined),
+  Array<undefined>(4).fill(undefined),
+).length;
 
 const EMPLOYEES = ["yuki.sato", "marcus.bell", "alice.moreau", "diego.santos"];
 
-function configured(sandbox: Sandbox, tenant: string): Record<string, string> {
+function buildConfig(sandbox: Sandbox, tenant: string): Record<string, string> {
   return { "email-security:baseUrl": sandbox.url, "email-security:apiKey": `sandbox-${tenant}-ci` };
 }
 
@@ -23,20 +27,20 @@ function configured(sandbox: Sandbox, tenant: string): Record<string, string> {
  * in any order.
  */
 function makeAll(provider: ProviderProcess): Promise<{ id: string; properties: ResourceProperties }>[] {
-  const create = (kind: HandlerName, args: ResourceProperties) => provider.resource(kind).create(args);
-  const declare = (kind: HandlerName, args: ResourceProperties) => provider.resource(kind).declare(args);
+  const createResource = (kind: HandlerName, args: ResourceProperties) => provider.getResource(kind).create(args);
+  const declareResource = (kind: HandlerName, args: ResourceProperties) => provider.getResource(kind).declare(args);
   const entries = Array.from({ length: 6 }, (_, at) =>
-    (at % 2 === 0 ? create : declare)("allowDenyEntry", { list: "deny", value: `bad-${at}.example` }),
+    (at % 2 === 0 ? createResource : declareResource)("allowDenyEntry", { list: "deny", value: `bad-${at}.example` }),
   );
   const [one, two, three, four] = EMPLOYEES.map((name) => `${name}@acme.example`);
   return [
     ...entries,
-    create("vipEmployee", { email: one }),
-    declare("vipEmployee", { email: two }),
-    declare("allowDenyList", {
+    createResource("vipEmployee", { email: one }),
+    declareResource("vipEmployee", { email: two }),
+    declareResource("allowDenyList", {
       entries: { "worse.example": "deny", "fine.example": "allow" },
     }),
-    declare("vipList", { members: { [String(three)]: "", [String(four)]: "" } }),
+    declareResource("vipList", { members: { [String(three)]: "", [String(four)]: "" } }),
   ];
 }
 
@@ -46,10 +50,10 @@ it(
     for (let round = 0; round < ROUNDS; round += 1) {
       await using sandbox = await startSandbox({ scenario: "empty" });
       await using provider = await ProviderProcess.start({
-        config: configured(sandbox, "acme"),
+        config: buildConfig(sandbox, "acme"),
         isConfigured: false,
       });
-      const entry = provider.resource("allowDenyEntry");
+      const entry = provider.getResource("allowDenyEntry");
       const gone = { list: "deny", value: "gone.example", entryType: "domain", verdictScope: "global" };
       const [, read, ...made] = await Promise.all([
         provider.configure(),
@@ -62,10 +66,10 @@ it(
       expect(sandbox.allowDenyEntries("acme")).toHaveLength(8);
       const added = sandbox.vips("acme").filter(({ source }) => source === "manual");
       expect(added).toHaveLength(EMPLOYEES.length);
-      expect(await provider.printedSoFar()).toEqual([]);
+      expect(await provider.readPrintedLines()).toEqual([]);
     }
   },
-  timeLimit(300_000),
+  getTimeLimit(300_000),
 );
 
 it(
@@ -73,9 +77,9 @@ it(
   async () => {
     for (let round = 0; round < ROUNDS / 2; round += 1) {
       await using sandbox = await startSandbox({ scenario: "empty" });
-      const instance = (name: string) =>
+      const startInstance = (name: string) =>
         ProviderProcess.start({
-          config: { ...configured(sandbox, name), "email-security:instance": name },
+          config: { ...buildConfig(sandbox, name), "email-security:instance": name },
           // Neither setting may reach an explicit instance.
           environment: {
             EMAIL_SECURITY_BASE_URL: "https://nowhere.invalid",
@@ -83,7 +87,7 @@ it(
           },
           isConfigured: false,
         });
-      const [acme, globex] = await Promise.all([instance("acme"), instance("globex")]);
+      const [acme, globex] = await Promise.all([startInstance("acme"), startInstance("globex")]);
       await using _acme = acme;
       await using _globex = globex;
       await Promise.all(
@@ -93,7 +97,7 @@ it(
             list: "deny",
             value: `${name}-${at}.example`,
           }));
-          const entry = provider.resource("allowDenyEntry");
+          const entry = provider.getResource("allowDenyEntry");
           return [provider.configure(), ...entries.map((args) => entry.create(args))];
         }),
       );
@@ -103,5 +107,5 @@ it(
       }
     }
   },
-  timeLimit(300_000),
+  getTimeLimit(300_000),
 );

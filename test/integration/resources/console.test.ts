@@ -1,29 +1,29 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { ManagedResource, type Up } from "../../support/managed-resource";
+import { ManagedResource, type ResourceUpResult } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
-import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
-import { holdsOf } from "../../support/tenant-content";
+import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
+import { formatSubjectRows } from "../../support/tenant-content";
 
 /*
  * A colleague acts in the console between our read and our write: the write is held before the service sees it. Each
  * row holds our change, the colleague's action and the combined result.
  */
 
-interface Row {
+interface ConsoleScenario {
   readonly colleague: string;
-  readonly acts: Act;
+  readonly acts: ConsoleAction;
   /** The outcome of our run, and its message. */
-  readonly outcome: Up["outcome"];
+  readonly outcome: ResourceUpResult["outcome"];
   readonly messagePattern?: RegExp;
   /** The tenant's rows for the subject afterwards. */
   readonly holds: string;
   /** The outcome of a further `up`. Default: the same failure, or no changes. */
-  readonly next?: { readonly outcome: Up["outcome"]; readonly holds: string };
+  readonly next?: { readonly outcome: ResourceUpResult["outcome"]; readonly holds: string };
 }
 
-interface Case {
+interface KindCase {
   readonly kind: HandlerName;
   /** The declaration of an earlier run. */
   readonly before?: (subject: string) => ResourceProperties;
@@ -31,21 +31,30 @@ interface Case {
   readonly args?: (subject: string) => ResourceProperties;
   /** Matches the write that is held. */
   readonly held: (request: ServiceRequest) => boolean;
-  readonly rows: readonly Row[];
+  readonly rows: readonly ConsoleScenario[];
 }
 
 /** A colleague's action on a value or a mailbox, whose entry may exist. */
-type Act = (colleague: { tenant: ManagedSandboxTenant; subject: string; id: string | undefined }) => Promise<unknown>;
+type ConsoleAction = (colleague: {
+  tenant: ManagedSandboxTenant;
+  subject: string;
+  id: string | undefined;
+}) => Promise<unknown>;
 
-const evil = (more: ResourceProperties) => (value: string) => ({ list: "deny", value, comment: "ours", ...more });
-const entries =
+const buildEvilEntry = (more: ResourceProperties) => (value: string) => ({
+  list: "deny",
+  value,
+  comment: "ours",
+  ...more,
+});
+const buildEntriesArguments =
   (text: string, more: ResourceProperties = {}) =>
   (value: string) => ({
     entries: { [value]: text, [`beside.${value}`]: "deny" },
     ...more,
   });
-const vip = (comment: string) => (email: string) => ({ email, comment });
-const members = (comment: string) => (email: string) => ({
+const buildVipArguments = (comment: string) => (email: string) => ({ email, comment });
+const buildMembersArguments = (comment: string) => (email: string) => ({
   members: { [email]: comment },
 });
 
@@ -55,47 +64,48 @@ const isDelete = ({ method }: ServiceRequest) => method === "DELETE";
 const isVipPost = ({ method, path }: ServiceRequest) => method === "POST" && path.endsWith("/vip_employees");
 const isVipRemove = ({ path }: ServiceRequest) => path.endsWith("/remove");
 
-const changes =
-  (change: ResourceProperties): Act =>
+const createChangeAct =
+  (change: ResourceProperties): ConsoleAction =>
   ({ tenant, id }) =>
     tenant.console("PATCH", `/allow_deny_entries/${id}`, change);
-const edits = changes({ comment: "theirs" });
-const moves = changes({ list: "allow" });
-const deletes: Act = ({ tenant, id }) => tenant.console("DELETE", `/allow_deny_entries/${id}`);
-const adds =
-  (more: ResourceProperties): Act =>
+const edits = createChangeAct({ comment: "theirs" });
+const moves = createChangeAct({ list: "allow" });
+const deleteRow: ConsoleAction = ({ tenant, id }) => tenant.console("DELETE", `/allow_deny_entries/${id}`);
+const createAdditionAct =
+  (more: ResourceProperties): ConsoleAction =>
   ({ tenant, subject }) =>
-    tenant.console("POST", "/allow_deny_entries", { ...evil(more)(subject), entry_type: "domain" });
-const recreates: Act = async (colleague) => {
-  await deletes(colleague);
-  await adds({ comment: "theirs" })(colleague);
+    tenant.console("POST", "/allow_deny_entries", { ...buildEvilEntry(more)(subject), entry_type: "domain" });
+const recreateRow: ConsoleAction = async (colleague) => {
+  await deleteRow(colleague);
+  await createAdditionAct({ comment: "theirs" })(colleague);
 };
 
-const addsVip =
-  (comment: string): Act =>
+const createVipAdditionAct =
+  (comment: string): ConsoleAction =>
   ({ tenant, subject }) =>
     tenant.console("POST", "/vip_employees", { emails: [subject], comment });
-const editsVip: Act = ({ tenant, subject }) =>
+const editVip: ConsoleAction = ({ tenant, subject }) =>
   tenant.console("PATCH", "/vip_employees", { email: subject, comment: "theirs" });
-const removesVip: Act = ({ tenant, subject }) => tenant.console("POST", "/vip_employees/remove", { emails: [subject] });
+const removeVip: ConsoleAction = ({ tenant, subject }) =>
+  tenant.console("POST", "/vip_employees/remove", { emails: [subject] });
 
-const entryCases: Record<string, Case> = {
+const entryCases: Record<string, KindCase> = {
   "an entry is created": {
     kind: "allowDenyEntry",
-    args: evil({}),
+    args: buildEvilEntry({}),
     held: isPost,
     rows: [
-      { colleague: "makes the same", acts: adds({}), outcome: "created", holds: "deny: ours" },
+      { colleague: "makes the same", acts: createAdditionAct({}), outcome: "created", holds: "deny: ours" },
       {
         colleague: "makes it with another comment",
-        acts: adds({ comment: "theirs" }),
+        acts: createAdditionAct({ comment: "theirs" }),
         outcome: "failed",
         messagePattern: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
         holds: "deny: theirs",
       },
       {
         colleague: "makes it on the other list",
-        acts: adds({ list: "allow" }),
+        acts: createAdditionAct({ list: "allow" }),
         outcome: "failed",
         messagePattern: /evil-\d+\.example can't be created.*on the allow list.*Dana Reyes.*adopt: true/s,
         holds: "allow: ours",
@@ -104,18 +114,18 @@ const entryCases: Record<string, Case> = {
   },
   "an entry is created that may be taken over": {
     kind: "allowDenyEntry",
-    args: evil({ adopt: true }),
+    args: buildEvilEntry({ adopt: true }),
     held: isPost,
     rows: [
       {
         colleague: "makes it with another comment",
-        acts: adds({ comment: "theirs" }),
+        acts: createAdditionAct({ comment: "theirs" }),
         outcome: "created",
         holds: "deny: ours",
       },
       {
         colleague: "makes it on the other list",
-        acts: adds({ list: "allow", comment: "theirs" }),
+        acts: createAdditionAct({ list: "allow", comment: "theirs" }),
         outcome: "created",
         holds: "deny: ours",
       },
@@ -123,41 +133,41 @@ const entryCases: Record<string, Case> = {
   },
   "an entry's comment is changed": {
     kind: "allowDenyEntry",
-    before: evil({ comment: "old" }),
-    args: evil({}),
+    before: buildEvilEntry({ comment: "old" }),
+    args: buildEvilEntry({}),
     held: isPatch,
     rows: [
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
       { colleague: "moves it", acts: moves, outcome: "updated", holds: "deny: ours" },
-      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
-      { colleague: "deletes it and makes it anew", acts: recreates, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it and makes it anew", acts: recreateRow, outcome: "updated", holds: "deny: ours" },
     ],
   },
   "an entry is moved to the other list": {
     kind: "allowDenyEntry",
-    before: evil({ list: "allow" }),
-    args: evil({}),
+    before: buildEvilEntry({ list: "allow" }),
+    args: buildEvilEntry({}),
     held: isPatch,
     rows: [
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
       {
         colleague: "moves it there too",
-        acts: changes({ list: "deny" }),
+        acts: createChangeAct({ list: "deny" }),
         outcome: "updated",
         holds: "deny: ours",
       },
-      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "deny: ours" },
     ],
   },
   "an entry is deleted": {
     kind: "allowDenyEntry",
-    before: evil({}),
+    before: buildEvilEntry({}),
     held: isDelete,
     rows: [
-      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "nothing" },
+      { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "nothing" },
       {
         colleague: "deletes it and makes it anew",
-        acts: recreates,
+        acts: recreateRow,
         outcome: "updated",
         messagePattern: /was created in its place and is kept/,
         holds: "deny: theirs",
@@ -170,16 +180,16 @@ const entryCases: Record<string, Case> = {
   },
 };
 
-const listCases: Record<string, Case> = {
+const listCases: Record<string, KindCase> = {
   "a list's entry is created": {
     kind: "allowDenyList",
-    args: entries("deny: ours"),
+    args: buildEntriesArguments("deny: ours"),
     held: isPost,
     rows: [
-      { colleague: "makes the same", acts: adds({}), outcome: "created", holds: "deny: ours" },
+      { colleague: "makes the same", acts: createAdditionAct({}), outcome: "created", holds: "deny: ours" },
       {
         colleague: "makes it with another comment",
-        acts: adds({ comment: "theirs" }),
+        acts: createAdditionAct({ comment: "theirs" }),
         outcome: "partial",
         messagePattern: /deny evil-\d+\.example: .*"theirs".*Dana Reyes.*adopt: true/s,
         holds: "deny: theirs",
@@ -188,15 +198,15 @@ const listCases: Record<string, Case> = {
   },
   "a list's entry is moved": {
     kind: "allowDenyList",
-    before: entries("allow: ours"),
-    args: entries("deny: ours"),
+    before: buildEntriesArguments("allow: ours"),
+    args: buildEntriesArguments("deny: ours"),
     held: isPatch,
     rows: [
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
-      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "deny: ours" },
       {
         colleague: "deletes it and makes it anew",
-        acts: recreates,
+        acts: recreateRow,
         outcome: "partial",
         messagePattern: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
         holds: "deny: theirs",
@@ -207,14 +217,14 @@ const listCases: Record<string, Case> = {
   },
   "a list's entry is removed": {
     kind: "allowDenyList",
-    before: entries("deny: ours"),
+    before: buildEntriesArguments("deny: ours"),
     args: (value) => ({ entries: { [`beside.${value}`]: "deny" } }),
     held: isDelete,
     rows: [
-      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "nothing" },
+      { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "nothing" },
       {
         colleague: "deletes it and makes it anew",
-        acts: recreates,
+        acts: recreateRow,
         outcome: "updated",
         holds: "deny: theirs",
       },
@@ -222,49 +232,49 @@ const listCases: Record<string, Case> = {
   },
 };
 
-const vipCases: Record<string, Case> = {
+const vipCases: Record<string, KindCase> = {
   "a VIP is added": {
     kind: "vipEmployee",
-    args: vip("ours"),
+    args: buildVipArguments("ours"),
     held: isVipPost,
     rows: [
-      { colleague: "adds the same", acts: addsVip("ours"), outcome: "created", holds: "VIP: ours" },
+      { colleague: "adds the same", acts: createVipAdditionAct("ours"), outcome: "created", holds: "VIP: ours" },
       {
         colleague: "adds it with another comment",
-        acts: addsVip("theirs"),
+        acts: createVipAdditionAct("theirs"),
         outcome: "created",
         holds: "VIP: ours",
       },
-      { colleague: "excludes the mailbox", acts: removesVip, outcome: "created", holds: "VIP: ours" },
+      { colleague: "excludes the mailbox", acts: removeVip, outcome: "created", holds: "VIP: ours" },
     ],
   },
   "a VIP's comment is changed": {
     kind: "vipEmployee",
-    before: vip("old"),
-    args: vip("ours"),
+    before: buildVipArguments("old"),
+    args: buildVipArguments("ours"),
     held: isPatch,
     rows: [
-      { colleague: "edits the comment", acts: editsVip, outcome: "updated", holds: "VIP: ours" },
-      { colleague: "removes it", acts: removesVip, outcome: "updated", holds: "VIP: ours" },
+      { colleague: "edits the comment", acts: editVip, outcome: "updated", holds: "VIP: ours" },
+      { colleague: "removes it", acts: removeVip, outcome: "updated", holds: "VIP: ours" },
     ],
   },
   "a VIP is removed": {
     kind: "vipEmployee",
-    before: vip("ours"),
+    before: buildVipArguments("ours"),
     held: isVipRemove,
     rows: [
-      { colleague: "removes it", acts: removesVip, outcome: "updated", holds: "excluded" },
-      { colleague: "edits the comment", acts: editsVip, outcome: "updated", holds: "excluded" },
+      { colleague: "removes it", acts: removeVip, outcome: "updated", holds: "excluded" },
+      { colleague: "edits the comment", acts: editVip, outcome: "updated", holds: "excluded" },
     ],
   },
   "a list's VIP is added": {
     kind: "vipList",
-    args: members("ours"),
+    args: buildMembersArguments("ours"),
     held: isVipPost,
     rows: [
       {
         colleague: "adds it with another comment",
-        acts: addsVip("theirs"),
+        acts: createVipAdditionAct("theirs"),
         outcome: "created",
         holds: "VIP: ours",
       },
@@ -272,10 +282,10 @@ const vipCases: Record<string, Case> = {
   },
   "a list's VIP is removed": {
     kind: "vipList",
-    before: members("ours"),
+    before: buildMembersArguments("ours"),
     args: () => ({ members: {}, confirmRemovals: 1 }),
     held: isVipRemove,
-    rows: [{ colleague: "removes it", acts: removesVip, outcome: "updated", holds: "excluded" }],
+    rows: [{ colleague: "removes it", acts: removeVip, outcome: "updated", holds: "excluded" }],
   },
 };
 
@@ -293,11 +303,14 @@ const rows = Object.entries({ ...entryCases, ...listCases, ...vipCases })
   });
 
 let tenant: ManagedSandboxTenant;
-const ran = new Map<string, { run: Up; held: string; isHeld: boolean; next: Up | undefined; after: string }>();
+const ran = new Map<
+  string,
+  { run: ResourceUpResult; held: string; isHeld: boolean; next: ResourceUpResult | undefined; after: string }
+>();
 
 beforeAll(async () => {
   let held: ((request: ServiceRequest) => Promise<void>) | undefined;
-  tenant = await sandboxTenant({
+  tenant = await startSandboxTenant({
     async intercept(request) {
       await held?.(request);
       return undefined;
@@ -307,12 +320,12 @@ beforeAll(async () => {
     ...row,
     resource: new ManagedResource(tenant, row.kind, { name: row.subject, sharesRuns: true }),
   }));
-  const inOneRun = async <Result>(work: (one: (typeof resources)[number]) => Promise<Result>) => {
-    await tenant.provider.nextRun();
+  const runTogether = async <Result>(work: (one: (typeof resources)[number]) => Promise<Result>) => {
+    await tenant.provider.startNextRun();
     return await Promise.all(resources.map(work));
   };
 
-  await inOneRun(async ({ before, resource, subject }) => {
+  await runTogether(async ({ before, resource, subject }) => {
     if (before === undefined) return;
     expect(await resource.up(before(subject))).toMatchObject({ outcome: "created" });
   });
@@ -322,24 +335,24 @@ beforeAll(async () => {
     for (const row of rows) {
       if (acted.has(row.subject) || !row.held(request) || !isAbout(row.subject, request)) continue;
       acted.add(row.subject);
-      await row.acts({ tenant, subject: row.subject, id: idOf(row.subject) });
+      await row.acts({ tenant, subject: row.subject, id: getEntryId(row.subject) });
     }
   };
-  const runs = await inOneRun(({ args, resource, subject }) =>
+  const runs = await runTogether(({ args, resource, subject }) =>
     args === undefined ? resource.destroy() : resource.up(args(subject)),
   );
   held = undefined;
-  const heldThen = rows.map(({ subject }) => holdsOf(tenant.sandbox, subject));
-  const nexts = await inOneRun(async ({ args, resource, subject }) =>
+  const heldThen = rows.map(({ subject }) => formatSubjectRows(tenant.sandbox, subject));
+  const nexts = await runTogether(async ({ args, resource, subject }) =>
     args === undefined ? undefined : await resource.up(args(subject)),
   );
   for (const [at, { subject }] of rows.entries()) {
     ran.set(subject, {
-      run: runs[at] as Up,
+      run: runs[at] as ResourceUpResult,
       held: heldThen[at] as string,
       isHeld: acted.has(subject),
       next: nexts[at],
-      after: holdsOf(tenant.sandbox, subject),
+      after: formatSubjectRows(tenant.sandbox, subject),
     });
   }
 }, 120_000);
@@ -365,10 +378,10 @@ it.each(rows)(
 
 function isAbout(subject: string, { path, body }: ServiceRequest): boolean {
   const { value, email, emails = [] } = (body ?? {}) as { value?: string; email?: string; emails?: string[] };
-  const id = idOf(subject);
+  const id = getEntryId(subject);
   return [value, email, ...emails].includes(subject) || (id !== undefined && path.endsWith(`/${id}`));
 }
 
-function idOf(value: string): string | undefined {
+function getEntryId(value: string): string | undefined {
   return tenant.sandbox.allowDenyEntries("acme").find((row) => row.value === value)?.id;
 }

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { blockingTenant } from "../../support/blocking-tenant";
+import { startBlockingTenant } from "../../support/blocking-tenant";
 import { ManagedResource } from "../../support/managed-resource";
 import { PROVIDER_KIND } from "../../support/provider-process";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 
 /**
  * The timeout, in seconds, of operations that must time out. Their requests are held until the test
@@ -15,50 +15,50 @@ const LONG_TIMEOUT_S = 15;
 const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
 
 it("completes operations within their timeouts", async () => {
-  await using tenant = await sandboxTenant();
-  const resource = tenant.provider.resource("allowDenyEntry");
+  await using tenant = await startSandboxTenant();
+  const resource = tenant.provider.getResource("allowDenyEntry");
   const { inputs } = await resource.check(entry);
   const { id, properties } = await resource.create(inputs, { seconds: 60 });
   const changed = await resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, {
     seconds: 60,
   });
-  await tenant.provider.nextRun();
-  await tenant.provider.resource("allowDenyEntry").delete(id, changed, inputs, 60);
+  await tenant.provider.startNextRun();
+  await tenant.provider.getResource("allowDenyEntry").delete(id, changed, inputs, 60);
   expect(tenant.writes()).toHaveLength(3);
 });
 
 it("applies separate timeouts to update and delete", async () => {
-  await using tenant = await blockingTenant(({ method }) => method === "PATCH" || method === "DELETE");
-  const resource = tenant.provider.resource("allowDenyEntry");
+  await using tenant = await startBlockingTenant(({ method }) => method === "PATCH" || method === "DELETE");
+  const resource = tenant.provider.getResource("allowDenyEntry");
   const { id, properties, inputs } = await resource.declare(entry);
   await expect(
     resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, { seconds: SHORT_TIMEOUT_S }),
   ).rejects.toThrow(/customTimeouts\.update of this AllowDenyEntry was exceeded during PATCH .* may have taken effect/);
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   await expect(
-    tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs, LONG_TIMEOUT_S),
+    tenant.provider.getResource("allowDenyEntry").delete(id, properties, inputs, LONG_TIMEOUT_S),
   ).rejects.toThrow(
     /customTimeouts\.delete of this AllowDenyEntry was exceeded during DELETE .* may have taken effect/,
   );
   tenant.releaseRequests();
   await expect.poll(() => tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   // A delete that timed out earlier may have taken effect.
-  await tenant.provider.nextRun();
-  await tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs);
+  await tenant.provider.startNextRun();
+  await tenant.provider.getResource("allowDenyEntry").delete(id, properties, inputs);
 });
 
 it.runIf(PROVIDER_KIND === "native")("applies a timeout to a refresh", async () => {
-  await using tenant = await blockingTenant(({ method }) => method === "GET");
+  await using tenant = await startBlockingTenant(({ method }) => method === "GET");
   const state = { ...entry, entryType: "domain", verdictScope: "global" };
-  await expect(tenant.provider.resource("allowDenyEntry").read("ade_1", state, entry, SHORT_TIMEOUT_S)).rejects.toThrow(
-    /customTimeouts\.read of this AllowDenyEntry was exceeded/,
-  );
+  await expect(
+    tenant.provider.getResource("allowDenyEntry").read("ade_1", state, entry, SHORT_TIMEOUT_S),
+  ).rejects.toThrow(/customTimeouts\.read of this AllowDenyEntry was exceeded/);
   tenant.releaseRequests();
 });
 
 it("keeps completed entries in state when a list times out", async () => {
   let posts = 0;
-  await using tenant = await blockingTenant(({ method }) => {
+  await using tenant = await startBlockingTenant(({ method }) => {
     if (method === "POST") posts += 1;
     return method === "POST" && posts > 40;
   });
@@ -83,8 +83,8 @@ it("keeps completed entries in state when a list times out", async () => {
 });
 
 it("times out one VIP of a batch without affecting the others", async () => {
-  await using tenant = await blockingTenant(({ method }) => method !== "GET");
-  const [brief, other] = ["brief", "other"].map((name) => tenant.provider.resource("vipEmployee", name));
+  await using tenant = await startBlockingTenant(({ method }) => method !== "GET");
+  const [brief, other] = ["brief", "other"].map((name) => tenant.provider.getResource("vipEmployee", name));
   if (brief === undefined || other === undefined) throw new Error("expected two resources");
   const [{ inputs }, { inputs: others }] = await Promise.all([
     brief.check({ email: "yuki.sato@acme.example" }),
@@ -99,27 +99,27 @@ it("times out one VIP of a batch without affecting the others", async () => {
   tenant.releaseRequests();
   await otherCreated;
   expect(tenant.writes()).toHaveLength(1);
-  await tenant.provider.nextRun();
-  await tenant.provider.resource("vipEmployee", "brief").declare({ email: "yuki.sato@acme.example" });
+  await tenant.provider.startNextRun();
+  await tenant.provider.getResource("vipEmployee", "brief").declare({ email: "yuki.sato@acme.example" });
   expect(tenant.writes()).toEqual([]);
 });
 
 it("doesn't exclude a VIP whose queued removal timed out", async () => {
-  await using tenant = await blockingTenant(({ path }) => path.endsWith("/remove"));
+  await using tenant = await startBlockingTenant(({ path }) => path.endsWith("/remove"));
   const { provider } = tenant;
   const people = ["yuki.sato@acme.example", "diego.santos@acme.example"] as const;
   const vips = await Promise.all(
     people.map(async (email) => {
-      const resource = provider.resource("vipEmployee", email);
+      const resource = provider.getResource("vipEmployee", email);
       return { email, resource, ...(await resource.declare({ email })) };
     }),
   );
   const [first, second] = vips;
   if (first === undefined || second === undefined) throw new Error("expected two resources");
-  await provider.nextRun();
-  const removal = provider.resource("vipEmployee", first.email).delete(first.id, first.properties, first.inputs);
+  await provider.startNextRun();
+  const removal = provider.getResource("vipEmployee", first.email).delete(first.id, first.properties, first.inputs);
   await expect.poll(() => tenant.heldCount()).toBe(1);
-  const brief = provider.resource("vipEmployee", second.email);
+  const brief = provider.getResource("vipEmployee", second.email);
   await expect(brief.delete(second.id, second.properties, second.inputs, SHORT_TIMEOUT_S)).rejects.toThrow(
     /customTimeouts\.delete of this VipEmployee was exceeded, and no write was sent/,
   );

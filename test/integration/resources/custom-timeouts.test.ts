@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { blockingTenant } from "../../support/blocking-tenant";
+import { startBlockingTenant } from "../../support/blocking-tenant";
 
 /**
  * The timeout, in seconds, of operations that must exceed it; the requests they wait for are held until the test
@@ -10,8 +10,8 @@ const BRIEF = 1;
 const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
 
 it("adopts an entry whose create timed out in the next run", async () => {
-  await using tenant = await blockingTenant(({ method }) => method !== "GET");
-  const resource = tenant.provider.resource("allowDenyEntry");
+  await using tenant = await startBlockingTenant(({ method }) => method !== "GET");
+  const resource = tenant.provider.getResource("allowDenyEntry");
   const { inputs } = await resource.check(entry);
   // The first request of a process takes longer.
   await resource.read("none", inputs);
@@ -21,19 +21,19 @@ it("adopts an entry whose create timed out in the next run", async () => {
   tenant.releaseRequests();
   await expect.poll(() => tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   tenant.trace();
-  await tenant.provider.nextRun();
-  await tenant.provider.resource("allowDenyEntry").declare(entry);
+  await tenant.provider.startNextRun();
+  await tenant.provider.getResource("allowDenyEntry").declare(entry);
   expect(tenant.writes()).toEqual([]);
 });
 
 it("never sends a create that timed out during a shared read", async () => {
   // The read fails after the short timeout has passed, so it is retried for the other operation only.
-  await using tenant = await blockingTenant(({ method, query }) => method === "GET" && query["list"] === "deny", {
+  await using tenant = await startBlockingTenant(({ method, query }) => method === "GET" && query["list"] === "deny", {
     status: 503,
     body: { error: "down" },
   });
-  const brief = tenant.provider.resource("allowDenyEntry", "brief");
-  const other = tenant.provider.resource("allowDenyEntry", "other");
+  const brief = tenant.provider.getResource("allowDenyEntry", "brief");
+  const other = tenant.provider.getResource("allowDenyEntry", "other");
   const [{ inputs }, { inputs: others }] = await Promise.all([
     brief.check(entry),
     other.check({ ...entry, value: "other.example" }),

@@ -1,32 +1,33 @@
 import { expect, it } from "vitest";
-import { sharedTenant } from "../../support/sandbox-tenant";
+import { shareSandboxTenant } from "../../support/sandbox-tenant";
 
-const tenant = sharedTenant();
+const tenant = shareSandboxTenant();
 
 const state = { list: "deny", value: "evil.example", entryType: "domain", verdictScope: "global" };
 
 it("reports which properties change, and how", async () => {
-  const entry = tenant().provider.resource("allowDenyEntry");
-  const details = async (news: object, olds: object = state) => await entry.diffDetails("e1", { ...olds }, { ...news });
-  expect(await details({ list: "allow", value: "evil.example", comment: "INC-7" })).toEqual({
+  const entry = tenant().provider.getResource("allowDenyEntry");
+  const diffDetails = async (news: object, olds: object = state) =>
+    await entry.diffDetails("e1", { ...olds }, { ...news });
+  expect(await diffDetails({ list: "allow", value: "evil.example", comment: "INC-7" })).toEqual({
     list: "UPDATE",
     comment: "ADD",
   });
-  expect(await details({ list: "deny", value: "evil.example" }, { ...state, comment: "INC-7" })).toEqual({
+  expect(await diffDetails({ list: "deny", value: "evil.example" }, { ...state, comment: "INC-7" })).toEqual({
     comment: "DELETE",
   });
-  expect(await details({ list: "deny", value: "worse.example" })).toEqual({ value: "UPDATE_REPLACE" });
+  expect(await diffDetails({ list: "deny", value: "worse.example" })).toEqual({ value: "UPDATE_REPLACE" });
 });
 
 it("reports no details when nothing changes", async () => {
-  const entry = tenant().provider.resource("allowDenyEntry");
+  const entry = tenant().provider.getResource("allowDenyEntry");
   expect(await entry.diffDetails("e1", state, { list: "deny", value: "Evil.Example." })).toBeUndefined();
 });
 
 it("returns each of many concurrent diffs its own details", async () => {
   const { provider } = tenant();
-  const entry = provider.resource("allowDenyEntry");
-  const other = provider.foreign("exports.handler = () => ({ diff: async () => ({ changes: true }) })");
+  const entry = provider.getResource("allowDenyEntry");
+  const other = provider.getForeignResource("exports.handler = () => ({ diff: async () => ({ changes: true }) })");
   const kinds = [
     { change: { comment: "x" }, expected: { comment: "ADD" } },
     { change: { list: "allow" }, expected: { list: "UPDATE" } },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createRowHooks } from "../../support/intercept-rows";
-import { laterRun, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
+import { READ_VIPS, startLaterRun, startSandboxTenant } from "../../support/sandbox-tenant";
 
 /*
  * A service that compares literally holds one mailbox or value in two spellings. The list can still be read: the run
@@ -21,18 +21,20 @@ describe("duplicate mailbox", () => {
       { ...manual, email: other, comment: "old" },
       { ...manual, email: "lena.hartmann@acme.example", comment: "CEO" },
     ];
-    await using tenant = await sandboxTenant(createRowHooks([], vips));
-    const made = await tenant.provider.resource("vipEmployee").declare({ email: declared, comment: "CFO" });
+    await using tenant = await startSandboxTenant(createRowHooks([], vips));
+    const made = await tenant.provider.getResource("vipEmployee").declare({ email: declared, comment: "CFO" });
     expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
     await expect
       .poll(() => tenant.provider.printed.join("\n"))
       .toMatch(
         /has 2 copies of the same element\. This resource manages .*comment "CFO".*; the others are: .*comment "old".*Remove the extra ones/,
       );
-    await using later = await laterRun(tenant);
-    expect((await later.resource("vipEmployee").read(made.id, made.properties))?.properties).toEqual(made.properties);
-    await using lists = await laterRun(tenant);
-    const list = lists.resource("vipList");
+    await using later = await startLaterRun(tenant);
+    expect((await later.getResource("vipEmployee").read(made.id, made.properties))?.properties).toEqual(
+      made.properties,
+    );
+    await using lists = await startLaterRun(tenant);
+    const list = lists.getResource("vipList");
     const members = { [declared]: "CFO", "lena.hartmann@acme.example": "CEO" };
     const whole = await list.declare({ members });
     expect((await list.read(whole.id, whole.properties))?.properties["members"]).toEqual(whole.properties["members"]);
@@ -45,9 +47,9 @@ describe("duplicate mailbox", () => {
       { ...manual, email: "yuki.sato@acme.example" },
       { email: "yuki.sato@acme.example", source: "auto" },
     ];
-    await using tenant = await sandboxTenant(createRowHooks([], vips));
-    await tenant.provider.resource("vipEmployee").declare({ email: "yuki.sato@acme.example", comment: "CFO" });
-    await tenant.provider.resource("vipEmployee").check({ email: "yuki.sato@acme.example" });
+    await using tenant = await startSandboxTenant(createRowHooks([], vips));
+    await tenant.provider.getResource("vipEmployee").declare({ email: "yuki.sato@acme.example", comment: "CFO" });
+    await tenant.provider.getResource("vipEmployee").check({ email: "yuki.sato@acme.example" });
     expect([tenant.writes(), tenant.provider.printed.join("")]).toEqual([[], ""]);
   });
 });
@@ -59,16 +61,16 @@ describe("duplicate value", () => {
   ];
 
   it("is matched by its declared spelling, alone and in a list", async () => {
-    await using tenant = await sandboxTenant(createRowHooks(rows, []));
+    await using tenant = await startSandboxTenant(createRowHooks(rows, []));
     const made = await tenant.provider
-      .resource("allowDenyEntry")
+      .getResource("allowDenyEntry")
       .declare({ list: "deny", value: "evil.example", comment: "INC-1" });
     expect([made.id, tenant.writes()]).toEqual(["e2", []]);
     await expect
       .poll(() => tenant.provider.printed.join("\n"))
       .toMatch(/This resource manages evil\.example .*id e2.*; the others are: EVIL\.example\. .*id e1/);
-    await using later = await laterRun(tenant);
-    const list = later.resource("allowDenyList");
+    await using later = await startLaterRun(tenant);
+    const list = later.getResource("allowDenyList");
     const whole = await list.declare({ entries: { "evil.example": "deny: INC-1" } });
     const read = await list.read(whole.id, whole.properties);
     expect(read?.properties["entries"]).toEqual({ "evil.example": "deny: INC-1" });

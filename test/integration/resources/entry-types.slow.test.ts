@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LiteralService, type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { type LiteralService, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
@@ -7,7 +7,7 @@ import { ManagedResource } from "../../support/managed-resource";
  * implies, so an allow of another type still contradicts the deny of the same value.
  */
 
-type Kind = "allowDenyEntry" | "allowDenyList";
+type EntryHandler = "allowDenyEntry" | "allowDenyList";
 const KINDS = ["allowDenyEntry", "allowDenyList"] as const;
 
 const MAILBOX = "billing@evil.example";
@@ -19,7 +19,12 @@ const ROWS = [
   ["an IP address", "192.0.2.1", "ipv4"],
 ] as const;
 
-function declare(kind: Kind, list: "allow" | "deny", value: string, more: object = {}): Record<string, unknown> {
+function buildEntryArguments(
+  kind: EntryHandler,
+  list: "allow" | "deny",
+  value: string,
+  more: object = {},
+): Record<string, unknown> {
   const acceptRisk = "a partner";
   if (kind === "allowDenyEntry") return { list, value, ...(list === "allow" ? { acceptRisk } : {}), ...more };
   return { entries: { [value]: list === "allow" ? `allow (risk accepted: ${acceptRisk})` : "deny" }, ...more };
@@ -31,15 +36,15 @@ const getReasons = (up: Awaited<ReturnType<ManagedResource["up"]>>): string =>
 const getRows = ({ entries }: LiteralService): string[] =>
   entries.map(({ list, value, entry_type }) => `${list} ${value} ${entry_type}`).sort();
 
-const startTenant = (): Promise<LiteralTenant> => literalTenant({ allowsDuplicates: true });
+const startPermissiveTenant = (): Promise<LiteralTenant> => startLiteralTenant({ allowsDuplicates: true });
 
 describe.each(KINDS)("deny of an %s next to an undeclared allow of another type", (kind) => {
   it.each(ROWS)("isn't created: %s", async (_what, value, entry_type) => {
-    await using tenant = await startTenant();
+    await using tenant = await startPermissiveTenant();
     tenant.service.add({ list: "allow", value, entry_type, id: "console" });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     for (const adopt of [false, true]) {
-      const up = await resource.up(declare(kind, "deny", value, { adopt }));
+      const up = await resource.up(buildEntryArguments(kind, "deny", value, { adopt }));
       expect(["failed", "partial"]).toContain(up.outcome);
       expect(getReasons(up)).toMatch(/id console, type /);
       expect(getReasons(up)).not.toContain("adopt: true");
@@ -48,14 +53,14 @@ describe.each(KINDS)("deny of an %s next to an undeclared allow of another type"
   });
 
   it("fails each run after a refresh", async () => {
-    await using tenant = await startTenant();
+    await using tenant = await startPermissiveTenant();
     const resource = new ManagedResource(tenant, kind, { name: "one" });
-    await resource.up(declare(kind, "deny", MAILBOX));
+    await resource.up(buildEntryArguments(kind, "deny", MAILBOX));
     tenant.service.add({ list: "allow", value: MAILBOX, entry_type: "address", id: "console" });
     const writes = tenant.service.writes.length;
     for (const run of [1, 2]) {
       await resource.refresh();
-      const up = await resource.up(declare(kind, "deny", MAILBOX));
+      const up = await resource.up(buildEntryArguments(kind, "deny", MAILBOX));
       expect(["failed", "partial"], `run ${run}`).toContain(up.outcome);
       expect(getReasons(up), `run ${run}`).toContain("id console");
     }
@@ -63,11 +68,11 @@ describe.each(KINDS)("deny of an %s next to an undeclared allow of another type"
   });
 
   it("isn't reached by a move", async () => {
-    await using tenant = await startTenant();
+    await using tenant = await startPermissiveTenant();
     const resource = new ManagedResource(tenant, kind, { name: "one" });
-    await resource.up(declare(kind, "allow", MAILBOX));
+    await resource.up(buildEntryArguments(kind, "allow", MAILBOX));
     tenant.service.add({ list: "allow", value: MAILBOX, entry_type: "address", id: "console" });
-    const up = await resource.up(declare(kind, "deny", MAILBOX));
+    const up = await resource.up(buildEntryArguments(kind, "deny", MAILBOX));
     expect(["failed", "partial"]).toContain(up.outcome);
     expect(getReasons(up)).toContain("id console");
     expect(getRows(tenant.service)).toEqual([`allow ${MAILBOX} address`, `allow ${MAILBOX} email_address`]);
@@ -76,9 +81,9 @@ describe.each(KINDS)("deny of an %s next to an undeclared allow of another type"
 
 describe.each(KINDS)("removal of an %s", (kind) => {
   it.each(["allow", "deny"] as const)("leaves and names an entry of another type on the %s list", async (list) => {
-    await using tenant = await startTenant();
+    await using tenant = await startPermissiveTenant();
     const resource = new ManagedResource(tenant, kind, { name: "one" });
-    await resource.up(declare(kind, "allow", MAILBOX));
+    await resource.up(buildEntryArguments(kind, "allow", MAILBOX));
     tenant.service.add({ list, value: MAILBOX, entry_type: "address", id: "console" });
     const { outcome, printed } = await resource.destroy();
     expect(outcome).toBe("updated");
@@ -89,13 +94,13 @@ describe.each(KINDS)("removal of an %s", (kind) => {
 
 describe.each(KINDS)("allow of an %s next to an undeclared deny of another type", (kind) => {
   it("is created, and reported by a refresh", async () => {
-    await using tenant = await startTenant();
+    await using tenant = await startPermissiveTenant();
     tenant.service.add({ list: "deny", value: MAILBOX, entry_type: "address", id: "console" });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
-    const up = await resource.up(declare(kind, "allow", MAILBOX));
+    const up = await resource.up(buildEntryArguments(kind, "allow", MAILBOX));
     expect([up.outcome, up.printed]).toEqual(["created", expect.stringContaining("id console")]);
     await resource.refresh();
-    const again = await resource.up(declare(kind, "allow", MAILBOX));
+    const again = await resource.up(buildEntryArguments(kind, "allow", MAILBOX));
     expect([again.outcome, again.printed]).toEqual(["same", expect.stringMatching(/doesn't define which of the two/)]);
     expect(getRows(tenant.service)).toEqual([`allow ${MAILBOX} email_address`, `deny ${MAILBOX} address`]);
   });
@@ -103,20 +108,22 @@ describe.each(KINDS)("allow of an %s next to an undeclared deny of another type"
 
 describe.each(KINDS)("entry of another type on the list of an %s", (kind) => {
   it("isn't taken for the declared one", async () => {
-    await using tenant = await startTenant();
+    await using tenant = await startPermissiveTenant();
     tenant.service.add({ list: "deny", value: MAILBOX, entry_type: "address", id: "console" });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
-    await resource.up(declare(kind, "deny", MAILBOX));
+    await resource.up(buildEntryArguments(kind, "deny", MAILBOX));
     await resource.refresh();
-    expect(await resource.up(declare(kind, "deny", MAILBOX))).toMatchObject({ outcome: "same" });
-    await resource.up(declare(kind, "deny", MAILBOX, kind === "allowDenyEntry" ? { verdictScope: "graymail" } : {}));
+    expect(await resource.up(buildEntryArguments(kind, "deny", MAILBOX))).toMatchObject({ outcome: "same" });
+    await resource.up(
+      buildEntryArguments(kind, "deny", MAILBOX, kind === "allowDenyEntry" ? { verdictScope: "graymail" } : {}),
+    );
     expect(tenant.service.entries[0]).toMatchObject({ id: "console", verdict_scope: "global" });
   });
 
   it("is named if the service holds one entry of a value", async () => {
-    await using tenant = await literalTenant();
+    await using tenant = await startLiteralTenant();
     tenant.service.add({ list: "deny", value: MAILBOX, entry_type: "address", id: "console" });
-    const up = await new ManagedResource(tenant, kind, { name: "one" }).up(declare(kind, "deny", MAILBOX));
+    const up = await new ManagedResource(tenant, kind, { name: "one" }).up(buildEntryArguments(kind, "deny", MAILBOX));
     expect(["failed", "partial"]).toContain(up.outcome);
     expect(getReasons(up)).toMatch(/id console, type "address".*type can't be changed/s);
   });

@@ -1,19 +1,25 @@
 import { describe, expect, it } from "vitest";
-import { literalTenant } from "../../support/literal-service";
+import { startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
+import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
 import type { ManagedSandboxTenant } from "../../support/sandbox-tenant";
-import { bad, listTenant, many } from "./list-tenant";
+import { listTenant } from "./list-tenant";
 
 /* A list that removes undeclared allow entries and leaves deny entries alone. */
 
 const MODE = "exclusive-allows";
 const ARGUMENTS = { mode: MODE, entries: { "evil.example": "deny", "partner.example": "allow" } };
 
-async function add(tenant: ManagedSandboxTenant, list: string, value: string, more: object = {}): Promise<void> {
+async function createConsoleEntry(
+  tenant: ManagedSandboxTenant,
+  list: string,
+  value: string,
+  more: object = {},
+): Promise<void> {
   await tenant.console("POST", "/allow_deny_entries", { list, entry_type: "domain", value, ...more });
 }
 
-function held(tenant: ManagedSandboxTenant): string[] {
+function listHeldEntries(tenant: ManagedSandboxTenant): string[] {
   return tenant.sandbox
     .allowDenyEntries("acme")
     .map(({ list, value }) => `${list} ${value}`)
@@ -21,7 +27,7 @@ function held(tenant: ManagedSandboxTenant): string[] {
 }
 
 /** Returns the entries in state that no program declares. */
-function shown({ inputs }: ManagedResource): Record<string, string> {
+function listUndeclared({ inputs }: ManagedResource): Record<string, string> {
   const entries = Object.entries(inputs["entries"] as Record<string, string>);
   return Object.fromEntries(entries.filter(([, text]) => text.startsWith("(unmanaged)")));
 }
@@ -33,10 +39,10 @@ describe("undeclared allow entry", () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
-    await add(tenant, "allow", "clicked.example", { comment: "by hand" });
-    await add(tenant, "deny", "colleague.example");
+    await createConsoleEntry(tenant, "allow", "clicked.example", { comment: "by hand" });
+    await createConsoleEntry(tenant, "deny", "colleague.example");
     await list.refresh();
-    expect(shown(list)).toEqual({ "clicked.example": "(unmanaged) allow: by hand" });
+    expect(listUndeclared(list)).toEqual({ "clicked.example": "(unmanaged) allow: by hand" });
     tenant.trace();
     const up = await list.up(ARGUMENTS);
     expect(up).toMatchObject({
@@ -45,7 +51,7 @@ describe("undeclared allow entry", () => {
     });
     expect(up.printed).not.toContain("colleague.example");
     expect(tenant.writes()).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\/\S+ 200$/)]);
-    expect(held(tenant)).toEqual([...DECLARED, "deny colleague.example"].sort());
+    expect(listHeldEntries(tenant)).toEqual([...DECLARED, "deny colleague.example"].sort());
     expect(list.properties).toMatchObject(ARGUMENTS);
     await list.refresh();
     expect(list.properties).toMatchObject(ARGUMENTS);
@@ -55,11 +61,11 @@ describe("undeclared allow entry", () => {
   it("is kept by the run that creates the list", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    await add(tenant, "allow", "clicked.example");
-    await add(tenant, "deny", "colleague.example");
+    await createConsoleEntry(tenant, "allow", "clicked.example");
+    await createConsoleEntry(tenant, "deny", "colleague.example");
     const { printed } = await list.up(ARGUMENTS);
     expect(printed).toContain("Not changed: 1 entry that no preview has shown (allow clicked.example)");
-    expect(held(tenant)).toContain("allow clicked.example");
+    expect(listHeldEntries(tenant)).toContain("allow clicked.example");
   });
 
   it("is kept when ignored", async () => {
@@ -67,34 +73,34 @@ describe("undeclared allow entry", () => {
     const { tenant, list } = made;
     const args = { ...ARGUMENTS, ignore: ["*.corp.example"] };
     await list.up(args);
-    await add(tenant, "allow", "x.corp.example");
+    await createConsoleEntry(tenant, "allow", "x.corp.example");
     await list.refresh();
-    expect(shown(list)).toEqual({});
+    expect(listUndeclared(list)).toEqual({});
     expect((await list.up(args)).outcome).toBe("same");
-    expect(held(tenant)).toContain("allow x.corp.example");
+    expect(listHeldEntries(tenant)).toContain("allow x.corp.example");
   });
 
   it("counts toward the removal guard, unlike a deny", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
-    const args = { mode: MODE, entries: many(10) };
+    const args = { mode: MODE, entries: buildDenies(10) };
     await list.up(args);
     for (let at = 100; at < 112; at += 1) {
-      await add(tenant, "allow", bad(at));
-      await add(tenant, "deny", bad(at + 100));
+      await createConsoleEntry(tenant, "allow", formatBadDomain(at));
+      await createConsoleEntry(tenant, "deny", formatBadDomain(at + 100));
     }
     await list.refresh();
     expect((await list.up(args)).failures[""]).toContain("would lose 12 of 22 entries (55 %)");
     expect((await list.up({ ...args, confirmRemovals: 12 })).outcome).toBe("updated");
-    expect(held(tenant).filter((one) => one.startsWith("allow"))).toEqual([]);
-    expect(held(tenant)).toHaveLength(22);
+    expect(listHeldEntries(tenant).filter((one) => one.startsWith("allow"))).toEqual([]);
+    expect(listHeldEntries(tenant)).toHaveLength(22);
   });
 
   it("is kept when it became a deny after the refresh", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
-    await add(tenant, "allow", "clicked.example");
+    await createConsoleEntry(tenant, "allow", "clicked.example");
     await list.refresh();
     const [clicked] = tenant.sandbox.allowDenyEntries("acme").filter(({ value }) => value === "clicked.example");
     await tenant.console("PATCH", `/allow_deny_entries/${clicked?.id}`, { list: "deny" });
@@ -102,31 +108,31 @@ describe("undeclared allow entry", () => {
     expect(up).toMatchObject({ outcome: "partial" });
     expect(up.reasons.join()).toContain("was moved in the meantime");
     await list.refresh();
-    expect(shown(list)).toEqual({});
+    expect(listUndeclared(list)).toEqual({});
     tenant.trace();
     expect((await list.up(ARGUMENTS)).outcome).toBe("same");
     expect(tenant.writes()).toEqual([]);
     const declared = { ...ARGUMENTS, entries: { ...ARGUMENTS.entries, "clicked.example": "allow" } };
     expect((await list.up(declared)).reasons.join()).toContain("an entry already exists, with a different list");
-    expect(held(tenant)).toContain("deny clicked.example");
+    expect(listHeldEntries(tenant)).toContain("deny clicked.example");
   });
 
   it("is removed when it has another scope", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
-    await add(tenant, "allow", "other.example", { verdict_scope: "graymail" });
+    await createConsoleEntry(tenant, "allow", "other.example", { verdict_scope: "graymail" });
     const args = { ...ARGUMENTS, entries: { ...ARGUMENTS.entries, "new.example": "deny" } };
     await list.refresh();
     expect((await list.up(args)).outcome).toBe("updated");
-    expect(held(tenant)).toEqual([...DECLARED, "deny new.example"].sort());
+    expect(listHeldEntries(tenant)).toEqual([...DECLARED, "deny new.example"].sort());
   });
 
   it("is adopted when declared after a refresh", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
-    await add(tenant, "allow", "clicked.example");
+    await createConsoleEntry(tenant, "allow", "clicked.example");
     await list.refresh();
     tenant.trace();
     const args = { ...ARGUMENTS, entries: { ...ARGUMENTS.entries, "clicked.example": "deny: INC-9" } };
@@ -136,7 +142,7 @@ describe("undeclared allow entry", () => {
 });
 
 describe("value on both lists, with duplicates", () => {
-  const row = (id: string, list: string, value: string) => ({
+  const buildRow = (id: string, list: string, value: string) => ({
     id,
     list,
     value,
@@ -145,7 +151,7 @@ describe("value on both lists, with duplicates", () => {
     comment: "",
   });
 
-  async function serviceWith(start: readonly ReturnType<typeof row>[]) {
+  async function startListService(start: readonly ReturnType<typeof buildRow>[]) {
     let rows = [...start];
     const made = await listTenant({
       intercept: ({ method, path, query }) => {
@@ -163,12 +169,12 @@ describe("value on both lists, with duplicates", () => {
   }
 
   it("loses its allows when the deny is declared", async () => {
-    const service = await serviceWith([
-      row("1", "allow", "evil.example"),
-      row("2", "deny", "evil.example"),
-      row("3", "allow", "evil.example"),
-      row("4", "deny", "other.example"),
-      row("5", "allow", "other.example"),
+    const service = await startListService([
+      buildRow("1", "allow", "evil.example"),
+      buildRow("2", "deny", "evil.example"),
+      buildRow("3", "allow", "evil.example"),
+      buildRow("4", "deny", "other.example"),
+      buildRow("5", "allow", "other.example"),
     ]);
     await using _tenant = service.tenant;
     const args = { mode: MODE, entries: { "evil.example": "deny" }, maxRemovals: 3 };
@@ -183,7 +189,10 @@ describe("value on both lists, with duplicates", () => {
   });
 
   it("causes an error when the allow is declared", async () => {
-    const service = await serviceWith([row("1", "allow", "evil.example"), row("2", "deny", "evil.example")]);
+    const service = await startListService([
+      buildRow("1", "allow", "evil.example"),
+      buildRow("2", "deny", "evil.example"),
+    ]);
     await using _tenant = service.tenant;
     const up = await service.list.up({ mode: MODE, entries: { "evil.example": "allow" } });
     expect(up.failures[""]).toContain("contradicts the declaration");
@@ -195,23 +204,23 @@ describe("list and single entry in one program", () => {
   it("conflict over an allow but not over a deny", async () => {
     await using made = await listTenant();
     const { provider } = made.tenant;
-    await provider.resource("allowDenyEntry", "deny").check({ list: "deny", value: "x.example" });
-    const list = provider.resource("allowDenyList", "all");
+    await provider.getResource("allowDenyEntry", "deny").check({ list: "deny", value: "x.example" });
+    const list = provider.getResource("allowDenyList", "all");
     expect((await list.check(ARGUMENTS)).failures).toEqual({});
-    const allow = provider.resource("allowDenyEntry", "allow");
+    const allow = provider.getResource("allowDenyEntry", "allow");
     expect((await allow.check({ list: "allow", value: "y.example" })).failures).toEqual({
       value:
         '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive-allows: declare it there, or add it to the `ignore` of that list',
     });
-    const late = provider.resource("allowDenyEntry", "late");
+    const late = provider.getResource("allowDenyEntry", "late");
     expect((await late.check({ list: "deny", value: "z.example" })).failures).toEqual({});
   });
 
   it("conflict in either order, naming the mode", async () => {
     await using made = await listTenant();
     const { provider } = made.tenant;
-    await provider.resource("allowDenyEntry", "allow").check({ list: "allow", value: "y.example" });
-    expect((await provider.resource("allowDenyList", "all").check(ARGUMENTS)).failures).toEqual({
+    await provider.getResource("allowDenyEntry", "allow").check({ list: "allow", value: "y.example" });
+    expect((await provider.getResource("allowDenyList", "all").check(ARGUMENTS)).failures).toEqual({
       mode: 'is "exclusive-allows", so this list would remove allow y.example, which AllowDenyEntry "allow" declares: declare it here, or add it to `ignore`',
     });
   });
@@ -219,7 +228,7 @@ describe("list and single entry in one program", () => {
 
 it("rejects the mode on a VIP list", async () => {
   await using made = await listTenant();
-  const vips = made.tenant.provider.resource("vipList", "vips");
+  const vips = made.tenant.provider.getResource("vipList", "vips");
   expect((await vips.check({ members: [], mode: MODE })).failures).toEqual({
     mode: 'can\'t be "exclusive-allows" on the VIP list, which has no allow entries; write "additive" or "exclusive"',
   });
@@ -230,18 +239,18 @@ describe.each(["exclusive", MODE])("allow next to a declared deny, first run in 
 
   it.each(["global", "graymail"])("is reported by every run until a refresh shows it: scope %s", async (scope) => {
     const entries = [{ list: "allow", value: "evil.example", verdict_scope: scope }];
-    await using tenant = await literalTenant({ entries, allowsDuplicates: true });
+    await using tenant = await startLiteralTenant({ entries, allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     for (const run of [1, 2]) {
       const { printed, reasons, failures } = await list.up(args);
       expect([...Object.values(failures), ...reasons, printed].join("\n"), `run ${run}`).toMatch(
         /allow.*This list removes it after a refresh: run again with a refresh\./s,
       );
-      expect(tenant.service.held()).toContain("allow evil.example");
+      expect(tenant.service.listContents()).toContain("allow evil.example");
     }
     await list.refresh();
     expect(await list.up(args)).toMatchObject({ outcome: "updated" });
-    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
     expect(await list.up(args)).toMatchObject({ outcome: "same" });
   });
 });

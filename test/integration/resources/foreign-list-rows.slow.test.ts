@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { LiteralService } from "../../support/literal-service";
-import { engineAddress, ProviderProcess } from "../../support/provider-process";
+import { createEngineAddress, ProviderProcess } from "../../support/provider-process";
 
 /* Two Providers of one program reach the same tenant with two keys. The refresh of a list meets rows of the other one. */
 
@@ -11,29 +11,29 @@ it.each([
   ["reports no conflict", "allow", "graymail"],
 ] as const)("%s that another Provider manages", async (_what, list, verdictScope) => {
   await using service = await LiteralService.start({ allowsDuplicates: true });
-  const start = async (engine: string, instance: string) =>
+  const startInstance = async (engine: string, instance: string) =>
     await ProviderProcess.start({
       engine,
       instance,
       config: { "email-security:baseUrl": service.url, "email-security:apiKey": `key-${instance}` },
     });
-  const [first, second] = [engineAddress(), engineAddress()];
+  const [first, second] = [createEngineAddress(), createEngineAddress()];
   const entries = { [VALUE]: "deny", "other.example": "deny" };
   const args = { list, value: VALUE, verdictScope, ...(list === "allow" ? { acceptRisk: "a partner" } : {}) };
-  await using q = await start(first, "q");
-  const entry = await q.resource("allowDenyEntry", "entry").declare(args);
+  await using q = await startInstance(first, "q");
+  const entry = await q.getResource("allowDenyEntry", "entry").declare(args);
   const others = service.entries.splice(0);
-  await using p = await start(second, "p");
-  const made = await p.resource("allowDenyList", "list").declare({ entries });
+  await using p = await startInstance(second, "p");
+  const made = await p.getResource("allowDenyList", "list").declare({ entries });
   service.entries.push(...others);
 
-  const third = engineAddress();
-  await using stays = await start(third, "q");
-  await using refreshed = await start(third, "p");
-  const unchanged = stays.resource("allowDenyEntry", "entry");
+  const third = createEngineAddress();
+  await using stays = await startInstance(third, "q");
+  await using refreshed = await startInstance(third, "p");
+  const unchanged = stays.getResource("allowDenyEntry", "entry");
   const { inputs } = await unchanged.check(args, entry.inputs);
   expect(await unchanged.diff(entry.id, entry.properties, inputs)).toMatchObject({ changes: false });
-  const read = await refreshed.resource("allowDenyList", "list").read(made.id, made.properties, made.inputs);
+  const read = await refreshed.getResource("allowDenyList", "list").read(made.id, made.properties, made.inputs);
   expect(read?.properties).toEqual(made.properties);
-  expect((await refreshed.printedSoFar()).join("\n")).not.toContain(VALUE);
+  expect((await refreshed.readPrintedLines()).join("\n")).not.toContain(VALUE);
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { engineAddress, ProviderProcess } from "../../support/provider-process";
+import { createEngineAddress, ProviderProcess } from "../../support/provider-process";
 import { NumberedTenants } from "./numbered-tenants";
 
 /*
@@ -28,70 +28,70 @@ async function runBy(key: string, more: { instance?: string; engine?: string } =
 }
 
 /** Returns the tenants' contents, to verify that nothing was changed. */
-const held = () => JSON.stringify([service.entries(OURS), service.entries(THEIRS)]);
+const serializeContents = () => JSON.stringify([service.listEntries(OURS), service.listEntries(THEIRS)]);
 
 /** Declares our entry, which has id 1 in our tenant; in the other tenant, id 1 is a denied domain. */
-async function declared() {
+async function startDeclaredEntry() {
   service.put(THEIRS, { list: "deny", value: "evil0.example", comment: "phish" });
   await using run = await runBy(OURS);
-  const made = await run.resource("allowDenyEntry").declare(partner);
-  expect([made.id, service.entries(THEIRS)[0]?.id]).toEqual(["1", "1"]);
+  const made = await run.getResource("allowDenyEntry").declare(partner);
+  expect([made.id, service.listEntries(THEIRS)[0]?.id]).toEqual(["1", "1"]);
   service.writes.length = 0;
   return made;
 }
 
 describe("entry whose id now belongs to another", () => {
   it("is gone after a refresh unless found by its value", async () => {
-    const made = await declared();
+    const made = await startDeclaredEntry();
     await using wrong = await runBy(THEIRS);
-    expect(await wrong.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
+    expect(await wrong.getResource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
     // The accident: the resource is recreated in the wrong tenant, under an id that belongs to a different entry in the
     // right one.
-    const elsewhere = await wrong.resource("allowDenyEntry").declare(partner);
+    const elsewhere = await wrong.getResource("allowDenyEntry").declare(partner);
     expect(elsewhere.id).toBe("2");
     service.put(OURS, { list: "deny", value: "evil1.example" });
     await using right = await runBy(OURS);
-    const read = await right.resource("allowDenyEntry").read(elsewhere.id, elsewhere.properties);
+    const read = await right.getResource("allowDenyEntry").read(elsewhere.id, elsewhere.properties);
     expect(read).toMatchObject({ id: "1", properties: { ...partner } });
     expect(read?.inputs).toEqual(partner);
     expect(service.writes).toEqual([`${THEIRS} POST partner.example`]);
   });
 
   it("is created again without changing the other entry", async () => {
-    const made = await declared();
-    const before = JSON.stringify(service.entries(THEIRS));
+    const made = await startDeclaredEntry();
+    const before = JSON.stringify(service.listEntries(THEIRS));
     await using wrong = await runBy(THEIRS);
-    const changed = await wrong.resource("allowDenyEntry").change(made, { ...partner, comment: "Contract 8" });
+    const changed = await wrong.getResource("allowDenyEntry").change(made, { ...partner, comment: "Contract 8" });
     expect(service.writes).toEqual([`${THEIRS} POST partner.example`]);
-    expect(JSON.stringify(service.entries(THEIRS).slice(0, 1))).toBe(before);
+    expect(JSON.stringify(service.listEntries(THEIRS).slice(0, 1))).toBe(before);
     expect(changed.properties).toMatchObject({ entryId: "2", comment: "Contract 8" });
   });
 
   it("is not deleted", async () => {
-    const made = await declared();
-    const before = held();
+    const made = await startDeclaredEntry();
+    const before = serializeContents();
     await using wrong = await runBy(THEIRS);
-    await wrong.resource("allowDenyEntry").delete(made.id, made.properties);
-    expect([service.writes, held()]).toEqual([[], before]);
+    await wrong.getResource("allowDenyEntry").delete(made.id, made.properties);
+    expect([service.writes, serializeContents()]).toEqual([[], before]);
     await expect.poll(() => wrong.printed.join("\n")).toContain("partner.example on the allow list was already gone");
   });
 
   it("is not deleted when its value exists under another id", async () => {
-    const made = await declared();
+    const made = await startDeclaredEntry();
     service.put(THEIRS, partner);
-    const before = held();
+    const before = serializeContents();
     await using wrong = await runBy(THEIRS);
-    await wrong.resource("allowDenyEntry").delete(made.id, made.properties);
-    expect([service.writes, held()]).toEqual([[], before]);
+    await wrong.getResource("allowDenyEntry").delete(made.id, made.properties);
+    expect([service.writes, serializeContents()]).toEqual([[], before]);
     await expect.poll(() => wrong.printed.join("\n")).toContain("was created in its place and is kept");
   });
 
   it("is deleted although another Provider holds the same id", async () => {
     service.put(THEIRS, { list: "deny", value: "evil0.example", comment: "phish" });
-    await using ours = await runBy(OURS, { instance: "acme", engine: engineAddress() });
-    const made = await ours.resource("allowDenyEntry").declare(partner);
-    await using other = await runBy(THEIRS, { instance: "globex", engine: engineAddress() });
-    const theirs = await other.resource("allowDenyEntry").declare({
+    await using ours = await runBy(OURS, { instance: "acme", engine: createEngineAddress() });
+    const made = await ours.getResource("allowDenyEntry").declare(partner);
+    await using other = await runBy(THEIRS, { instance: "globex", engine: createEngineAddress() });
+    const theirs = await other.getResource("allowDenyEntry").declare({
       list: "deny",
       value: "evil0.example",
       comment: "phish",
@@ -99,18 +99,18 @@ describe("entry whose id now belongs to another", () => {
     expect(theirs.id).toBe(made.id);
     service.writes.length = 0;
     // The next run drops our entry and changes nothing in the other tenant.
-    const next = engineAddress();
+    const next = createEngineAddress();
     await using dropping = await runBy(OURS, { instance: "acme", engine: next });
     await using staying = await runBy(THEIRS, { instance: "globex", engine: next });
-    const { inputs } = await staying.resource("allowDenyEntry").check(theirs.inputs, theirs.inputs);
-    await staying.resource("allowDenyEntry").diff(theirs.id, theirs.properties, inputs);
-    await dropping.resource("allowDenyEntry").delete(made.id, made.properties);
+    const { inputs } = await staying.getResource("allowDenyEntry").check(theirs.inputs, theirs.inputs);
+    await staying.getResource("allowDenyEntry").diff(theirs.id, theirs.properties, inputs);
+    await dropping.getResource("allowDenyEntry").delete(made.id, made.properties);
     expect(service.writes).toEqual([`${OURS} DELETE 1`]);
   });
 });
 
 it("rejects an update answered with another entry", async () => {
-  const made = await declared();
+  const made = await startDeclaredEntry();
   await using run = await runBy(OURS);
   const other = {
     id: "1",
@@ -120,7 +120,7 @@ it("rejects an update answered with another entry", async () => {
     comment: "Contract 8",
   };
   service.intercept = (method) => (method === "PATCH" ? { results: other } : undefined);
-  const change = run.resource("allowDenyEntry").change(made, { ...partner, comment: "Contract 8" });
+  const change = run.getResource("allowDenyEntry").change(made, { ...partner, comment: "Contract 8" });
   await expect(change).rejects.toThrow(
     /asked to change "partner\.example" \(id 1\) and returned evil0\.example on the allow list.*ERR_NOT_APPLIED/s,
   );

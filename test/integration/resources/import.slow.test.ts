@@ -17,7 +17,7 @@ import {
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { TenantCache } from "../../../provider/tenant";
 import { createRowHooks } from "../../support/intercept-rows";
-import { laggingLists } from "../../support/lagging-lists";
+import { createLaggingLists } from "../../support/lagging-lists";
 
 /** One provider process for a tenant, and the requests it sends. */
 interface Process extends AsyncDisposable {
@@ -59,13 +59,13 @@ async function processOn(options: SandboxOptions, ownDomains: readonly string[] 
 /** The most reads within the time that lists may lag, with growing pauses. */
 const MOST_READINGS = 8;
 
-const pages = (list: string, count: number): string[] =>
+const listPageRequests = (list: string, count: number): string[] =>
   Array.from({ length: count }, (_, at) => `GET ${list} ${at + 1}`).sort();
 
 const added = { createdBy: "Dana Reyes (console)", createdAt: "2016-03-01T08:00:00.000Z" };
 
-function scenario(entries: readonly Partial<ScenarioEntry>[], vips = 0): Scenario {
-  const mailbox = (at: number): string => `vip-${at}@acme.example`;
+function buildScenario(entries: readonly Partial<ScenarioEntry>[], vips = 0): Scenario {
+  const formatMailbox = (at: number): string => `vip-${at}@acme.example`;
   const tenant = {
     name: "acme",
     keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
@@ -78,14 +78,14 @@ function scenario(entries: readonly Partial<ScenarioEntry>[], vips = 0): Scenari
         department: "Executive Office",
       },
       ...Array.from({ length: vips }, (_, at) => ({
-        email: mailbox(at),
+        email: formatMailbox(at),
         fullName: `Person ${at}`,
         jobTitle: "Staff Engineer",
         department: "Engineering",
       })),
     ],
     manualVips: Array.from({ length: vips }, (_, at) => ({
-      email: mailbox(at),
+      email: formatMailbox(at),
       comment: at % 2 === 0 ? "" : "Talks to\nthe press: daily",
       addedBy: "Dana Reyes (console)",
       dateAdded: "2025-02-03T09:00:00.000Z",
@@ -98,10 +98,10 @@ function scenario(entries: readonly Partial<ScenarioEntry>[], vips = 0): Scenari
   return { name: "import", tenants: [tenant] };
 }
 
-const evil = (at: number): string => `evil-${at}.example`;
-const EVIL = Array.from({ length: 5_000 }, (_, at) => ({ value: evil(at), comment: `INC-${at}` }));
+const formatEvilDomain = (at: number): string => `evil-${at}.example`;
+const EVIL = Array.from({ length: 5_000 }, (_, at) => ({ value: formatEvilDomain(at), comment: `INC-${at}` }));
 
-async function reasonOf(looking: Promise<unknown>): Promise<string> {
+async function captureReason(looking: Promise<unknown>): Promise<string> {
   return await looking.then(
     (found) => `found ${JSON.stringify(found)}`,
     (error: Error & { code: string }) => `${error.message} [${error.code}]`,
@@ -111,22 +111,22 @@ async function reasonOf(looking: Promise<unknown>): Promise<string> {
 describe("bulk import", () => {
   it("reads the named list once: 27 requests for 5,000", async () => {
     await using process = await processOn({
-      scenario: scenario([...EVIL, { list: "allow", value: "a.example" }]),
+      scenario: buildScenario([...EVIL, { list: "allow", value: "a.example" }]),
     });
     const found = await Promise.all(
       EVIL.map(({ value }) => allowDenyEntryLifecycle.lookUp(`deny:${value}`, process.context)),
     );
-    const denyPages = pages("deny", 25);
+    const denyPages = listPageRequests("deny", 25);
     // All entries have the same time, so a new one could be on the first page or the last one.
     const checks = ["GET deny 1", "GET deny 25"];
     expect(process.trace().toSorted()).toEqual([...denyPages, ...checks].toSorted());
     const rows = process.sandbox.allowDenyEntries("acme").filter(({ list }) => list === "deny");
     expect(found.map((one) => one?.id).sort()).toEqual(rows.map(({ id }) => id).sort());
-    expect(found[7]?.inputs).toEqual({ list: "deny", value: evil(7), comment: "INC-7" });
+    expect(found[7]?.inputs).toEqual({ list: "deny", value: formatEvilDomain(7), comment: "INC-7" });
 
     // An id doesn't identify its list; a list that was already read isn't read again.
     const byId = await Promise.all(rows.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, process.context)));
-    expect(process.trace()).toEqual(pages("allow", 1));
+    expect(process.trace()).toEqual(listPageRequests("allow", 1));
     expect(byId.map((one) => one?.state.value)).toEqual(rows.map(({ value }) => value));
     // A missing entry is looked for again as long as lists may lag, with shared reads for all that are missing.
     const gone = await Promise.all(
@@ -134,12 +134,12 @@ describe("bulk import", () => {
     );
     expect(gone).toEqual([undefined, undefined, undefined]);
     const again = process.trace();
-    expect(new Set(again)).toEqual(new Set([...denyPages, ...pages("allow", 1)]));
+    expect(new Set(again)).toEqual(new Set([...denyPages, ...listPageRequests("allow", 1)]));
     expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 28);
   });
 
   it("reads the VIP list once, whatever the case of the mailboxes", async () => {
-    await using process = await processOn({ scenario: scenario([], 450) });
+    await using process = await processOn({ scenario: buildScenario([], 450) });
     const found = await Promise.all(
       Array.from({ length: 450 }, (_, at) =>
         vipEmployeeLifecycle.lookUp(
@@ -148,7 +148,7 @@ describe("bulk import", () => {
         ),
       ),
     );
-    expect(process.trace()).toEqual(pages("vip_employees", 3));
+    expect(process.trace()).toEqual(listPageRequests("vip_employees", 3));
     expect(found[3]).toMatchObject({
       id: "vip-3@acme.example",
       state: { fullName: "Person 3", source: "manual" },
@@ -163,9 +163,9 @@ describe("bulk import", () => {
     expect(process.trace()).toEqual([]);
     expect(await vipEmployeeLifecycle.lookUp("nobody@acme.example", process.context)).toBeUndefined();
     const again = process.trace();
-    expect(new Set(again)).toEqual(new Set(pages("vip_employees", 3)));
+    expect(new Set(again)).toEqual(new Set(listPageRequests("vip_employees", 3)));
     expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 3);
-    expect(await reasonOf(vipEmployeeLifecycle.lookUp("Ruth Castellan", process.context))).toBe(
+    expect(await captureReason(vipEmployeeLifecycle.lookUp("Ruth Castellan", process.context))).toBe(
       '"Ruth Castellan" doesn\'t identify a VIP: "Ruth Castellan" isn\'t a valid mailbox: it has no @. Import a VIP by its mailbox. Nothing was imported. [ERR_IMPORT]',
     );
     expect(process.trace()).toEqual([]);
@@ -174,9 +174,9 @@ describe("bulk import", () => {
   it.each(["deny:evil-0.example", "its id", "VIP-0@acme.example"])(
     "finds what the service lists late: %s",
     async (name) => {
-      const lists = laggingLists(0);
-      await using process = await processOn({ scenario: scenario(EVIL.slice(0, 2), 1), ...lists });
-      const row = process.sandbox.allowDenyEntries("acme").find(({ value }) => value === evil(0));
+      const lists = createLaggingLists(0);
+      await using process = await processOn({ scenario: buildScenario(EVIL.slice(0, 2), 1), ...lists });
+      const row = process.sandbox.allowDenyEntries("acme").find(({ value }) => value === formatEvilDomain(0));
       lists.hide("deny", 3);
       lists.hide("vips", 3);
       const isVip = name.startsWith("VIP");
@@ -190,15 +190,15 @@ describe("bulk import", () => {
 
   it("finds an entry missed by a read during a concurrent write", async () => {
     let hidden = 1;
-    const shift = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
+    const shiftPages = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
       const text = JSON.stringify(response.body);
-      if (request.method !== "GET" || hidden === 0 || !text.includes(`"${evil(3)}"`)) return undefined;
+      if (request.method !== "GET" || hidden === 0 || !text.includes(`"${formatEvilDomain(3)}"`)) return undefined;
       hidden -= 1;
-      return { ...response, body: JSON.parse(text.replace(`"${evil(3)}"`, '"another.example"')) };
+      return { ...response, body: JSON.parse(text.replace(`"${formatEvilDomain(3)}"`, '"another.example"')) };
     };
-    await using process = await processOn({ scenario: scenario(EVIL.slice(0, 250)), afterHandle: shift });
-    const found = await allowDenyEntryLifecycle.lookUp(`deny:${evil(3)}`, process.context);
-    expect([found?.state.value, hidden]).toEqual([evil(3), 0]);
+    await using process = await processOn({ scenario: buildScenario(EVIL.slice(0, 250)), afterHandle: shiftPages });
+    const found = await allowDenyEntryLifecycle.lookUp(`deny:${formatEvilDomain(3)}`, process.context);
+    expect([found?.state.value, hidden]).toEqual([formatEvilDomain(3), 0]);
   });
 });
 
@@ -230,7 +230,7 @@ const ODD = [
 describe("entry import", () => {
   it("prefers an id to a name, and accepts any spelling", async () => {
     await using process = await processOn(createRowHooks(ODD, []));
-    const idOf = async (name: string): Promise<string | undefined> => {
+    const lookUpId = async (name: string): Promise<string | undefined> => {
       const found = await allowDenyEntryLifecycle.lookUp(name, process.context);
       return found === undefined ? undefined : (found.state.entryId ?? found.id);
     };
@@ -251,11 +251,11 @@ describe("entry import", () => {
       ["untold.example", "14"],
       ["deny:untold.example (graymail)", "14"],
     ] as const) {
-      expect([name, await idOf(name)]).toEqual([name, id]);
+      expect([name, await lookUpId(name)]).toEqual([name, id]);
     }
     expect(process.trace()).toEqual(["GET allow 1", "GET deny 1"]);
     for (const name of ["deny:mail.example", "allow:mail.example (global)", "gone.example"]) {
-      expect([name, await idOf(name)]).toEqual([name, undefined]);
+      expect([name, await lookUpId(name)]).toEqual([name, undefined]);
     }
     const { id, state, inputs } = (await allowDenyEntryLifecycle.lookUp("red.example", process.context)) ?? {};
     expect([id, state?.comment, inputs]).toEqual([
@@ -267,28 +267,32 @@ describe("entry import", () => {
 
   it("explains an ambiguous or invalid name", async () => {
     await using process = await processOn(createRowHooks(ODD, []));
-    const reason = (name: string) => reasonOf(allowDenyEntryLifecycle.lookUp(name, process.context));
+    const captureLookUpReason = (name: string) => captureReason(allowDenyEntryLifecycle.lookUp(name, process.context));
     const SEVERAL =
       "but an import needs exactly one. Nothing was imported. Use the id at the start of the intended line:";
-    expect(await reason("evil.example")).toBe(
+    expect(await captureLookUpReason("evil.example")).toBe(
       `"evil.example" matches 2 entries, ${SEVERAL}
   deny:evil.example (global)   evil.example on the deny list (id 1, scope "global", comment "first")
   deny:evil.example (graymail)   evil.example on the deny list (id 2, scope "graymail", no comment) [ERR_IMPORT]`,
     );
-    expect(await reason("both.example")).toContain("\n  allow:both.example   both.example on the allow list (id 4");
-    expect(await reason("deny:twice.example")).toBe(
+    expect(await captureLookUpReason("both.example")).toContain(
+      "\n  allow:both.example   both.example on the allow list (id 4",
+    );
+    expect(await captureLookUpReason("deny:twice.example")).toBe(
       `"deny:twice.example" matches 2 entries, ${SEVERAL}
   6   twice.example on the deny list (id 6, scope "global", comment "one")
   7   Twice.example on the deny list (id 7, scope "global", comment "two") [ERR_IMPORT]`,
     );
-    expect(await reason("deny:evil[.]example")).toBe(
+    expect(await captureLookUpReason("deny:evil[.]example")).toBe(
       '"deny:evil[.]example" doesn\'t identify an entry: none has that id, and as a value, "evil[.]example" isn\'t a valid domain: it contains "["; write "evil.example". Use the id from the service, or the value with its list as a prefix and its scope as a suffix: deny:evil.example, allow:mail.example (graymail). Nothing was imported. [ERR_IMPORT]',
     );
-    expect(await reason("ade_404")).toMatch(/^"ade_404" doesn't identify an entry: none has that id, and as a value, /);
-    expect(await reason("12")).toBe(
+    expect(await captureLookUpReason("ade_404")).toMatch(
+      /^"ade_404" doesn't identify an entry: none has that id, and as a value, /,
+    );
+    expect(await captureLookUpReason("12")).toBe(
       '*.evil.example on the deny list (id 12, scope "global", no comment) can\'t be imported, because no program can declare it: "*.evil.example" is a pattern, but entries must be plain domains; write "evil.example". It stays unchanged. [ERR_IMPORT]',
     );
-    expect(await reason("elsewhere.example")).toContain('is on a list called "blocked"');
+    expect(await captureLookUpReason("elsewhere.example")).toContain('is on a list called "blocked"');
   });
 
   it("marks a risky entry for review", async () => {
@@ -297,7 +301,7 @@ describe("entry import", () => {
       { list: "deny", value: "acme.example" },
     ] as const;
     const acceptRisk = "It existed at the service before the import, and has to be reviewed.";
-    await using process = await processOn({ scenario: scenario(entries) }, ["acme.example"]);
+    await using process = await processOn({ scenario: buildScenario(entries) }, ["acme.example"]);
     const gmail = await allowDenyEntryLifecycle.lookUp("allow:gmail.com", process.context);
     const own = await allowDenyEntryLifecycle.lookUp("deny:acme.example", process.context);
     expect([gmail?.inputs, gmail?.state.acceptRisk]).toEqual([
@@ -317,10 +321,10 @@ describe("entry import", () => {
     await using process = await processOn({
       intercept: () => ({ status: 403, body: { error: "The key was revoked." } }),
     });
-    expect(await reasonOf(allowDenyEntryLifecycle.lookUp("deny:evil.example", process.context))).toMatch(
+    expect(await captureReason(allowDenyEntryLifecycle.lookUp("deny:evil.example", process.context))).toMatch(
       /The key was revoked\..*\[ERR_AUTH\]$/s,
     );
-    expect(await reasonOf(vipListLifecycle.lookUp("vip-list", process.context))).toMatch(/\[ERR_AUTH\]$/);
+    expect(await captureReason(vipListLifecycle.lookUp("vip-list", process.context))).toMatch(/\[ERR_AUTH\]$/);
   });
 });
 
@@ -360,23 +364,23 @@ describe("list import", () => {
       { entries: { "both.example": "allow: Goes?", "mail.example (graymail)": "allow" } },
     ]);
     expect(process.trace()).toEqual(["GET allow 1"]);
-    expect(await reasonOf(allowDenyListLifecycle.lookUp("deny-list", process.context))).toBe(
+    expect(await captureReason(allowDenyListLifecycle.lookUp("deny-list", process.context))).toBe(
       '"deny-list" isn\'t a valid id of a list; import it by the id allow-deny-list, or allow or deny for the entries of one list. Nothing was imported. [ERR_IMPORT]',
     );
   });
 
   it("omits auto-detected VIPs and says so", async () => {
-    await using process = await processOn({ scenario: scenario([], 2) });
+    await using process = await processOn({ scenario: buildScenario([], 2) });
     const found = await vipListLifecycle.lookUp("vip-list", process.context);
     expect(found?.inputs).toEqual({
       members: { "vip-0@acme.example": "", "vip-1@acme.example": "Talks to\nthe press: daily" },
     });
     expect(process.messages).toEqual(["1 VIP from automatic detection is not declared: detection maintains it."]);
-    expect(process.trace()).toEqual(pages("vip_employees", 1));
+    expect(process.trace()).toEqual(listPageRequests("vip_employees", 1));
   });
 
   it("accepts an empty list", async () => {
-    await using process = await processOn({ scenario: scenario([]) });
+    await using process = await processOn({ scenario: buildScenario([]) });
     expect((await allowDenyListLifecycle.lookUp("allow-deny-list", process.context))?.inputs).toEqual({
       entries: {},
     });

@@ -12,7 +12,7 @@ export class Interleaving {
   }
 
   /** Waits for the party's turn. Returns immediately for a party that has left. */
-  async gate(party: string): Promise<void> {
+  async waitForTurn(party: string): Promise<void> {
     const own = this.#waiting.get(party);
     if (own === undefined) return;
     await new Promise<void>((pass) => {

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptions } from "../../../provider/sandbox";
-import { type LaggingLists, laggingLists } from "../../support/lagging-lists";
+import { createLaggingLists, type LaggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
-import { type ManagedSandboxTenant, READ_BOTH_LISTS, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
+import {
+  type ManagedSandboxTenant,
+  READ_BOTH_LISTS,
+  READ_VIPS,
+  startSandboxTenant,
+} from "../../support/sandbox-tenant";
 
 const mailbox = "yuki.sato@acme.example";
 const detected = "ruth.castellan@acme.example";
@@ -13,9 +18,9 @@ interface LaggingTenant extends ManagedSandboxTenant {
 }
 
 /** Starts a tenant whose lists show each write only after this many reads. */
-async function laggingTenant(staleReads = 1, options: SandboxOptions = {}): Promise<LaggingTenant> {
-  const lists = laggingLists(staleReads);
-  const tenant = await sandboxTenant({
+async function startLaggingTenant(staleReads = 1, options: SandboxOptions = {}): Promise<LaggingTenant> {
+  const lists = createLaggingLists(staleReads);
+  const tenant = await startSandboxTenant({
     ...options,
     intercept: async (request) => (await options.intercept?.(request)) ?? (await lists.intercept?.(request)),
     afterHandle: (request, response) =>
@@ -27,7 +32,7 @@ async function laggingTenant(staleReads = 1, options: SandboxOptions = {}): Prom
 
 describe("VIP that is listed late", () => {
   it("is read again until it is listed", async () => {
-    await using tenant = await laggingTenant(2);
+    await using tenant = await startLaggingTenant(2);
     const vip = new ManagedResource(tenant, "vipEmployee");
     expect((await vip.up({ email: mailbox, comment: "CFO" })).outcome).toBe("created");
     expect(vip.properties).toMatchObject({ email: mailbox, comment: "CFO", addedBy: "Pulumi (ci)" });
@@ -41,13 +46,13 @@ describe("VIP that is listed late", () => {
   });
 
   it("is read once when it is listed at once", async () => {
-    await using tenant = await laggingTenant(0);
+    await using tenant = await startLaggingTenant(0);
     await new ManagedResource(tenant, "vipEmployee").up({ email: mailbox, comment: "CFO" });
     expect(tenant.trace().filter((line) => line.startsWith("GET"))).toEqual([...READ_VIPS, ...READ_VIPS]);
   });
 
   it("is found although somebody else just added it", async () => {
-    await using tenant = await laggingTenant(2);
+    await using tenant = await startLaggingTenant(2);
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "CFO" });
     const vip = new ManagedResource(tenant, "vipEmployee");
     expect((await vip.up({ email: mailbox, comment: "CFO" })).outcome).toBe("created");
@@ -55,7 +60,7 @@ describe("VIP that is listed late", () => {
   });
 
   it("stays in state when it is never listed", async () => {
-    await using tenant = await laggingTenant(99);
+    await using tenant = await startLaggingTenant(99);
     const vip = new ManagedResource(tenant, "vipEmployee");
     const first = await vip.up({ email: mailbox, comment: "CFO" });
     expect(first.outcome).toBe("partial");
@@ -69,7 +74,7 @@ describe("VIP that is listed late", () => {
   });
 
   it("isn't called excluded when the service reports a VIP", async () => {
-    await using tenant = await laggingTenant(99);
+    await using tenant = await startLaggingTenant(99);
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "CFO" });
     const vip = new ManagedResource(tenant, "vipEmployee");
     const { outcome, failures } = await vip.up({ email: mailbox, comment: "CFO" });
@@ -79,7 +84,7 @@ describe("VIP that is listed late", () => {
   });
 
   it("is added as a list member", async () => {
-    await using tenant = await laggingTenant(2);
+    await using tenant = await startLaggingTenant(2);
     const list = new ManagedResource(tenant, "vipList");
     const members = { [mailbox]: "CFO", "olivia.park@acme.example": "Counsel" };
     expect((await list.up({ members })).outcome).toBe("created");
@@ -87,7 +92,7 @@ describe("VIP that is listed late", () => {
   });
 
   it("survives an immediate refresh", async () => {
-    await using tenant = await laggingTenant(0);
+    await using tenant = await startLaggingTenant(0);
     const vip = new ManagedResource(tenant, "vipEmployee");
     tenant.lists.staleReads = 2;
     await vip.up({ email: mailbox });
@@ -96,7 +101,7 @@ describe("VIP that is listed late", () => {
   });
 
   it.each(["vipEmployee", "vipList"] as const)("is excluded by an immediate destroy of a %s", async (kind) => {
-    await using tenant = await laggingTenant(0);
+    await using tenant = await startLaggingTenant(0);
     const vip = new ManagedResource(tenant, kind);
     await vip.up(kind === "vipList" ? { members: { [mailbox]: "" } } : { email: mailbox });
     tenant.lists.hide("vips", 3);
@@ -105,7 +110,7 @@ describe("VIP that is listed late", () => {
   });
 
   it("survives an immediate refresh of a list too", async () => {
-    await using tenant = await laggingTenant(0);
+    await using tenant = await startLaggingTenant(0);
     const vip = new ManagedResource(tenant, "vipEmployee");
     const list = new ManagedResource(tenant, "vipList");
     await vip.up({ email: mailbox });
@@ -120,29 +125,29 @@ describe("VIP that is listed late", () => {
 });
 
 it.each(["vipEmployee", "vipList"] as const)("reverts the comment of a %s while lists lag", async (kind) => {
-  await using tenant = await laggingTenant(0);
+  await using tenant = await startLaggingTenant(0);
   const vip = new ManagedResource(tenant, kind);
-  const args = (comment: string) =>
+  const buildVipArguments = (comment: string) =>
     kind === "vipList" ? { members: { [mailbox]: comment } } : { email: mailbox, comment };
-  const comment = () => tenant.sandbox.vips("acme").find(({ email }) => email === mailbox)?.comment;
-  await vip.up(args("CFO"));
+  const readComment = () => tenant.sandbox.vips("acme").find(({ email }) => email === mailbox)?.comment;
+  await vip.up(buildVipArguments("CFO"));
   tenant.lists.staleReads = 3;
-  await vip.up(args("Chair"));
-  expect(await vip.up(args("CFO"))).toMatchObject({ outcome: "updated" });
-  expect(comment()).toBe("CFO");
+  await vip.up(buildVipArguments("Chair"));
+  expect(await vip.up(buildVipArguments("CFO"))).toMatchObject({ outcome: "updated" });
+  expect(readComment()).toBe("CFO");
   await vip.refresh();
-  expect(await vip.up(args("CFO"))).toMatchObject({ outcome: "same" });
-  await vip.up(args("Chair"));
+  expect(await vip.up(buildVipArguments("CFO"))).toMatchObject({ outcome: "same" });
+  await vip.up(buildVipArguments("Chair"));
   await vip.refresh();
-  expect(await vip.up(args("CFO"))).toMatchObject({ outcome: "updated" });
-  expect(comment()).toBe("CFO");
+  expect(await vip.up(buildVipArguments("CFO"))).toMatchObject({ outcome: "updated" });
+  expect(readComment()).toBe("CFO");
 });
 
 describe("alias of a primary mailbox", () => {
   const alias = "cfo@acme.example";
 
   /** The service resolves the alias and returns the mailbox. */
-  const aliased = (aliases: Readonly<Record<string, string>> = { [alias]: mailbox }): SandboxOptions => ({
+  const buildAliasOptions = (aliases: Readonly<Record<string, string>> = { [alias]: mailbox }): SandboxOptions => ({
     intercept: ({ method, path, body }) => {
       const sent = body as { emails?: string[] } | undefined;
       if (method === "POST" && path.endsWith("/vip_employees") && sent?.emails !== undefined) {
@@ -153,7 +158,7 @@ describe("alias of a primary mailbox", () => {
   });
 
   it("is reported, and the mailbox goes into state", async () => {
-    await using tenant = await sandboxTenant(aliased());
+    await using tenant = await startSandboxTenant(buildAliasOptions());
     const vip = new ManagedResource(tenant, "vipEmployee");
     const first = await vip.up({ email: alias, comment: "CFO" });
     expect(first.outcome).toBe("partial");
@@ -169,7 +174,7 @@ describe("alias of a primary mailbox", () => {
   });
 
   it("is reported without state when the mailbox is already a VIP", async () => {
-    await using tenant = await sandboxTenant(aliased());
+    await using tenant = await startSandboxTenant(buildAliasOptions());
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "By hand" });
     const vip = new ManagedResource(tenant, "vipEmployee");
     const { outcome, failures } = await vip.up({ email: alias });
@@ -179,7 +184,7 @@ describe("alias of a primary mailbox", () => {
   });
 
   it("is reported as an alias when its mailbox is declared too", async () => {
-    await using tenant = await sandboxTenant(aliased());
+    await using tenant = await startSandboxTenant(buildAliasOptions());
     const list = new ManagedResource(tenant, "vipList");
     const up = await list.up({ members: { [alias]: "CFO", [mailbox]: "CFO" } });
     expect(up.outcome).toBe("partial");
@@ -190,7 +195,7 @@ describe("alias of a primary mailbox", () => {
   });
 
   it("puts the mailbox into list state without ever excluding it", async () => {
-    await using tenant = await sandboxTenant(aliased());
+    await using tenant = await startSandboxTenant(buildAliasOptions());
     const list = new ManagedResource(tenant, "vipList");
     const members = { [alias]: "CFO", "olivia.park@acme.example": "Counsel" };
     const held = { [mailbox]: "CFO", "olivia.park@acme.example": "Counsel" };
@@ -206,8 +211,8 @@ describe("alias of a primary mailbox", () => {
   });
 
   it("keeps the mailbox a VIP when the service echoes the alias", async () => {
-    const echoed = aliased();
-    await using tenant = await sandboxTenant({
+    const echoed = buildAliasOptions();
+    await using tenant = await startSandboxTenant({
       ...echoed,
       afterHandle: ({ method }, response) => {
         const { results } = (response.body ?? {}) as { results?: { already_vip?: string[] } };
@@ -233,7 +238,7 @@ describe("alias of a primary mailbox", () => {
   it("is distinguished from other aliases in the same request", async () => {
     const counsel = "counsel@acme.example";
     const aliases = { [alias]: mailbox, [counsel]: "lena.hartmann@acme.example" };
-    await using tenant = await sandboxTenant(aliased(aliases));
+    await using tenant = await startSandboxTenant(buildAliasOptions(aliases));
     const list = new ManagedResource(tenant, "vipList");
     const up = await list.up({ members: { [alias]: "", [counsel]: "" } });
     expect(up.reasons.join("\n")).toContain(`Declare ${mailbox} instead of ${alias}`);
@@ -244,7 +249,7 @@ describe("alias of a primary mailbox", () => {
 
 describe("entry that is listed late", () => {
   it("is adopted when the service says it exists", async () => {
-    await using tenant = await laggingTenant(3);
+    await using tenant = await startLaggingTenant(3);
     await tenant.console("POST", "/allow_deny_entries", { ...evil, entry_type: "domain" });
     const entry = new ManagedResource(tenant, "allowDenyEntry");
     expect((await entry.up(evil)).outcome).toBe("created");
@@ -253,7 +258,7 @@ describe("entry that is listed late", () => {
 
   it("is not created twice after a lost response", async () => {
     let isLost = false;
-    await using tenant = await laggingTenant(1, {
+    await using tenant = await startLaggingTenant(1, {
       afterHandle: ({ method }) => {
         if (method !== "POST" || isLost) return undefined;
         isLost = true;
@@ -266,7 +271,7 @@ describe("entry that is listed late", () => {
   });
 
   it("survives an immediate refresh of an entry or a list", async () => {
-    await using tenant = await laggingTenant(1);
+    await using tenant = await startLaggingTenant(1);
     const entry = new ManagedResource(tenant, "allowDenyEntry");
     await entry.up(evil);
     await entry.refresh();
@@ -279,7 +284,7 @@ describe("entry that is listed late", () => {
   });
 
   it("is deleted by an immediate destroy", async () => {
-    await using tenant = await laggingTenant(1);
+    await using tenant = await startLaggingTenant(1);
     const entry = new ManagedResource(tenant, "allowDenyEntry");
     await entry.up({ ...evil, list: "allow" });
     const { printed } = await entry.destroy();
@@ -288,7 +293,7 @@ describe("entry that is listed late", () => {
   });
 
   it("is deleted by an immediate destroy after a move", async () => {
-    await using tenant = await laggingTenant(2);
+    await using tenant = await startLaggingTenant(2);
     const entry = new ManagedResource(tenant, "allowDenyEntry");
     await entry.up({ ...evil, list: "allow" });
     tenant.lists.catchUp();
@@ -299,7 +304,7 @@ describe("entry that is listed late", () => {
   });
 
   it("is removed from a list right after a change or move", async () => {
-    await using tenant = await laggingTenant(0);
+    await using tenant = await startLaggingTenant(0);
     const list = new ManagedResource(tenant, "allowDenyList");
     const risky = "allow: INC-7 (risk accepted: a partner)";
     await list.up({ entries: { "evil.example": risky, "worse.example": "deny", "a.example": "deny" } });
@@ -312,7 +317,7 @@ describe("entry that is listed late", () => {
   });
 
   it("causes no extra read when it is listed at once", async () => {
-    await using tenant = await laggingTenant(0);
+    await using tenant = await startLaggingTenant(0);
     const entry = new ManagedResource(tenant, "allowDenyEntry");
     await entry.up(evil);
     tenant.trace();
@@ -322,7 +327,7 @@ describe("entry that is listed late", () => {
 });
 
 it("stores the comment of an auto-detected VIP with a late row", async () => {
-  await using tenant = await laggingTenant(2);
+  await using tenant = await startLaggingTenant(2);
   const vip = new ManagedResource(tenant, "vipEmployee");
   expect((await vip.up({ email: detected, comment: "CEO" })).outcome).toBe("created");
   expect(tenant.sandbox.vips("acme").find(({ email }) => email === detected)?.comment).toBe("CEO");

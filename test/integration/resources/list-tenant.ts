@@ -1,6 +1,6 @@
 import type { SandboxOptions } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
-import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 
 /** A tenant with a managed allow/deny list. */
 export interface ListTenant extends AsyncDisposable {
@@ -9,14 +9,10 @@ export interface ListTenant extends AsyncDisposable {
 }
 
 export async function listTenant(options: SandboxOptions = {}): Promise<ListTenant> {
-  const tenant = await sandboxTenant(options);
+  const tenant = await startSandboxTenant(options);
   return {
     tenant,
     list: new ManagedResource(tenant, "allowDenyList"),
     [Symbol.asyncDispose]: () => tenant[Symbol.asyncDispose](),
   };
 }
-
-export const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
-export const many = (count: number, text = "deny: INC-1"): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [bad(at), text]));

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { textOf } from "../../support/read-request-body";
+import { readRequestText } from "../../support/read-request-body";
 
 /** An entry as stored by the service. */
 export interface NumberedEntry {
@@ -23,7 +23,7 @@ export class NumberedTenants implements AsyncDisposable {
   intercept: (method: string, url: string) => unknown = () => undefined;
   readonly #tenants = new Map<string, NumberedEntry[]>();
   readonly #server = createServer(async (request, response) => {
-    const text = await textOf(request);
+    const text = await readRequestText(request);
     if (text === undefined) return;
     const { method = "", url = "", headers } = request;
     this.#answer(method, url, String(headers["x-api-key"]), text === "" ? {} : JSON.parse(text), response);
@@ -39,7 +39,7 @@ export class NumberedTenants implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  entries(key: string): NumberedEntry[] {
+  listEntries(key: string): NumberedEntry[] {
     const entries = this.#tenants.get(key) ?? [];
     this.#tenants.set(key, entries);
     return entries;
@@ -47,7 +47,7 @@ export class NumberedTenants implements AsyncDisposable {
 
   /** Adds an entry as a colleague would in the console; returns its id. */
   put(key: string, entry: Pick<NumberedEntry, "list" | "value"> & Partial<NumberedEntry>): string {
-    const entries = this.entries(key);
+    const entries = this.listEntries(key);
     const id = String(Math.max(0, ...entries.map((one) => Number(one.id))) + 1);
     entries.push({ entry_type: "domain", verdict_scope: "global", comment: "", ...entry, id });
     return id;
@@ -55,37 +55,37 @@ export class NumberedTenants implements AsyncDisposable {
 
   #answer(method: string, url: string, key: string, body: Record<string, string>, response: ServerResponse): void {
     const { pathname, searchParams } = new URL(url, "http://x");
-    const entries = this.entries(key);
+    const entries = this.listEntries(key);
     const id = pathname.split("/").at(-1) ?? "";
     if (method !== "GET") this.writes.push(`${key} ${method} ${method === "POST" ? body["value"] : id}`);
     const odd = this.intercept(method, url);
     if (odd !== undefined) {
-      tell(response, 200, odd);
+      respondWithJson(response, 200, odd);
       return;
     }
     if (method === "GET") {
       const items = entries.filter((row) => row.list === searchParams.get("list"));
-      tell(response, 200, { results: { items, page: 1, page_size: 200, total: items.length } });
+      respondWithJson(response, 200, { results: { items, page: 1, page_size: 200, total: items.length } });
       return;
     }
     if (method === "POST") {
       const isThere = entries.some((row) => row.value === body["value"]);
-      if (isThere) tell(response, 409, { error: "it exists" });
+      if (isThere) respondWithJson(response, 409, { error: "it exists" });
       else {
         const made = this.put(key, body as never);
-        tell(response, 201, { results: entries.find((row) => row.id === made) });
+        respondWithJson(response, 201, { results: entries.find((row) => row.id === made) });
       }
       return;
     }
     const at = entries.findIndex((row) => row.id === id);
     const row = entries[at];
     if (row === undefined) {
-      tell(response, 404, { error: "no such entry" });
+      respondWithJson(response, 404, { error: "no such entry" });
       return;
     }
     if (method === "PATCH") Object.assign(row, body);
     else entries.splice(at, 1);
-    tell(response, 200, { results: method === "PATCH" ? row : { id, deleted: true } });
+    respondWithJson(response, 200, { results: method === "PATCH" ? row : { id, deleted: true } });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -94,6 +94,6 @@ export class NumberedTenants implements AsyncDisposable {
   }
 }
 
-function tell(response: ServerResponse, status: number, body: unknown): void {
+function respondWithJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import type { ServiceRequest, ServiceResponse } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 
 it("removes an entry missed by a read during a concurrent write", async () => {
   const target = "target.example";
   let hidden = 0;
   // Another row takes the entry's place: one row was added for each one removed, so the read looks complete.
-  const shift = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
+  const shiftRows = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
     const text = JSON.stringify(response.body);
     if (request.method !== "GET" || hidden === 0 || !text.includes(`"${target}"`)) return undefined;
     hidden -= 1;
@@ -17,7 +17,7 @@ it("removes an entry missed by a read during a concurrent write", async () => {
     }
     return { ...response, body };
   };
-  await using tenant = await sandboxTenant({ afterHandle: shift });
+  await using tenant = await startSandboxTenant({ afterHandle: shiftRows });
   const list = new ManagedResource(tenant, "allowDenyList");
   const entries = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`evil-${at}.example`, "deny"]));
   expect((await list.up({ entries: { ...entries, [target]: "deny: INC-7" } })).outcome).toBe("created");

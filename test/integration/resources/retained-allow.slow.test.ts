@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatPlanDigest, hashChanges, hashTenant } from "../../../provider/settings/plan-digest";
-import { LiteralService, type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { LiteralService, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 import { ProviderProcess } from "../../support/provider-process";
 import { createTestDirectory } from "../../support/test-directory";
@@ -27,34 +27,34 @@ async function declareBoth(tenant: LiteralTenant, kind: (typeof KINDS)[number]) 
     new ManagedResource(tenant, "allowDenyEntry", { name: "retained", sharesRuns: true }),
   ];
   await denied.up(declareDeny(kind, "INC-1"));
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   await retained.up({ ...allow, verdictScope: "graymail" });
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   return { denied, retained };
 }
 
 describe.each(KINDS)("deny of an %s that changes next to a retained allow of another scope", (kind) => {
   it("removes the allow if the stack has it", async () => {
-    await using tenant = await literalTenant({ allowsDuplicates: true });
+    await using tenant = await startLiteralTenant({ allowsDuplicates: true });
     const { denied, retained } = await declareBoth(tenant, kind);
     await retained.refresh();
     const up = await denied.up(declareDeny(kind, "INC-2"));
     expect(up, up.failures[""]).toMatchObject({ outcome: "updated", printed: expect.stringContaining("Removed") });
-    expect(tenant.service.held()).not.toContain("allow evil.example");
-    expect(tenant.service.held()).toContain("deny evil.example");
+    expect(tenant.service.listContents()).not.toContain("allow evil.example");
+    expect(tenant.service.listContents()).toContain("deny evil.example");
   });
 
   it("fails if the stack doesn't have it", async () => {
-    await using tenant = await literalTenant({ allowsDuplicates: true });
+    await using tenant = await startLiteralTenant({ allowsDuplicates: true });
     const { denied } = await declareBoth(tenant, kind);
     const up = await denied.up(declareDeny(kind, "INC-2"));
     expect(up.outcome).toMatch(/failed|partial/);
     expect(up.failures[""] + up.reasons.join()).toContain("ERR_EXISTS");
-    expect(tenant.service.held()).toContain("allow evil.example");
+    expect(tenant.service.listContents()).toContain("allow evil.example");
   });
 
   it("keeps the allow that the program declares for the deny list", async () => {
-    await using tenant = await literalTenant({ allowsDuplicates: true });
+    await using tenant = await startLiteralTenant({ allowsDuplicates: true });
     const { denied, retained } = await declareBoth(tenant, kind);
     await retained.refresh();
     const [up, moved] = await Promise.all([
@@ -96,10 +96,10 @@ describe.each(KINDS)(
       const up = await new ManagedResource(run, kind, { name: "denied", sharesRuns: true }).up(declared);
       if (changes.includes(removesAllow)) {
         expect(up, up.failures[""]).toMatchObject({ outcome: "created" });
-        expect(service.held()).toEqual(["deny evil.example"]);
+        expect(service.listContents()).toEqual(["deny evil.example"]);
       } else {
         expect(up.failures[""]).toContain("ERR_EXISTS");
-        expect(service.held()).toEqual(["allow evil.example"]);
+        expect(service.listContents()).toEqual(["allow evil.example"]);
       }
     });
   },

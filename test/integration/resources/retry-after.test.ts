@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { ManagedResource } from "../../support/managed-resource";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 
 const evil = { list: "deny", value: "evil.example" };
 
 it("waits for the longest of several Retry-After values", async () => {
   const requestTimes: number[] = [];
-  await using tenant = await sandboxTenant({
+  await using tenant = await startSandboxTenant({
     intercept: ({ method }) => {
       if (method !== "POST") return undefined;
       requestTimes.push(performance.now());
@@ -26,7 +26,7 @@ it.each([
   ["a date of another century", "Wed, 21 Oct 2099 07:28:00 GMT"],
 ])("fails at once with the end of the wait when Retry-After is %s", async (_name, value) => {
   let requestCount = 0;
-  await using tenant = await sandboxTenant({
+  await using tenant = await startSandboxTenant({
     intercept: ({ method }) => {
       if (method === "GET") return undefined;
       requestCount += 1;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { literalTenant } from "../../support/literal-service";
+import { startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 
@@ -7,20 +7,38 @@ import type { ResourceProperties } from "../../support/provider-call";
 
 const VALUE = "evil.example";
 const RISK = { acceptRisk: "a partner" };
-const of = (list: string, more: object = {}) => ({ list, value: VALUE, ...RISK, ...more });
-const listed = (text: string) => ({ entries: { [VALUE]: text } });
+const buildEntryArguments = (list: string, more: object = {}) => ({ list, value: VALUE, ...RISK, ...more });
+const buildListArguments = (text: string) => ({ entries: { [VALUE]: text } });
 const ALLOW = "allow (risk accepted: a partner)";
 
 const CHANGES: readonly [string, "allowDenyEntry" | "allowDenyList", ResourceProperties, ResourceProperties][] = [
-  ["an entry's move", "allowDenyEntry", of("allow"), of("deny")],
-  ["an entry's move to the allow list", "allowDenyEntry", of("deny"), of("allow")],
-  ["an entry's comment", "allowDenyEntry", of("deny", { comment: "INC-7" }), of("deny", { comment: "INC-8" })],
-  ["an entry's scope", "allowDenyEntry", of("deny"), of("deny", { verdictScope: "graymail" })],
-  ["a move in a list", "allowDenyList", listed(ALLOW), listed("deny")],
-  ["a comment in a list", "allowDenyList", listed("deny: INC-7"), listed("deny: INC-8")],
+  ["an entry's move", "allowDenyEntry", buildEntryArguments("allow"), buildEntryArguments("deny")],
+  ["an entry's move to the allow list", "allowDenyEntry", buildEntryArguments("deny"), buildEntryArguments("allow")],
+  [
+    "an entry's comment",
+    "allowDenyEntry",
+    buildEntryArguments("deny", { comment: "INC-7" }),
+    buildEntryArguments("deny", { comment: "INC-8" }),
+  ],
+  [
+    "an entry's scope",
+    "allowDenyEntry",
+    buildEntryArguments("deny"),
+    buildEntryArguments("deny", { verdictScope: "graymail" }),
+  ],
+  ["a move in a list", "allowDenyList", buildListArguments(ALLOW), buildListArguments("deny")],
+  ["a comment in a list", "allowDenyList", buildListArguments("deny: INC-7"), buildListArguments("deny: INC-8")],
 ];
 
-const shown = ({ list, comment, verdict_scope }: { list: string; comment: string; verdict_scope: string }) => ({
+const pickShownFields = ({
+  list,
+  comment,
+  verdict_scope,
+}: {
+  list: string;
+  comment: string;
+  verdict_scope: string;
+}) => ({
   list,
   comment,
   verdict_scope,
@@ -28,18 +46,18 @@ const shown = ({ list, comment, verdict_scope }: { list: string; comment: string
 
 describe.each(CHANGES)("%s", (_name, kind, before, after) => {
   it.each([false, true])("is reverted while lists lag; with a refresh: %s", async (refreshes) => {
-    await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 3 });
+    await using tenant = await startLiteralTenant({ allowsDuplicates: true, changesBehind: 3 });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(before);
-    const rows = tenant.service.entries.map(shown);
+    const rows = tenant.service.entries.map(pickShownFields);
     await resource.up(after);
     if (refreshes) await resource.refresh();
     expect(await resource.up(before)).toMatchObject({ outcome: "updated" });
-    expect(tenant.service.entries.map(shown)).toEqual(rows);
+    expect(tenant.service.entries.map(pickShownFields)).toEqual(rows);
   });
 
   it("reports no drift while lists lag", async () => {
-    await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 3 });
+    await using tenant = await startLiteralTenant({ allowsDuplicates: true, changesBehind: 3 });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(before);
     await resource.up(after);
@@ -49,16 +67,16 @@ describe.each(CHANGES)("%s", (_name, kind, before, after) => {
 });
 
 it("reverts a move through a renamed resource while lists lag", async () => {
-  await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 3 });
+  await using tenant = await startLiteralTenant({ allowsDuplicates: true, changesBehind: 3 });
   const [one, other] = ["one", "other"].map(
     (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
   );
-  await one?.up(of("allow"));
-  await tenant.provider.nextRun();
-  await one?.up(of("deny"));
-  await tenant.provider.nextRun();
+  await one?.up(buildEntryArguments("allow"));
+  await tenant.provider.startNextRun();
+  await one?.up(buildEntryArguments("deny"));
+  await tenant.provider.startNextRun();
   await one?.refresh();
-  expect(await other?.up(of("allow"))).toMatchObject({ outcome: "created" });
+  expect(await other?.up(buildEntryArguments("allow"))).toMatchObject({ outcome: "created" });
   await one?.destroy();
-  expect(tenant.service.held()).toEqual(["allow evil.example"]);
+  expect(tenant.service.listContents()).toEqual(["allow evil.example"]);
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { ManagedResource } from "../../support/managed-resource";
 import { PROVIDER_KIND, ProviderProcess } from "../../support/provider-process";
-import { type ManagedSandboxTenant, READ_BOTH_LISTS, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, READ_BOTH_LISTS, startSandboxTenant } from "../../support/sandbox-tenant";
 
 const REASON = "They write from there, until May";
 
 async function ownTenant(): Promise<ManagedSandboxTenant> {
-  return await sandboxTenant({}, { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" });
+  return await startSandboxTenant({}, { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" });
 }
 
-async function idOf(tenant: ManagedSandboxTenant, list: string, value: string): Promise<string> {
+async function findRowId(tenant: ManagedSandboxTenant, list: string, value: string): Promise<string> {
   const { results } = await tenant.console("GET", `/allow_deny_entries?list=${list}&q=${value}`);
   const [item] = results["items"] as { id: string }[];
   return item?.id ?? "";
@@ -18,7 +18,7 @@ async function idOf(tenant: ManagedSandboxTenant, list: string, value: string): 
 describe("single entry", () => {
   it("is rejected in check when risky", async () => {
     await using tenant = await ownTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const risky = [
       ["allow", "co.uk", "allow-public-suffix"],
       ["allow", "gmail.com", "allow-free-mail"],
@@ -40,7 +40,7 @@ describe("single entry", () => {
 
   it("keeps an accepted risk in state only", async () => {
     await using tenant = await ownTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const args = { list: "allow", value: "gmail.com", comment: "Fair", acceptRisk: REASON };
     const { id, properties, inputs } = await entry.declare(args);
     expect(tenant.trace()).toEqual([
@@ -62,12 +62,12 @@ describe("single entry", () => {
 
     // A comment changed in the console is drift of the comment only. Nobody accepted a risk on the other list.
     await tenant.console("PATCH", `/allow_deny_entries/${id}`, { comment: "mine" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const drifted = await entry.read(id, changed);
     expect(drifted?.inputs).toEqual({ ...later, comment: "mine" });
     expect(drifted?.properties).toEqual({ ...changed, comment: "mine" });
     await tenant.console("PATCH", `/allow_deny_entries/${id}`, { list: "deny" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const moved = await entry.read(id, changed);
     expect(moved?.properties).not.toHaveProperty("acceptRisk");
     expect(moved?.inputs).not.toHaveProperty("acceptRisk");
@@ -77,8 +77,8 @@ describe("single entry", () => {
   });
 
   it("has the state of earlier releases without an accepted risk", async () => {
-    await using tenant = await sandboxTenant();
-    const entry = tenant.provider.resource("allowDenyEntry");
+    await using tenant = await startSandboxTenant();
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const { properties } = await entry.declare({ list: "allow", value: "partner.example", comment: "C-7" });
     expect(Object.keys(properties).sort()).toEqual(
       [
@@ -106,7 +106,7 @@ describe("list", () => {
 
   it("keeps accepted risks in state only", async () => {
     await using tenant = await ownTenant();
-    const list = tenant.provider.resource("allowDenyList");
+    const list = tenant.provider.getResource("allowDenyList");
     const plain = { list: "deny", value: "evil.example", comment: "INC-7" };
     const risky = { list: "allow", value: "gmail.com", comment: "Fair", acceptRisk: REASON };
     const options = { maxRemovalFraction: 1 };
@@ -129,14 +129,14 @@ describe("list", () => {
     expect(tenant.writes()).toEqual([]);
 
     // Drift of the comment keeps the reason; an entry moved to the other list loses it, since its risk wasn't accepted.
-    const path = `/allow_deny_entries/${await idOf(tenant, "allow", "gmail.com")}`;
+    const path = `/allow_deny_entries/${await findRowId(tenant, "allow", "gmail.com")}`;
     await tenant.console("PATCH", path, { comment: "mine" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const drifted = await list.read(id, changed);
     const driftedText = "allow (risk accepted: Until June (at last)): mine";
     expect(drifted?.properties["entries"]).toEqual({ ...other, "gmail.com": driftedText });
     await tenant.console("PATCH", path, { list: "deny" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const moved = await list.read(id, changed);
     expect(moved?.properties["entries"]).toEqual({ ...other, "gmail.com": "deny: mine" });
     tenant.trace();
@@ -152,11 +152,11 @@ describe("list", () => {
 
   it("shows undeclared entries after a refresh, risky or not", async () => {
     await using tenant = await ownTenant();
-    const list = tenant.provider.resource("allowDenyList");
+    const list = tenant.provider.getResource("allowDenyList");
     const { id, properties } = await list.declare({ entries: { "evil.example": "deny" }, mode: "exclusive" });
     const gmail = { list: "allow", entry_type: "domain", value: "gmail.com" };
     await tenant.console("POST", "/allow_deny_entries", gmail);
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const found = await list.read(id, properties);
     const entries = { "evil.example": "deny", "gmail.com": "(unmanaged) allow" };
     expect(found?.properties["entries"]).toEqual(entries);
@@ -167,9 +167,9 @@ it("rejects invalid own domains only where they are used", async () => {
   await using provider = await ProviderProcess.start({ config: { "email-security:ownDomains": "acme" } });
   const deny = { list: "deny", value: "evil.example" };
   const message = /email-security:ownDomains contains an invalid domain: "acme" isn't a full domain/;
-  await expect(provider.resource("allowDenyEntry").check(deny)).rejects.toThrow(message);
-  await expect(provider.resource("allowDenyList").check({ entries: [deny] })).rejects.toThrow(message);
-  expect(await provider.resource("vipEmployee").check({ email: "a@acme.example" })).toMatchObject({
+  await expect(provider.getResource("allowDenyEntry").check(deny)).rejects.toThrow(message);
+  await expect(provider.getResource("allowDenyList").check({ entries: [deny] })).rejects.toThrow(message);
+  expect(await provider.getResource("vipEmployee").check({ email: "a@acme.example" })).toMatchObject({
     failures: {},
   });
 });
@@ -177,7 +177,7 @@ it("rejects invalid own domains only where they are used", async () => {
 it("ignores own domains that are unknown in a preview", async () => {
   const unknown = { "email-security:ownDomains": "04da6b54-80e4-46f7-96ec-b56ff0331ba9" };
   await using provider = await ProviderProcess.start({ config: unknown });
-  const entry = provider.resource("allowDenyEntry");
+  const entry = provider.getResource("allowDenyEntry");
   expect(await entry.check({ list: "allow", value: "acme.example" })).toMatchObject({ failures: {} });
   expect(Object.keys((await entry.check({ list: "allow", value: "gmail.com" })).failures)).toEqual(["value"]);
 });

@@ -1,18 +1,18 @@
 import { expect, it } from "vitest";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 
 const MOST = 35;
 
 /** The resources that one engine run sends to the provider process at about the same time: 64 in parallel. */
 const SINGLES = 64;
-const list = (count: number) =>
+const buildListedDenies = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`listed-${at}.example`, "deny"]));
 
-async function whole(respond: (request: ServiceRequest, writes: number) => boolean) {
+async function startFailingTenant(respond: (request: ServiceRequest, writes: number) => boolean) {
   let down = 0;
   let writes = 0;
-  const tenant = await sandboxTenant({
+  const tenant = await startSandboxTenant({
     intercept(request) {
       if (respond(request, writes)) {
         if (request.method !== "GET") writes += 1;
@@ -24,9 +24,12 @@ async function whole(respond: (request: ServiceRequest, writes: number) => boole
   });
   const { provider } = tenant;
   const failures: string[] = [];
-  const create = async (kind: "allowDenyEntry" | "allowDenyList" | "vipEmployee", args: Record<string, unknown>) => {
+  const declareAndCreate = async (
+    kind: "allowDenyEntry" | "allowDenyList" | "vipEmployee",
+    args: Record<string, unknown>,
+  ) => {
     await provider
-      .resource(kind)
+      .getResource(kind)
       .declare(args)
       .catch((error: Error & { reasons?: readonly string[] }) => {
         failures.push([error.message, ...(error.reasons ?? [])].join("\n"));
@@ -34,10 +37,10 @@ async function whole(respond: (request: ServiceRequest, writes: number) => boole
   };
   await Promise.all([
     ...Array.from({ length: SINGLES }, (_, at) =>
-      create("allowDenyEntry", { list: "deny", value: `single-${at}.example` }),
+      declareAndCreate("allowDenyEntry", { list: "deny", value: `single-${at}.example` }),
     ),
-    create("vipEmployee", { email: "lena.hartmann@acme.example" }),
-    create("allowDenyList", { entries: list(500) }),
+    declareAndCreate("vipEmployee", { email: "lena.hartmann@acme.example" }),
+    declareAndCreate("allowDenyList", { entries: buildListedDenies(500) }),
   ]);
   const done = tenant.sandbox.allowDenyEntries("acme").length;
   await tenant[Symbol.asyncDispose]();
@@ -45,7 +48,7 @@ async function whole(respond: (request: ServiceRequest, writes: number) => boole
 }
 
 it("sends at most 35 requests to a service that is down", async () => {
-  const { down, failures, done } = await whole(() => false);
+  const { down, failures, done } = await startFailingTenant(() => false);
   expect(down).toBeLessThanOrEqual(MOST);
   expect([failures.length, done]).toEqual([SINGLES + 2, 0]);
   for (const failure of failures) {
@@ -55,7 +58,7 @@ it("sends at most 35 requests to a service that is down", async () => {
 });
 
 it("stops when the service goes down and reports completed changes", async () => {
-  const { down, failures, done } = await whole((_request, writes) => writes < 40);
+  const { down, failures, done } = await startFailingTenant((_request, writes) => writes < 40);
   // Requests in flight at that moment were sent while the service was still up.
   expect(down).toBeLessThanOrEqual(MOST + 16);
   expect(done).toBe(40);

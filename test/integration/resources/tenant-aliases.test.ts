@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { engineAddress, ProviderProcess } from "../../support/provider-process";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { createEngineAddress, ProviderProcess } from "../../support/provider-process";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 
 /*
  * Two provider processes of one run reach the same tenant, by two keys or two host names. By the state, the resource
  * that one process must delete belongs to the other.
  */
 
-const HELD = [clickedEntry("deny", "evil.example"), clickedEntry("allow", "partner.example")];
+const HELD = [buildConsoleEntry("deny", "evil.example"), buildConsoleEntry("allow", "partner.example")];
 const VIP = "noor.haddad@acme.example";
 
 let sandbox: Sandbox;
@@ -23,8 +23,8 @@ afterAll(async () => {
   await sandbox.close();
 });
 beforeEach(() => {
-  first = engineAddress();
-  next = engineAddress();
+  first = createEngineAddress();
+  next = createEngineAddress();
 });
 
 async function processOf(
@@ -41,7 +41,7 @@ async function processOf(
 }
 
 /** Returns the deletions and exclusions that were sent. */
-function removals(): string[] {
+function listRemovals(): string[] {
   return sandbox.requests
     .filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove"))
     .map(({ method, path }) => `${method} ${path}`);
@@ -51,10 +51,10 @@ it("keeps what another Provider of the same tenant manages", async () => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
   const evil = { list: "deny", value: "twice.example", comment: "INC-1" };
-  const entry = await p.resource("allowDenyEntry", "old").declare(evil);
-  const vip = await p.resource("vipEmployee", "old").declare({ email: VIP });
-  const entryOfQ = await q.resource("allowDenyEntry", "new").declare(evil);
-  const vipsOfQ = await q.resource("vipList", "new").declare({ members: { [VIP]: "" } });
+  const entry = await p.getResource("allowDenyEntry", "old").declare(evil);
+  const vip = await p.getResource("vipEmployee", "old").declare({ email: VIP });
+  const entryOfQ = await q.getResource("allowDenyEntry", "new").declare(evil);
+  const vipsOfQ = await q.getResource("vipList", "new").declare({ members: { [VIP]: "" } });
 
   // The next run: one process has no changes, and the other drops its own resources.
   await using gone = await processOf(next, "sandbox-acme-ci", sandbox.url, "p");
@@ -64,14 +64,14 @@ it("keeps what another Provider of the same tenant manages", async () => {
     ["allowDenyEntry", entryOfQ, evil],
     ["vipList", vipsOfQ, { members: { [VIP]: "" } }],
   ] as const) {
-    const { inputs } = await stays.resource(kind, "new").check(args, made.inputs);
-    expect(await stays.resource(kind, "new").diff(made.id, made.properties, inputs)).toMatchObject({
+    const { inputs } = await stays.getResource(kind, "new").check(args, made.inputs);
+    expect(await stays.getResource(kind, "new").diff(made.id, made.properties, inputs)).toMatchObject({
       changes: false,
     });
   }
-  await gone.resource("allowDenyEntry", "old").delete(entry.id, entry.properties, entry.inputs);
-  await gone.resource("vipEmployee", "old").delete(vip.id, vip.properties, vip.inputs);
-  expect(removals()).toEqual([]);
+  await gone.getResource("allowDenyEntry", "old").delete(entry.id, entry.properties, entry.inputs);
+  await gone.getResource("vipEmployee", "old").delete(vip.id, vip.properties, vip.inputs);
+  expect(listRemovals()).toEqual([]);
   expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toContain("twice.example");
 });
 
@@ -84,38 +84,38 @@ it.each([
   const value = `shared-${hasMore}.example`;
   const entries = { [value]: "deny" };
   const more = { list: "deny", value: "more.example" };
-  const old = await p.resource("allowDenyEntry", "old").declare({ list: "deny", value });
-  const moreOfP = await p.resource("allowDenyEntry", "more").declare(more);
-  const list = await q.resource("allowDenyList", "list").declare({ entries });
+  const old = await p.getResource("allowDenyEntry", "old").declare({ list: "deny", value });
+  const moreOfP = await p.getResource("allowDenyEntry", "more").declare(more);
+  const list = await q.getResource("allowDenyList", "list").declare({ entries });
 
   await using gone = await processOf(next, "sandbox-acme-ci", sandbox.url, "p");
   await using stays = await processOf(next, "sandbox-acme-console", sandbox.url, "q");
-  const { inputs } = await stays.resource("allowDenyList", "list").check({ entries }, list.inputs);
-  expect(await stays.resource("allowDenyList", "list").diff(list.id, list.properties, inputs)).toMatchObject({
+  const { inputs } = await stays.getResource("allowDenyList", "list").check({ entries }, list.inputs);
+  expect(await stays.getResource("allowDenyList", "list").diff(list.id, list.properties, inputs)).toMatchObject({
     changes: false,
   });
-  if (hasMore) await gone.resource("allowDenyEntry", "more").check(more, moreOfP.inputs);
+  if (hasMore) await gone.getResource("allowDenyEntry", "more").check(more, moreOfP.inputs);
   sandbox.clearRequests();
-  await gone.resource("allowDenyEntry", "old").delete(old.id, old.properties, old.inputs);
-  expect(removals()).toEqual([]);
-  expect((await gone.printedSoFar()).join("\n")).toContain(
+  await gone.getResource("allowDenyEntry", "old").delete(old.id, old.properties, old.inputs);
+  expect(listRemovals()).toEqual([]);
+  expect((await gone.readPrintedLines()).join("\n")).toContain(
     `${value} on the deny list is kept: the program declares it`,
   );
 });
 
 it("deletes an entry whose value another tenant's Provider declares", async () => {
-  const scenario = { name: "two", tenants: ["one", "two"].map((name) => tenantWith(name, HELD)) };
+  const scenario = { name: "two", tenants: ["one", "two"].map((name) => buildTenant(name, HELD)) };
   await using service = await startSandbox({ scenario });
   const deny = { list: "deny", value: "common.example" };
   await using p = await processOf(first, "sandbox-one-ci", service.url, "p");
   await using q = await processOf(first, "sandbox-two-ci", service.url, "q");
-  const old = await p.resource("allowDenyEntry", "entry").declare(deny);
-  const other = await q.resource("allowDenyEntry", "entry").declare(deny);
+  const old = await p.getResource("allowDenyEntry", "entry").declare(deny);
+  const other = await q.getResource("allowDenyEntry", "entry").declare(deny);
 
   await using gone = await processOf(next, "sandbox-one-ci", service.url, "p");
   await using stays = await processOf(next, "sandbox-two-ci", service.url, "q");
-  await stays.resource("allowDenyEntry", "entry").check(deny, other.inputs);
-  await gone.resource("allowDenyEntry", "entry").delete(old.id, old.properties, old.inputs);
+  await stays.getResource("allowDenyEntry", "entry").check(deny, other.inputs);
+  await gone.getResource("allowDenyEntry", "entry").delete(old.id, old.properties, old.inputs);
   expect(service.allowDenyEntries("one").map(({ value }) => value)).not.toContain("common.example");
   expect(service.allowDenyEntries("two").map(({ value }) => value)).toContain("common.example");
 });
@@ -125,41 +125,41 @@ it("keeps a list's entries reached by another host name", async () => {
   const otherName = sandbox.url.replace("127.0.0.1", "localhost");
   await using one = await processOf(first, "sandbox-acme-ci", sandbox.url, "one");
   await using two = await processOf(first, "sandbox-acme-ci", otherName, "two");
-  const old = await one.resource("allowDenyList", "list").declare({ entries });
+  const old = await one.getResource("allowDenyList", "list").declare({ entries });
   // An earlier run declared it there, so it is only checked and diffed.
-  const { inputs } = await two.resource("allowDenyList", "list").check({ entries });
+  const { inputs } = await two.getResource("allowDenyList", "list").check({ entries });
   const properties = { ...old.properties, tenant: `two at ${new URL(otherName).host}` };
-  await two.resource("allowDenyList", "list").diff(old.id, properties, inputs);
+  await two.getResource("allowDenyList", "list").diff(old.id, properties, inputs);
   sandbox.clearRequests();
-  await one.resource("allowDenyList", "list").delete(old.id, old.properties, old.inputs);
-  expect(removals()).toEqual([]);
+  await one.getResource("allowDenyList", "list").delete(old.id, old.properties, old.inputs);
+  expect(listRemovals()).toEqual([]);
 });
 
 it("deletes nothing when the run reaches another tenant", async () => {
   await using here = await processOf(first, "sandbox-acme-ci");
   const args = { list: "deny", value: "elsewhere.example" };
-  const { id, properties, inputs } = await here.resource("allowDenyEntry").declare(args);
-  const vip = await here.resource("vipEmployee").declare({ email: "lena.hartmann@acme.example" });
+  const { id, properties, inputs } = await here.getResource("allowDenyEntry").declare(args);
+  const vip = await here.getResource("vipEmployee").declare({ email: "lena.hartmann@acme.example" });
   await using other = await startSandbox({ scenario: "acme" });
   await using there = await processOf(next, "sandbox-acme-ci", other.url);
-  const gone = there.resource("allowDenyEntry");
+  const gone = there.getResource("allowDenyEntry");
   await expect(gone.delete(id, properties, inputs)).rejects.toThrow(
     /elsewhere\.example belongs to 127\.0\.0\.1:\d+, but this run uses 127\.0\.0\.1:\d+, so nothing was deleted.*\[ERR_OTHER_TENANT\]/s,
   );
-  await expect(there.resource("vipEmployee").delete(vip.id, vip.properties, vip.inputs)).rejects.toThrow(
+  await expect(there.getResource("vipEmployee").delete(vip.id, vip.properties, vip.inputs)).rejects.toThrow(
     /ERR_OTHER_TENANT/,
   );
   // The entry that this run declares is created here; the old one at the other host is only dropped from state.
   await gone.declare(args);
   await gone.delete(id, properties, inputs);
-  expect((await there.printedSoFar()).join("\n")).toMatch(
+  expect((await there.readPrintedLines()).join("\n")).toMatch(
     /elsewhere\.example belongs to .*: nothing was deleted there\. If that is another tenant, and the deletion is intended, delete it there/,
   );
   expect(other.requests.filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove"))).toEqual([]);
 });
 
 /** Returns the writes that were sent. */
-function writes(): readonly string[] {
+function listWriteMethods(): readonly string[] {
   return sandbox.requests.filter(({ method }) => method !== "GET").map(({ method }) => method);
 }
 
@@ -211,20 +211,20 @@ it.each([
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
   const [kind, args] = conflict.first;
   const [otherKind, otherArgs] = conflict.second;
-  await p.resource(kind, "one").declare(args);
+  await p.getResource(kind, "one").declare(args);
   sandbox.clearRequests();
-  const second = q.resource(otherKind, "two").declare(otherArgs);
+  const second = q.getResource(otherKind, "two").declare(otherArgs);
   await expect(second).rejects.toThrow(conflict.told);
   await expect(second).rejects.toThrow(/the Provider "q" and the Provider "p".*\[ERR_SAME_TENANT\]/s);
-  expect(writes()).toEqual([]);
+  expect(listWriteMethods()).toEqual([]);
 });
 
 it("accepts an exclusive-allows list next to another Provider's deny", async () => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
-  await p.resource("allowDenyEntry", "one").declare({ list: "deny", value: "denied-beside.example" });
+  await p.getResource("allowDenyEntry", "one").declare({ list: "deny", value: "denied-beside.example" });
   const list = { entries: { "own-beside.example": "deny" }, mode: "exclusive-allows" };
-  await q.resource("allowDenyList", "two").declare(list);
+  await q.getResource("allowDenyList", "two").declare(list);
   expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(
     expect.arrayContaining(["denied-beside.example", "own-beside.example"]),
   );
@@ -233,13 +233,16 @@ it("accepts an exclusive-allows list next to another Provider's deny", async () 
 it("rejects both Providers that write to one tenant at once", async () => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
-  const list = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
+  const buildExclusiveList = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
   sandbox.clearRequests();
-  const [one, two] = [p.resource("allowDenyList", "one"), q.resource("allowDenyList", "two")];
-  const checked = [await one.check(list("at-once-p.example")), await two.check(list("at-once-q.example"))];
+  const [one, two] = [p.getResource("allowDenyList", "one"), q.getResource("allowDenyList", "two")];
+  const checked = [
+    await one.check(buildExclusiveList("at-once-p.example")),
+    await two.check(buildExclusiveList("at-once-q.example")),
+  ];
   const made = await Promise.allSettled([one.create(checked[0]?.inputs ?? {}), two.create(checked[1]?.inputs ?? {})]);
   expect(made.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  expect(writes()).toEqual([]);
+  expect(listWriteMethods()).toEqual([]);
 });
 
 it.each([
@@ -248,39 +251,39 @@ it.each([
 ])("rejects the first Provider's first write when a second declares a conflict at %s", async (_about, host) => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url.replace("127.0.0.1", host), "q");
-  const list = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
+  const buildExclusiveList = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
   sandbox.clearRequests();
-  const one = p.resource("allowDenyList", "one");
-  const { inputs } = await one.check(list("first.example"));
-  await q.resource("allowDenyList", "two").check(list("second.example"));
+  const one = p.getResource("allowDenyList", "one");
+  const { inputs } = await one.check(buildExclusiveList("first.example"));
+  await q.getResource("allowDenyList", "two").check(buildExclusiveList("second.example"));
   await expect(one.create(inputs)).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
-  expect(writes()).toEqual([]);
+  expect(listWriteMethods()).toEqual([]);
 });
 
 it("rejects a second Provider of a tenant whose first is unchanged", async () => {
   const mine = { entries: { "unchanged.example": "deny" }, mode: "exclusive" };
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
-  const made = await p.resource("allowDenyList", "one").declare(mine);
+  const made = await p.getResource("allowDenyList", "one").declare(mine);
 
   await using same = await processOf(next, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(next, "sandbox-acme-console", sandbox.url, "q");
-  const unchanged = same.resource("allowDenyList", "one");
+  const unchanged = same.getResource("allowDenyList", "one");
   const { inputs } = await unchanged.check(mine, made.inputs);
   expect(await unchanged.diff(made.id, made.properties, inputs)).toMatchObject({ changes: false });
   sandbox.clearRequests();
-  const second = q.resource("allowDenyList", "two").declare({ entries: {}, mode: "exclusive" });
+  const second = q.getResource("allowDenyList", "two").declare({ entries: {}, mode: "exclusive" });
   await expect(second).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
-  expect(writes()).toEqual([]);
+  expect(listWriteMethods()).toEqual([]);
 });
 
 it("accepts exclusive lists of two tenants at one address", async () => {
-  const scenario = { name: "two", tenants: ["one", "two"].map((name) => tenantWith(name, HELD)) };
+  const scenario = { name: "two", tenants: ["one", "two"].map((name) => buildTenant(name, HELD)) };
   await using service = await startSandbox({ scenario });
   await using p = await processOf(first, "sandbox-one-ci", service.url, "p");
   await using q = await processOf(first, "sandbox-two-ci", service.url, "q");
   const list = { entries: { "both.example": "deny" }, mode: "exclusive" };
-  await p.resource("allowDenyList", "one").declare(list);
-  await q.resource("allowDenyList", "two").declare(list);
+  await p.getResource("allowDenyList", "one").declare(list);
+  await q.getResource("allowDenyList", "two").declare(list);
   for (const name of ["one", "two"]) {
     expect(service.allowDenyEntries(name).map(({ value }) => value)).toContain("both.example");
   }

@@ -2,11 +2,11 @@ import { afterEach, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { startSandbox } from "../../../provider/sandbox";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
-import { ManagedResource, type Up } from "../../support/managed-resource";
-import { matrix, timeLimit } from "../../support/matrix-sampling";
+import { ManagedResource, type ResourceUpResult } from "../../support/managed-resource";
+import { getTimeLimit, selectCases } from "../../support/matrix-sampling";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { holdsOf } from "../../support/tenant-content";
+import { formatSubjectRows } from "../../support/tenant-content";
 import { Interleaving } from "./interleaving";
 
 /*
@@ -20,144 +20,154 @@ const SEEDS = Array.from({ length: 60 }, (_, at) => at + 1);
 const STACKS = ["one", "two"] as const;
 type StackName = (typeof STACKS)[number];
 
-interface Case {
+interface StackCase {
   readonly what: string;
   readonly kind: HandlerName | readonly [HandlerName, HandlerName];
   /** The earlier declaration; undefined for none. */
-  readonly before?: Declares;
+  readonly before?: StackDeclarations;
   /** The present declarations of both stacks; undefined to delete the entry. */
-  readonly now: Declares;
+  readonly now: StackDeclarations;
   /** The rows that the tenant may hold afterwards: either as the first stack declares them, or as the second. */
   readonly holds: readonly string[];
   /** The error with which one of the two may fail. Default: neither fails. */
   readonly fails?: RegExp;
 }
 
-type Declares = Readonly<Record<StackName, ((subject: string) => ResourceProperties) | undefined>>;
+type StackDeclarations = Readonly<Record<StackName, ((subject: string) => ResourceProperties) | undefined>>;
 
-const both = (declares: ((subject: string) => ResourceProperties) | undefined): Declares => ({
+const declareInBoth = (declares: ((subject: string) => ResourceProperties) | undefined): StackDeclarations => ({
   one: declares,
   two: declares,
 });
-const deny =
+const buildDenyArguments =
   (comment: string, more: ResourceProperties = {}) =>
   (value: string) => ({ list: "deny", value, comment, ...more });
-const allow = (comment: string) => (value: string) => ({ list: "allow", value, comment });
-const vip = (comment: string) => (email: string) => ({ email, comment });
-const list = (text: string | undefined) => (value: string) => ({
+const buildAllowArguments = (comment: string) => (value: string) => ({ list: "allow", value, comment });
+const buildVipArguments = (comment: string) => (email: string) => ({ email, comment });
+const buildListArguments = (text: string | undefined) => (value: string) => ({
   entries: { ...(text === undefined ? {} : { [value]: text }), [`beside.${value}`]: "deny" },
 });
-const members = (comment: string) => (email: string) => ({
+const buildMembersArguments = (comment: string) => (email: string) => ({
   members: { [email]: comment },
 });
 
 const EXISTS =
   /evil-\d+\.example can't be created on the (allow|deny) list: an entry already exists.*Pulumi \(ci\).*adopt: true/s;
 
-const CASES: readonly Case[] = [
-  { what: "make the same entry", kind: "allowDenyEntry", now: both(deny("a")), holds: ["deny: a"] },
+const CASES: readonly StackCase[] = [
+  {
+    what: "make the same entry",
+    kind: "allowDenyEntry",
+    now: declareInBoth(buildDenyArguments("a")),
+    holds: ["deny: a"],
+  },
   {
     what: "make it with another comment",
     kind: "allowDenyEntry",
-    now: { one: deny("a"), two: deny("b") },
+    now: { one: buildDenyArguments("a"), two: buildDenyArguments("b") },
     holds: ["deny: a", "deny: b"],
     fails: EXISTS,
   },
   {
     what: "make it on another list",
     kind: "allowDenyEntry",
-    now: { one: deny("a"), two: allow("a") },
+    now: { one: buildDenyArguments("a"), two: buildAllowArguments("a") },
     holds: ["deny: a", "allow: a"],
     fails: EXISTS,
   },
   {
     what: "make it with another comment, and may take it over",
     kind: "allowDenyEntry",
-    now: { one: deny("a", { adopt: true }), two: deny("b", { adopt: true }) },
+    now: { one: buildDenyArguments("a", { adopt: true }), two: buildDenyArguments("b", { adopt: true }) },
     holds: ["deny: a", "deny: b"],
   },
   {
     what: "give it another comment",
     kind: "allowDenyEntry",
-    before: both(deny("old")),
-    now: { one: deny("a"), two: deny("b") },
+    before: declareInBoth(buildDenyArguments("old")),
+    now: { one: buildDenyArguments("a"), two: buildDenyArguments("b") },
     holds: ["deny: a", "deny: b"],
   },
   {
     what: "move it, and give it another comment",
     kind: "allowDenyEntry",
-    before: both(deny("old")),
-    now: { one: allow("old"), two: deny("b") },
+    before: declareInBoth(buildDenyArguments("old")),
+    now: { one: buildAllowArguments("old"), two: buildDenyArguments("b") },
     holds: ["allow: old", "deny: b"],
   },
   {
     what: "move it alike",
     kind: "allowDenyEntry",
-    before: both(deny("a")),
-    now: both(allow("a")),
+    before: declareInBoth(buildDenyArguments("a")),
+    now: declareInBoth(buildAllowArguments("a")),
     holds: ["allow: a"],
   },
   {
     what: "change and delete it",
     kind: "allowDenyEntry",
-    before: both(deny("old")),
-    now: { one: deny("a"), two: undefined },
+    before: declareInBoth(buildDenyArguments("old")),
+    now: { one: buildDenyArguments("a"), two: undefined },
     holds: ["deny: a", "nothing"],
   },
   {
     what: "both delete it",
     kind: "allowDenyEntry",
-    before: both(deny("a")),
-    now: both(undefined),
+    before: declareInBoth(buildDenyArguments("a")),
+    now: declareInBoth(undefined),
     holds: ["nothing"],
   },
-  { what: "make the same VIP", kind: "vipEmployee", now: both(vip("a")), holds: ["VIP: a"] },
+  { what: "make the same VIP", kind: "vipEmployee", now: declareInBoth(buildVipArguments("a")), holds: ["VIP: a"] },
   {
     what: "make the VIP with another comment",
     kind: "vipEmployee",
-    now: { one: vip("a"), two: vip("b") },
+    now: { one: buildVipArguments("a"), two: buildVipArguments("b") },
     holds: ["VIP: a", "VIP: b"],
   },
   {
     what: "change and remove the VIP",
     kind: "vipEmployee",
-    before: both(vip("old")),
-    now: { one: vip("a"), two: undefined },
+    before: declareInBoth(buildVipArguments("old")),
+    now: { one: buildVipArguments("a"), two: undefined },
     holds: ["VIP: a", "excluded"],
   },
   {
     what: "both remove the VIP",
     kind: "vipEmployee",
-    before: both(vip("a")),
-    now: both(undefined),
+    before: declareInBoth(buildVipArguments("a")),
+    now: declareInBoth(undefined),
     holds: ["excluded"],
   },
-  { what: "declare the same list", kind: "allowDenyList", now: both(list("deny: a")), holds: ["deny: a"] },
+  {
+    what: "declare the same list",
+    kind: "allowDenyList",
+    now: declareInBoth(buildListArguments("deny: a")),
+    holds: ["deny: a"],
+  },
   {
     what: "move it in two lists",
     kind: "allowDenyList",
-    before: both(list("deny: a")),
-    now: both(list("allow: a")),
+    before: declareInBoth(buildListArguments("deny: a")),
+    now: declareInBoth(buildListArguments("allow: a")),
     holds: ["allow: a"],
   },
   {
     what: "take it out of two lists",
     kind: "allowDenyList",
-    before: both(list("deny: a")),
-    now: both(list(undefined)),
+    before: declareInBoth(buildListArguments("deny: a")),
+    now: declareInBoth(buildListArguments(undefined)),
     holds: ["nothing"],
   },
   {
     what: "make it alone and in a list",
     kind: ["allowDenyEntry", "allowDenyList"],
-    now: { one: deny("a"), two: list("deny: a") },
+    now: { one: buildDenyArguments("a"), two: buildListArguments("deny: a") },
     holds: ["deny: a"],
   },
-  { what: "declare the same VIPs", kind: "vipList", now: both(members("a")), holds: ["VIP: a"] },
+  { what: "declare the same VIPs", kind: "vipList", now: declareInBoth(buildMembersArguments("a")), holds: ["VIP: a"] },
   {
     what: "make the VIP alone and in a list",
     kind: ["vipEmployee", "vipList"],
-    now: { one: vip("a"), two: members("b") },
+    now: { one: buildVipArguments("a"), two: buildMembersArguments("b") },
     holds: ["VIP: a", "VIP: b"],
   },
 ];
@@ -174,7 +184,7 @@ const MAILBOXES = [
 ];
 
 /** Gives each case its own value or mailbox, so that all run at once. */
-function subjects(): readonly (Case & { subject: string })[] {
+function assignSubjects(): readonly (StackCase & { subject: string })[] {
   const mailboxes = MAILBOXES.values();
   return CASES.map((one, number) => {
     const isVip = String(one.kind).startsWith("vip");
@@ -192,7 +202,7 @@ class Stack implements AsyncDisposable {
     this.proxy = proxy;
     this.provider = provider;
     this.resources = new Map(
-      subjects().map(({ kind, subject }) => {
+      assignSubjects().map(({ kind, subject }) => {
         const handler = typeof kind === "string" ? kind : kind[at];
         return [
           subject,
@@ -211,8 +221,10 @@ class Stack implements AsyncDisposable {
   }
 
   /** `pulumi up` of all resources in the current process; undefined for those without changes. */
-  async up(declares: (one: Case) => Declares[StackName]): Promise<ReadonlyMap<string, Up | undefined>> {
-    const ups = subjects().map(async (one) => {
+  async updateAll(
+    declares: (one: StackCase) => StackDeclarations[StackName],
+  ): Promise<ReadonlyMap<string, ResourceUpResult | undefined>> {
+    const ups = assignSubjects().map(async (one) => {
       const resource = this.resources.get(one.subject) as ManagedResource;
       const args = declares(one)?.(one.subject);
       if (args !== undefined) return [one.subject, await resource.up(args)] as const;
@@ -238,7 +250,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
-it.each(matrix("two-stacks", SEEDS, [1]))(
+it.each(selectCases("two-stacks", SEEDS, [1]))(
   "converges two concurrent stacks to one declared state (order %i)",
   async (seed) => {
     const sandbox = await startSandbox({ scenario: "empty" });
@@ -247,28 +259,32 @@ it.each(matrix("two-stacks", SEEDS, [1]))(
     for (const [at, name] of STACKS.entries()) {
       stacks[name] = await Stack.start(sandbox.url, at);
       open.push(stacks[name]);
-      await stacks[name].up(({ before }) => before?.[name]);
+      await stacks[name].updateAll(({ before }) => before?.[name]);
     }
 
     const order = new Interleaving(STACKS, seed);
     const outcomes = await Promise.all(
       STACKS.map(async (name) => {
         const stack = stacks[name] as Stack;
-        stack.proxy.hooks = { beforeForward: () => order.gate(name), afterCommit: () => order.gate(name) };
-        await stack.provider.nextRun();
-        const outcome = await stack.up(({ now }) => now[name]).finally(() => order.leave(name));
+        stack.proxy.hooks = {
+          beforeForward: () => order.waitForTurn(name),
+          afterCommit: () => order.waitForTurn(name),
+        };
+        await stack.provider.startNextRun();
+        const outcome = await stack.updateAll(({ now }) => now[name]).finally(() => order.leave(name));
         stack.proxy.hooks = {};
         return outcome;
       }),
     );
-    const isFailed = (up: Up | undefined) => up !== undefined && ["failed", "partial", "refused"].includes(up.outcome);
-    for (const { what, subject, holds, fails } of subjects()) {
+    const isFailed = (up: ResourceUpResult | undefined) =>
+      up !== undefined && ["failed", "partial", "refused"].includes(up.outcome);
+    for (const { what, subject, holds, fails } of assignSubjects()) {
       const ups = outcomes.map((outcome) => outcome.get(subject));
       const failed = ups.filter(isFailed);
-      expect.soft(holds, `${what}: ${JSON.stringify(ups)}`).toContain(holdsOf(sandbox, subject));
+      expect.soft(holds, `${what}: ${JSON.stringify(ups)}`).toContain(formatSubjectRows(sandbox, subject));
       if (fails === undefined) expect.soft(failed, what).toEqual([]);
       else expect.soft(failed.length, what).toBeLessThan(2);
-      for (const { failures } of failed as Up[]) {
+      for (const { failures } of failed as ResourceUpResult[]) {
         expect.soft(Object.values(failures).join("\n"), what).toMatch(fails ?? "");
       }
     }
@@ -276,20 +292,20 @@ it.each(matrix("two-stacks", SEEDS, [1]))(
     // With the other stack idle, each stack applies its declaration or is refused again.
     for (const [at, name] of STACKS.entries()) {
       const stack = stacks[name] as Stack;
-      await stack.provider.nextRun();
+      await stack.provider.startNextRun();
       await stack.refresh();
-      await stack.up(({ now }) => now[name]);
-      await stack.provider.nextRun();
+      await stack.updateAll(({ now }) => now[name]);
+      await stack.provider.startNextRun();
       stack.proxy.requests.length = 0;
-      const again = await stack.up(({ now }) => now[name]);
+      const again = await stack.updateAll(({ now }) => now[name]);
       expect(stack.proxy.requests.filter(({ method }) => method !== "GET")).toEqual([]);
-      for (const { what, subject, now, holds, fails } of subjects()) {
+      for (const { what, subject, now, holds, fails } of assignSubjects()) {
         const up = again.get(subject);
         if (now[name] === undefined || (isFailed(up) && fails !== undefined)) continue;
         expect.soft(up?.outcome, `${what}, again`).toBe("same");
-        expect.soft(holdsOf(sandbox, subject), `${what}, again`).toBe(holds[at] ?? holds[0]);
+        expect.soft(formatSubjectRows(sandbox, subject), `${what}, again`).toBe(holds[at] ?? holds[0]);
       }
     }
   },
-  timeLimit(120_000),
+  getTimeLimit(120_000),
 );

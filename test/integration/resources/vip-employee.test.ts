@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { InitFailed } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { laterRun, READ_VIPS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
+import { READ_VIPS, shareSandboxTenant, startLaterRun, startSandboxTenant } from "../../support/sandbox-tenant";
 
 const cfo = { email: "Yuki.Sato@acme.example", comment: "Signs payments" };
 const mailbox = "yuki.sato@acme.example";
 const detected = "ruth.castellan@acme.example";
 
 describe("check and diff", () => {
-  const tenant = sharedTenant();
+  const tenant = shareSandboxTenant();
 
   it("rejects an invalid mailbox and reports every problem at once", async () => {
-    const vip = tenant().provider.resource("vipEmployee");
+    const vip = tenant().provider.getResource("vipEmployee");
     const { failures } = await vip.check({
       email: "Ruth <ruth@acme.example>",
       comment: 7,
@@ -33,50 +33,50 @@ describe("check and diff", () => {
     ["the mailbox", { email: "olivia.park@acme.example" }, true, ["email"]],
   ])("reports changes and replacements for %s", async (_name, change, changes, replaces) => {
     const state = { email: "yuki.sato@acme.example", comment: "Signs payments", source: "manual" };
-    const vip = tenant().provider.resource("vipEmployee");
+    const vip = tenant().provider.getResource("vipEmployee");
     expect(await vip.diff(mailbox, state, { ...cfo, ...change })).toEqual({ changes, replaces });
   });
 });
 
 describe("single program", () => {
   it("can't declare a mailbox twice with different comments", async () => {
-    await using tenant = await sandboxTenant();
-    const vip = tenant.provider.resource("vipEmployee");
+    await using tenant = await startSandboxTenant();
+    const vip = tenant.provider.getResource("vipEmployee");
     expect((await vip.check(cfo)).failures).toEqual({});
     const { failures } = await vip.check({ email: mailbox, comment: "B" });
     expect(failures["email"]).toMatch(/declared twice.*"Signs payments".*with comment "B"/);
   });
 
   it("is warned in preview that a replacement excludes the old mailbox", async () => {
-    await using tenant = await sandboxTenant();
-    const vip = tenant.provider.resource("vipEmployee");
+    await using tenant = await startSandboxTenant();
+    const vip = tenant.provider.getResource("vipEmployee");
     // A refresh diffs before any check. It removes nothing, so it prints no warning.
     await vip.diff(mailbox, { email: mailbox }, { email: "lena.hartmann@acme.example" });
     await vip.check({ email: "olivia.park@acme.example" });
-    expect((await tenant.provider.printedSoFar()).join("\n")).not.toContain("excludes");
+    expect((await tenant.provider.readPrintedLines()).join("\n")).not.toContain("excludes");
     await vip.diff(mailbox, { email: mailbox }, { email: "olivia.park@acme.example" });
-    expect((await tenant.provider.printedSoFar()).join("\n")).toContain("excludes that mailbox permanently");
+    expect((await tenant.provider.readPrintedLines()).join("\n")).toContain("excludes that mailbox permanently");
     await vip.diff(mailbox, { email: mailbox, onDelete: "keep" }, { email: "jonas.weber@acme.example" });
-    expect((await tenant.provider.printedSoFar()).join("\n")).not.toContain("jonas.weber");
+    expect((await tenant.provider.readPrintedLines()).join("\n")).not.toContain("jonas.weber");
   });
 
   it("isn't warned of an exclusion of a mailbox that another resource declares", async () => {
-    await using tenant = await sandboxTenant();
-    const vip = tenant.provider.resource("vipEmployee");
+    await using tenant = await startSandboxTenant();
+    const vip = tenant.provider.getResource("vipEmployee");
     await vip.check({ email: "olivia.park@acme.example" });
-    await tenant.provider.resource("vipEmployee", "second").check({ email: mailbox });
+    await tenant.provider.getResource("vipEmployee", "second").check({ email: mailbox });
     await vip.diff(mailbox, { email: mailbox }, { email: "olivia.park@acme.example" });
-    const { inputs } = await tenant.provider.resource("vipList").check({ members: ["jonas.weber@acme.example"] });
+    const { inputs } = await tenant.provider.getResource("vipList").check({ members: ["jonas.weber@acme.example"] });
     const state = { members: { [mailbox]: "", "jonas.weber@acme.example": "" } };
-    await tenant.provider.resource("vipList").diff("vip-list", state, inputs);
-    expect(await tenant.provider.printedSoFar()).toEqual([]);
+    await tenant.provider.getResource("vipList").diff("vip-list", state, inputs);
+    expect(await tenant.provider.readPrintedLines()).toEqual([]);
   });
 });
 
 describe("create", () => {
   it("adds the mailbox and returns its directory fields", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
     expect(made.id).toBe(mailbox);
     expect(made.properties).toEqual({
       email: "Yuki.Sato@acme.example",
@@ -98,17 +98,17 @@ describe("create", () => {
   });
 
   it("makes no write for a VIP that already matches", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "Signs payments" });
-    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
     expect(made.properties["addedBy"]).toBe("Dana Reyes (console)");
     expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
   });
 
   it("edits the comment of an existing VIP", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "?" });
-    await tenant.provider.resource("vipEmployee").declare(cfo);
+    await tenant.provider.getResource("vipEmployee").declare(cfo);
     expect(tenant.trace()).toEqual([
       ...READ_VIPS,
       'PATCH /vip_employees {"email":"yuki.sato@acme.example","comment":"Signs payments"} 200',
@@ -117,7 +117,7 @@ describe("create", () => {
   });
 
   it("uses the stored row of a VIP that is also auto-detected", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       afterHandle: (request, response) => {
         const items = (response.body as { results: { items?: Record<string, unknown>[]; total: number } }).results;
         if (request.method !== "GET" || items.items === undefined) return undefined;
@@ -127,7 +127,7 @@ describe("create", () => {
       },
     });
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "Signs payments" });
-    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
     expect(made.properties).toMatchObject({ comment: "Signs payments", source: "manual" });
     expect(tenant.writes()).toEqual([]);
   });
@@ -136,9 +136,9 @@ describe("create", () => {
     "rejects a mailbox outside the organization reported with status %s",
     async (status) => {
       for (const notInOrgShape of ["top", "results"] as const) {
-        await using tenant = await sandboxTenant({ notInOrgStatus: status, notInOrgShape });
+        await using tenant = await startSandboxTenant({ notInOrgStatus: status, notInOrgShape });
         const before = tenant.sandbox.vips("acme");
-        const create = tenant.provider.resource("vipEmployee").declare({ email: "nobody@acme.example" });
+        const create = tenant.provider.getResource("vipEmployee").declare({ email: "nobody@acme.example" });
         await expect(create).rejects.toThrow(
           /nobody@acme\.example isn't a mailbox.*; nothing was written\. Check the spelling/s,
         );
@@ -148,15 +148,15 @@ describe("create", () => {
   );
 
   it("makes no write for an auto-detected VIP without a comment", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("vipEmployee").declare({ email: detected });
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("vipEmployee").declare({ email: detected });
     expect(made.properties).toMatchObject({ source: "auto", jobTitle: "Chief Executive Officer" });
     expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
   });
 
   it("adds an auto-detected VIP explicitly to store its comment", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("vipEmployee").declare({ email: detected, comment: "CEO" });
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("vipEmployee").declare({ email: detected, comment: "CEO" });
     expect(made.properties).toMatchObject({ comment: "CEO" });
     expect(tenant.writes()).toEqual([
       `PATCH /vip_employees {"email":"${detected}","comment":"CEO"} 404`,
@@ -168,32 +168,32 @@ describe("create", () => {
   });
 
   it("fails when the service stores no comment for an auto-detected VIP", async () => {
-    await using tenant = await sandboxTenant({ addStoresAutoDetected: false });
-    const create = tenant.provider.resource("vipEmployee").declare({ email: detected, comment: "CEO" });
+    await using tenant = await startSandboxTenant({ addStoresAutoDetected: false });
+    const create = tenant.provider.getResource("vipEmployee").declare({ email: detected, comment: "CEO" });
     await expect(create).rejects.toThrow(/VIP by automatic detection.*Remove `comment` from the declaration/s);
     expect(tenant.writes()).toHaveLength(3);
   });
 
   it("reports an exclusion that still applies after the add", async () => {
-    await using tenant = await sandboxTenant({ addClearsExclusion: false });
+    await using tenant = await startSandboxTenant({ addClearsExclusion: false });
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
-    const create = tenant.provider.resource("vipEmployee").declare(cfo);
+    const create = tenant.provider.getResource("vipEmployee").declare(cfo);
     await expect(create).rejects.toThrow(/mailbox is still excluded.*console/s);
   });
 
   it("posts a VIP only once when the response is lost", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       afterHandle: (request) => (request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined),
     });
-    await tenant.provider.resource("vipEmployee").declare(cfo);
+    await tenant.provider.getResource("vipEmployee").declare(cfo);
     expect(tenant.writes()).toHaveLength(1);
   });
 });
 
 describe("update", () => {
   it("edits and clears the comment with one write each", async () => {
-    await using tenant = await sandboxTenant();
-    const vip = tenant.provider.resource("vipEmployee");
+    await using tenant = await startSandboxTenant();
+    const vip = tenant.provider.getResource("vipEmployee");
     const made = await vip.declare(cfo);
     tenant.trace();
     const edited = await vip.change(made, { ...cfo, comment: "Signs payments over 10k" });
@@ -213,8 +213,8 @@ describe("update", () => {
   });
 
   it("adds a VIP again that was removed in the meantime", async () => {
-    await using tenant = await sandboxTenant();
-    const vip = tenant.provider.resource("vipEmployee");
+    await using tenant = await startSandboxTenant();
+    const vip = tenant.provider.getResource("vipEmployee");
     const made = await vip.declare(cfo);
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
     await vip.change(made, { ...cfo, comment: "Again" });
@@ -222,8 +222,8 @@ describe("update", () => {
   });
 
   it("changes `onDelete` without any request", async () => {
-    await using tenant = await sandboxTenant();
-    const vip = tenant.provider.resource("vipEmployee");
+    await using tenant = await startSandboxTenant();
+    const vip = tenant.provider.getResource("vipEmployee");
     const made = await vip.declare(cfo);
     tenant.trace();
     const changed = await vip.change(made, { ...cfo, onDelete: "keep" });
@@ -234,12 +234,12 @@ describe("update", () => {
 
 describe("read", () => {
   it("returns console changes as inputs and keeps the mailbox spelling", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
     await tenant.console("PATCH", "/vip_employees", { email: mailbox, comment: "edited" });
-    await using later = await laterRun(tenant);
+    await using later = await startLaterRun(tenant);
     tenant.trace();
-    const read = await later.resource("vipEmployee").read(made.id, made.properties);
+    const read = await later.getResource("vipEmployee").read(made.id, made.properties);
     expect(read).toMatchObject({
       id: mailbox,
       inputs: { email: "Yuki.Sato@acme.example", comment: "edited" },
@@ -249,37 +249,37 @@ describe("read", () => {
   });
 
   it("finds auto-detected VIPs too", async () => {
-    await using tenant = await sandboxTenant();
-    const read = await tenant.provider.resource("vipEmployee").read(detected, { email: detected });
+    await using tenant = await startSandboxTenant();
+    const read = await tenant.provider.getResource("vipEmployee").read(detected, { email: detected });
     expect(read?.properties).toMatchObject({ source: "auto", fullName: "Ruth Castellan" });
   });
 
   it("returns nothing for a removed VIP", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
-    await using later = await laterRun(tenant);
-    expect(await later.resource("vipEmployee").read(made.id, made.properties)).toBeUndefined();
+    await using later = await startLaterRun(tenant);
+    expect(await later.getResource("vipEmployee").read(made.id, made.properties)).toBeUndefined();
   });
 });
 
 describe("VIP whose read-back failed", () => {
   it("is read by the next run without a write", async () => {
     let isBroken = false;
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       afterHandle: ({ method }) => {
         isBroken ||= method === "POST";
         return isBroken && method === "GET" ? { status: 501, body: { error: "later" } } : undefined;
       },
     });
-    const vip = tenant.provider.resource("vipEmployee");
+    const vip = tenant.provider.getResource("vipEmployee");
     const failure = (await vip.declare(cfo).catch((error: unknown) => error)) as InitFailed;
     expect(failure).toBeInstanceOf(InitFailed);
     expect(failure.reasons).toEqual([expect.stringContaining("[ERR_SERVER]")]);
     tenant.sandbox.clearRequests();
 
     isBroken = false;
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const { inputs } = await vip.check(cfo, failure.properties);
     const properties = await vip.update(failure.id, failure.properties, inputs);
     expect(tenant.trace()).toEqual(READ_VIPS);
@@ -289,52 +289,52 @@ describe("VIP whose read-back failed", () => {
 
 describe("delete", () => {
   it("writes a lasting exclusion and reports it", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
-    await using later = await laterRun(tenant);
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
+    await using later = await startLaterRun(tenant);
     tenant.trace();
-    await later.resource("vipEmployee").delete(made.id, made.properties);
+    await later.getResource("vipEmployee").delete(made.id, made.properties);
     expect(tenant.trace()).toEqual([
       ...READ_VIPS,
       'POST /vip_employees/remove {"emails":["yuki.sato@acme.example"]} 200',
     ]);
     expect(tenant.sandbox.exclusions("acme")).toContain(mailbox);
-    expect((await later.printedSoFar()).join("\n")).toContain("stays excluded");
+    expect((await later.readPrintedLines()).join("\n")).toContain("stays excluded");
   });
 
   it("writes no exclusion for a mailbox that is no longer a VIP", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
-    await using later = await laterRun(tenant);
+    await using later = await startLaterRun(tenant);
     tenant.trace();
-    await later.resource("vipEmployee").delete(made.id, made.properties);
+    await later.getResource("vipEmployee").delete(made.id, made.properties);
     expect(tenant.writes()).toEqual([]);
   });
 
   it('removes the VIP from state only with onDelete: "keep"', async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("vipEmployee").declare({ ...cfo, onDelete: "keep" });
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("vipEmployee").declare({ ...cfo, onDelete: "keep" });
     tenant.trace();
-    await using later = await laterRun(tenant);
-    await later.resource("vipEmployee").delete(made.id, made.properties);
+    await using later = await startLaterRun(tenant);
+    await later.getResource("vipEmployee").delete(made.id, made.properties);
     expect(tenant.trace()).toEqual([]);
     expect(tenant.sandbox.exclusions("acme")).not.toContain(mailbox);
   });
 
   it("keeps a VIP that the program declares under another name", async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
-    await using later = await laterRun(tenant);
-    await later.resource("vipEmployee").declare({ ...cfo, email: mailbox });
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
+    await using later = await startLaterRun(tenant);
+    await later.getResource("vipEmployee").declare({ ...cfo, email: mailbox });
     tenant.trace();
-    await later.resource("vipEmployee").delete(made.id, made.properties);
+    await later.getResource("vipEmployee").delete(made.id, made.properties);
     expect(tenant.writes()).toEqual([]);
   });
 
   it("needs no configuration for a check", async () => {
     await using bare = await ProviderProcess.start();
-    const { failures } = await bare.resource("vipEmployee").check(cfo);
+    const { failures } = await bare.getResource("vipEmployee").check(cfo);
     expect(failures).toEqual({});
   });
 });

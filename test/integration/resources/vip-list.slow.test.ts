@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptions, Scenario } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
-import { type ManagedSandboxTenant, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, READ_VIPS, startSandboxTenant } from "../../support/sandbox-tenant";
 
-const person = (at: number): string => `person-${String(at).padStart(4, "0")}@big.example`;
-const many = (count: number, comment = "Board"): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [person(at), comment]));
+const formatBigMailbox = (at: number): string => `person-${String(at).padStart(4, "0")}@big.example`;
+const buildMembers = (count: number, comment = "Board"): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [formatBigMailbox(at), comment]));
 
 /** Builds a company with this many mailboxes in its directory and no VIPs. */
-function bigCompany(count: number): Scenario {
+function buildScenario(count: number): Scenario {
   return {
     name: "big",
     tenants: [
@@ -17,7 +17,7 @@ function bigCompany(count: number): Scenario {
         keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
         detectedAt: "2026-01-01T00:00:00Z",
         employees: Array.from({ length: count }, (_, at) => ({
-          email: person(at),
+          email: formatBigMailbox(at),
           fullName: `Person ${at}`,
           jobTitle: "Clerk",
           department: "Office",
@@ -32,7 +32,7 @@ function bigCompany(count: number): Scenario {
 }
 
 async function listTenant(count: number, options: SandboxOptions = {}) {
-  const tenant = await sandboxTenant({ scenario: bigCompany(count), ...options });
+  const tenant = await startSandboxTenant({ scenario: buildScenario(count), ...options });
   return {
     tenant,
     list: new ManagedResource(tenant, "vipList"),
@@ -40,7 +40,7 @@ async function listTenant(count: number, options: SandboxOptions = {}) {
   };
 }
 
-async function vips(tenant: ManagedSandboxTenant): Promise<Record<string, string>> {
+async function readVips(tenant: ManagedSandboxTenant): Promise<Record<string, string>> {
   const all: Record<string, string> = {};
   for (let page = 1; ; page += 1) {
     const { results } = await tenant.console("GET", `/vip_employees?page_size=200&page=${page}`);
@@ -51,7 +51,7 @@ async function vips(tenant: ManagedSandboxTenant): Promise<Record<string, string
 }
 
 /** Formats each write as its kind and its number of mailboxes. */
-function counted(writes: readonly string[]): string[] {
+function countMailboxes(writes: readonly string[]): string[] {
   return writes.map((line) => {
     const [, method, path, body = "{}", status] = /^(\w+) (\S+)(?: (.*))? (\d+)$/.exec(line) ?? [];
     const { emails, comment } = JSON.parse(body) as { emails?: string[]; comment?: string };
@@ -63,7 +63,12 @@ describe("lifecycle of a VIP list", () => {
   it("takes exactly the expected requests", async () => {
     await using made = await listTenant(10);
     const { tenant, list } = made;
-    const content = { [person(0)]: "Board", [person(1)]: "Board", [person(2)]: "Signs", [person(3)]: "" };
+    const content = {
+      [formatBigMailbox(0)]: "Board",
+      [formatBigMailbox(1)]: "Board",
+      [formatBigMailbox(2)]: "Signs",
+      [formatBigMailbox(3)]: "",
+    };
     expect((await list.up({ members: content })).outcome).toBe("created");
     expect(list.id).toBe("vip-list");
     expect(list.properties).toEqual({
@@ -73,12 +78,12 @@ describe("lifecycle of a VIP list", () => {
     });
     const trace = tenant.trace();
     expect(trace[0]).toBe(READ_VIPS[0]);
-    expect(counted(trace.filter((line) => line.startsWith("POST"))).sort()).toEqual([
+    expect(countMailboxes(trace.filter((line) => line.startsWith("POST"))).sort()).toEqual([
       'POST /vip_employees 1 "Signs" 200',
       "POST /vip_employees 1 200",
       'POST /vip_employees 2 "Board" 200',
     ]);
-    expect(await vips(tenant)).toEqual(content);
+    expect(await readVips(tenant)).toEqual(content);
 
     expect((await list.up({ members: content })).outcome).toBe("same");
     expect(tenant.trace()).toEqual([]);
@@ -86,82 +91,84 @@ describe("lifecycle of a VIP list", () => {
     expect(tenant.trace()).toEqual(READ_VIPS);
     expect(list.inputs).toEqual({ members: content });
 
-    const changed = { [person(0)]: "Chair", [person(1)]: "Board", [person(4)]: "Board" };
+    const changed = { [formatBigMailbox(0)]: "Chair", [formatBigMailbox(1)]: "Board", [formatBigMailbox(4)]: "Board" };
     const up = await list.up({ members: changed });
     expect(up.outcome).toBe("updated");
     expect(up.details).toEqual({
-      [`members["${person(0)}"]`]: "UPDATE",
-      [`members["${person(2)}"]`]: "DELETE",
-      [`members["${person(3)}"]`]: "DELETE",
-      [`members["${person(4)}"]`]: "ADD",
+      [`members["${formatBigMailbox(0)}"]`]: "UPDATE",
+      [`members["${formatBigMailbox(2)}"]`]: "DELETE",
+      [`members["${formatBigMailbox(3)}"]`]: "DELETE",
+      [`members["${formatBigMailbox(4)}"]`]: "ADD",
     });
     expect(up.printed).toContain("excludes the mailbox permanently");
-    expect(up.printed).toContain(`${person(2)}, ${person(3)} are no longer VIPs, and stay excluded`);
-    expect(counted(tenant.writes()).sort()).toEqual([
+    expect(up.printed).toContain(
+      `${formatBigMailbox(2)}, ${formatBigMailbox(3)} are no longer VIPs, and stay excluded`,
+    );
+    expect(countMailboxes(tenant.writes()).sort()).toEqual([
       'PATCH /vip_employees 1 "Chair" 200',
       'POST /vip_employees 1 "Board" 200',
       "POST /vip_employees/remove 2 200",
     ]);
-    expect(await vips(tenant)).toEqual(changed);
+    expect(await readVips(tenant)).toEqual(changed);
 
     await list.destroy();
-    expect(await vips(tenant)).toEqual({});
-    expect(counted(tenant.writes())).toEqual(["POST /vip_employees/remove 3 200"]);
+    expect(await readVips(tenant)).toEqual({});
+    expect(countMailboxes(tenant.writes())).toEqual(["POST /vip_employees/remove 3 200"]);
   });
 
   it("makes no write when the tenant already has the same VIPs", async () => {
     await using made = await listTenant(300);
     const { tenant, list } = made;
-    await tenant.console("POST", "/vip_employees", { emails: Object.keys(many(300)), comment: "Board" });
+    await tenant.console("POST", "/vip_employees", { emails: Object.keys(buildMembers(300)), comment: "Board" });
     await list.up({
-      members: Object.keys(many(300)).map((email) => ({ email: email.toUpperCase(), comment: "Board" })),
+      members: Object.keys(buildMembers(300)).map((email) => ({ email: email.toUpperCase(), comment: "Board" })),
     });
     const trace = tenant.trace();
     expect(trace.filter((line) => !line.startsWith("GET"))).toEqual([]);
     expect(trace.length).toBeLessThanOrEqual(6 * 2);
-    expect(list.properties?.["members"]).toEqual(many(300));
+    expect(list.properties?.["members"]).toEqual(buildMembers(300));
   });
 
   it("adds and removes k members in ceil(k/1000) writes", async () => {
     await using made = await listTenant(1_100);
     const { tenant, list } = made;
-    await list.up({ members: many(1_100) });
-    expect(counted(tenant.writes()).sort()).toEqual([
+    await list.up({ members: buildMembers(1_100) });
+    expect(countMailboxes(tenant.writes()).sort()).toEqual([
       'POST /vip_employees 100 "Board" 200',
       'POST /vip_employees 1000 "Board" 200',
     ]);
-    await list.up({ members: { [person(0)]: "Board" }, maxRemovalFraction: 1 });
-    expect(counted(tenant.writes()).sort()).toEqual([
+    await list.up({ members: { [formatBigMailbox(0)]: "Board" }, maxRemovalFraction: 1 });
+    expect(countMailboxes(tenant.writes()).sort()).toEqual([
       "POST /vip_employees/remove 1000 200",
       "POST /vip_employees/remove 99 200",
     ]);
-    expect(await vips(tenant)).toEqual({ [person(0)]: "Board" });
+    expect(await readVips(tenant)).toEqual({ [formatBigMailbox(0)]: "Board" });
   });
 
   it("adds members with many comments without a read per addition", async () => {
     await using made = await listTenant(300);
     const { tenant, list } = made;
-    const members = Object.fromEntries(Object.keys(many(300)).map((email, at) => [email, `Reason ${at}`]));
+    const members = Object.fromEntries(Object.keys(buildMembers(300)).map((email, at) => [email, `Reason ${at}`]));
     expect((await list.up({ members })).outcome).toBe("created");
     const trace = tenant.trace();
     expect(trace.filter((line) => line.startsWith("POST"))).toHaveLength(300);
     // The read before the writes, and a few to verify their results; not one for each addition.
     expect(trace.filter((line) => line.startsWith("GET")).length).toBeLessThanOrEqual(1 + 4 * 2);
-    expect(await vips(tenant)).toEqual(members);
+    expect(await readVips(tenant)).toEqual(members);
   });
 
   it('keeps undeclared VIPs with onDelete: "keep"', async () => {
     await using made = await listTenant(3);
     const { tenant, list } = made;
-    await list.up({ members: many(3), onDelete: "keep" });
+    await list.up({ members: buildMembers(3), onDelete: "keep" });
     tenant.trace();
-    const up = await list.up({ members: many(1), onDelete: "keep" });
+    const up = await list.up({ members: buildMembers(1), onDelete: "keep" });
     expect(up.printed).toContain(`2 VIPs stay (onDelete: "keep"): they are only removed from the stack's state.`);
     expect(tenant.writes()).toEqual([]);
     expect((await list.destroy()).printed).toContain(
       '1 VIP stays (onDelete: "keep"): it is only removed from the stack\'s state.',
     );
-    expect(Object.keys(await vips(tenant))).toHaveLength(3);
+    expect(Object.keys(await readVips(tenant))).toHaveLength(3);
   });
 });
 
@@ -174,7 +181,7 @@ describe("mailbox outside the organization", () => {
     async (notInOrgStatus, notInOrgShape) => {
       await using made = await listTenant(1_500, { notInOrgStatus, notInOrgShape });
       const { tenant, list } = made;
-      const members = { ...many(1_500), "typo@big.example": "Board", "zz@other.example": "Board" };
+      const members = { ...buildMembers(1_500), "typo@big.example": "Board", "zz@other.example": "Board" };
       const up = await list.up({ members });
       expect(up.outcome).toBe("partial");
       expect(up.reasons).toHaveLength(3);
@@ -186,9 +193,9 @@ describe("mailbox outside the organization", () => {
         /^zz@other.example: According to the service, zz@other.example isn't a mailbox of the organization/,
       );
       expect(tenant.writes()).toHaveLength(3);
-      expect(list.properties?.["members"]).toEqual(many(1_500));
-      expect(await vips(tenant)).toEqual(many(1_500));
-      const next = await list.up({ members: many(1_500) });
+      expect(list.properties?.["members"]).toEqual(buildMembers(1_500));
+      expect(await readVips(tenant)).toEqual(buildMembers(1_500));
+      const next = await list.up({ members: buildMembers(1_500) });
       expect(next.outcome).toBe("updated");
       expect(tenant.writes()).toEqual([]);
     },
@@ -199,44 +206,55 @@ describe("existing VIPs and exclusions", () => {
   it("are removed in exclusive mode once a refresh has shown them", async () => {
     await using made = await listTenant(10);
     const { tenant, list } = made;
-    await tenant.console("POST", "/vip_employees", { emails: [person(7)], comment: "by hand" });
-    await tenant.console("POST", "/vip_employees", { emails: [person(8)], comment: "an assistant" });
-    const args = { members: many(3), mode: "exclusive", ignore: [person(8)] };
-    expect((await list.up(args)).printed).toContain(`Not changed: 1 VIP that no preview has shown (${person(7)})`);
+    await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(7)], comment: "by hand" });
+    await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(8)], comment: "an assistant" });
+    const args = { members: buildMembers(3), mode: "exclusive", ignore: [formatBigMailbox(8)] };
+    expect((await list.up(args)).printed).toContain(
+      `Not changed: 1 VIP that no preview has shown (${formatBigMailbox(7)})`,
+    );
     await list.refresh();
-    expect(list.inputs["members"]).toEqual({ ...many(3), [person(7)]: "(unmanaged) by hand" });
+    expect(list.inputs["members"]).toEqual({ ...buildMembers(3), [formatBigMailbox(7)]: "(unmanaged) by hand" });
     await list.up(args);
-    expect(Object.keys(await vips(tenant)).sort()).toEqual([person(0), person(1), person(2), person(8)]);
+    expect(Object.keys(await readVips(tenant)).sort()).toEqual([
+      formatBigMailbox(0),
+      formatBigMailbox(1),
+      formatBigMailbox(2),
+      formatBigMailbox(8),
+    ]);
   });
 
   it("accept a comment when auto-detected", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const list = new ManagedResource(tenant, "vipList");
     const up = await list.up({ members: { "ruth.castellan@acme.example": "Chief executive" } });
     expect(up.outcome).toBe("created");
-    expect((await vips(tenant))["ruth.castellan@acme.example"]).toBe("Chief executive");
+    expect((await readVips(tenant))["ruth.castellan@acme.example"]).toBe("Chief executive");
   });
 
   it("are reported per mailbox when an exclusion still applies", async () => {
     await using made = await listTenant(3, { addClearsExclusion: false });
     const { tenant, list } = made;
-    await tenant.console("POST", "/vip_employees/remove", { emails: [person(1)] });
-    const up = await list.up({ members: many(3) });
+    await tenant.console("POST", "/vip_employees/remove", { emails: [formatBigMailbox(1)] });
+    const up = await list.up({ members: buildMembers(3) });
     expect(up.outcome).toBe("partial");
     expect(up.reasons[1]).toContain("the mailbox is still excluded");
     // The service reported it as added, so it must stay in state.
-    expect(Object.keys(list.properties?.["members"] as object)).toEqual([person(0), person(1), person(2)]);
+    expect(Object.keys(list.properties?.["members"] as object)).toEqual([
+      formatBigMailbox(0),
+      formatBigMailbox(1),
+      formatBigMailbox(2),
+    ]);
     await list.refresh();
-    expect(Object.keys(list.properties?.["members"] as object)).toEqual([person(0), person(2)]);
+    expect(Object.keys(list.properties?.["members"] as object)).toEqual([formatBigMailbox(0), formatBigMailbox(2)]);
   });
 
   it("are reported when their comment is replaced", async () => {
     await using made = await listTenant(3);
     const { tenant, list } = made;
-    await tenant.console("POST", "/vip_employees", { emails: [person(1)], comment: "by hand" });
-    const up = await list.up({ members: many(3) });
+    await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(1)], comment: "by hand" });
+    const up = await list.up({ members: buildMembers(3) });
     expect(up.printed).toContain(
-      `${person(1)} was already a VIP; its comment now matches the declaration. Before: "by hand"`,
+      `${formatBigMailbox(1)} was already a VIP; its comment now matches the declaration. Before: "by hand"`,
     );
   });
 });
@@ -253,10 +271,10 @@ it("keeps an added VIP in state when its read-back fails", async () => {
     },
   });
   const { tenant, list } = made;
-  const up = await list.up({ members: many(4) });
+  const up = await list.up({ members: buildMembers(4) });
   expect(up.outcome).toBe("partial");
-  expect(list.properties?.["members"]).toEqual(many(4));
+  expect(list.properties?.["members"]).toEqual(buildMembers(4));
   isBroken = false;
-  expect((await list.up({ members: many(3), confirmRemovals: 1 })).outcome).toBe("updated");
-  expect(await vips(tenant)).toEqual(many(3));
+  expect((await list.up({ members: buildMembers(3), confirmRemovals: 1 })).outcome).toBe("updated");
+  expect(await readVips(tenant)).toEqual(buildMembers(3));
 });

@@ -14,7 +14,7 @@ import { AddressHealth } from "../../../provider/rollout/probing/address-health"
 import { createProbe, type RequestContext } from "../../../provider/rollout/probing/target-client";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { quoteShellWord } from "../../../provider/settings/shell-word";
-import { target } from "../../support/rollout-target";
+import { buildTarget } from "../../support/rollout-target";
 
 /*
  * Rollouts over service addresses that are down in different ways: real servers on loopback, with a record of the
@@ -35,9 +35,9 @@ interface Service extends AsyncDisposable {
   readonly keys: string[];
 }
 
-async function serve(answer: (key: string, request: IncomingMessage) => unknown): Promise<Service> {
+async function startService(answer: (key: string, request: IncomingMessage) => unknown): Promise<Service> {
   const keys: string[] = [];
-  const listener: RequestListener = (request, response) => {
+  const recordAndAnswer: RequestListener = (request, response) => {
     const key = String(request.headers["x-api-key"]);
     keys.push(key);
     const body = answer(key, request);
@@ -47,33 +47,33 @@ async function serve(answer: (key: string, request: IncomingMessage) => unknown)
     response.writeHead(isStatus ? body : 200, { "content-type": "application/json" });
     response.end(JSON.stringify(isStatus ? { error: "no" } : body));
   };
-  const server = createServer(listener);
-  const url = await listening(server);
+  const server = createServer(recordAndAnswer);
+  const url = await startListening(server);
   return {
     url,
     keys,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
-      await closed(server);
+      await closeServer(server);
     },
   };
 }
 
-async function listening(server: Server | PlainServer): Promise<string> {
+async function startListening(server: Server | PlainServer): Promise<string> {
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
   return `http://127.0.0.1:${address.port}`;
 }
 
-async function closed(server: Server | PlainServer): Promise<void> {
+async function closeServer(server: Server | PlainServer): Promise<void> {
   await new Promise<void>((done) => server.close(() => done()));
 }
 
 const EMPTY = { status: 200, results: { items: [], page: 1, page_size: 200, total: 0 } };
 /** A page of a list whose total keeps changing. */
 let total = 1_000;
-const restless = () => ({
+const buildGrowingPage = () => ({
   status: 200,
   results: { items: [{ email: `e${total}@acme.example` }], page: 1, page_size: 200, total: ++total },
 });
@@ -101,7 +101,7 @@ afterAll(async () => {
 });
 
 /** Plans tenants; each tenant's name is its key. */
-async function plan(
+async function planGroups(
   groups: readonly { readonly url: string; readonly tenants: readonly string[] }[],
   tolerance: string,
   more: NodeJS.ProcessEnv = {},
@@ -144,16 +144,17 @@ ${tenants.join("")}waves:
   }
 }
 
-const named = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+const listNames = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 
 it("sends only a few requests to each address that is down", async () => {
-  await using silent = await serve(() => undefined);
-  await using failing = await serve(() => 503);
-  await using plain = await serve(() => EMPTY);
-  await using living = await serve((key, { url = "" }) => {
+  await using silent = await startService(() => undefined);
+  await using failing = await startService(() => 503);
+  await using plain = await startService(() => EMPTY);
+  await using living = await startService((key, { url = "" }) => {
     if (key === "l0") return 401;
     if (key === "l1") return undefined;
-    return key === "l2" && url.includes("vip_employees") ? restless() : EMPTY;
+    return key === "l2" && url.includes("vip_employees") ? buildGrowingPage() : EMPTY;
   });
   const trickle = createPlainServer((socket: Socket) => {
     socket.on("error", () => {});
@@ -166,34 +167,34 @@ it("sends only a few requests to each address that is down", async () => {
     trickled += 1;
   });
   const gone = createServer();
-  const refusing = await listening(gone);
-  await closed(gone);
+  const refusing = await startListening(gone);
+  await closeServer(gone);
   const groups = [
-    { url: silent.url, tenants: named("s", 40) },
-    { url: failing.url, tenants: named("f", 40) },
-    { url: await listening(trickle), tenants: named("t", 40) },
-    { url: refusing, tenants: named("r", 40) },
-    { url: plain.url.replace("http:", "https:"), tenants: named("p", 40) },
-    { url: living.url, tenants: named("l", 4) },
+    { url: silent.url, tenants: listNames("s", 40) },
+    { url: failing.url, tenants: listNames("f", 40) },
+    { url: await startListening(trickle), tenants: listNames("t", 40) },
+    { url: refusing, tenants: listNames("r", 40) },
+    { url: plain.url.replace("http:", "https:"), tenants: listNames("p", 40) },
+    { url: living.url, tenants: listNames("l", 4) },
   ];
   try {
-    const { became } = await plan(groups, "100%");
-    const codes = (prefix: string) => [
+    const { became } = await planGroups(groups, "100%");
+    const listErrorCodes = (prefix: string) => [
       ...new Set([...became].filter(([name]) => name.startsWith(prefix)).map(([, { error }]) => error?.code)),
     ];
-    expect([codes("s"), codes("f"), codes("t"), codes("r"), codes("p")]).toEqual([
-      ["ERR_TIMEOUT"],
-      ["ERR_SERVER"],
-      ["ERR_TIMEOUT"],
-      ["ERR_NETWORK"],
-      ["ERR_NETWORK"],
-    ]);
+    expect([
+      listErrorCodes("s"),
+      listErrorCodes("f"),
+      listErrorCodes("t"),
+      listErrorCodes("r"),
+      listErrorCodes("p"),
+    ]).toEqual([["ERR_TIMEOUT"], ["ERR_SERVER"], ["ERR_TIMEOUT"], ["ERR_NETWORK"], ["ERR_NETWORK"]]);
     expect(became.get("s39")?.error).toMatchObject({
       message: expect.stringContaining('found to be down for "s0" and others. GET /api/v1/'),
       phase: "plan",
     });
     // A tenant's own failure is reported for that tenant only, and stops no others.
-    expect(named("l", 4).map((name) => became.get(name)?.error?.code ?? became.get(name)?.state)).toEqual([
+    expect(listNames("l", 4).map((name) => became.get(name)?.error?.code ?? became.get(name)?.state)).toEqual([
       "ERR_AUTH",
       "ERR_TIMEOUT",
       "ERR_LIST_UNSTABLE",
@@ -210,13 +211,13 @@ it("sends only a few requests to each address that is down", async () => {
 });
 
 it("stops planning when more tenants fail than the wave tolerates", async () => {
-  await using silent = await serve(() => undefined);
-  await using slow = await serve((key) => (key === "l0" ? undefined : EMPTY));
+  await using silent = await startService(() => undefined);
+  await using slow = await startService((key) => (key === "l0" ? undefined : EMPTY));
   const groups = [
-    { url: silent.url, tenants: named("s", 30) },
-    { url: slow.url, tenants: named("l", 400) },
+    { url: silent.url, tenants: listNames("s", 30) },
+    { url: slow.url, tenants: listNames("l", 400) },
   ];
-  const refusal = await plan(groups, "2").catch((error: unknown) => error);
+  const refusal = await planGroups(groups, "2").catch((error: unknown) => error);
   expect(refusal).toBeInstanceOf(PlanningFailedError);
   const { message, code, report } = refusal as PlanningFailedError;
   const [cause, rest, next, ...more] = message.split("\n");
@@ -246,18 +247,18 @@ it("stops planning when more tenants fail than the wave tolerates", async () => 
 });
 
 it("reports every failure when no tenant is left to plan", async () => {
-  await using silent = await serve(() => undefined);
+  await using silent = await startService(() => undefined);
   const groups = [{ url: silent.url, tenants: ["s0", "s1"] }];
-  const { became } = await plan(groups, "0");
+  const { became } = await planGroups(groups, "0");
   expect([...became.values()].map(({ error }) => error?.code)).toEqual(["ERR_TIMEOUT", "ERR_TIMEOUT"]);
   silent.keys.length = 0;
   for (const [name, value, message] of [
     ["EMAIL_SECURITY_TIMEOUT_MS", "30s", '"30s"'],
     ["EMAIL_SECURITY_TIMEOUT_MS", "3000000000", "at most"],
   ] as const) {
-    const refused = plan(groups, "0", { [name]: value });
+    const refused = planGroups(groups, "0", { [name]: value });
     await expect(refused).rejects.toThrow(name);
-    await expect(plan(groups, "0", { [name]: value })).rejects.toThrow(message);
+    await expect(planGroups(groups, "0", { [name]: value })).rejects.toThrow(message);
     await refused.catch(() => {});
   }
   expect(silent.keys).toEqual([]);
@@ -265,17 +266,17 @@ it("reports every failure when no tenant is left to plan", async () => {
 
 it("plans the tenants of an address that recovers", async () => {
   let requests = 0;
-  await using flapping = await serve(() => {
+  await using flapping = await startService(() => {
     requests += 1;
     return requests > LISTS ? EMPTY : undefined;
   });
-  const { became } = await plan([{ url: flapping.url, tenants: named("t", 3) }], "0");
+  const { became } = await planGroups([{ url: flapping.url, tenants: listNames("t", 3) }], "0");
   expect([...became.values()].map(({ state }) => state)).toEqual(["pending", "pending", "pending"]);
 });
 
 it("stops waiting for a silent address when planning is stopped", async () => {
   const stopping = new AbortController();
-  await using silent = await serve(() => {
+  await using silent = await startService(() => {
     stopping.abort();
     return undefined;
   });
@@ -294,24 +295,24 @@ it("stops waiting for a silent address when planning is stopped", async () => {
 
 describe("a threat health check", () => {
   it("sends only a few requests to an address that is down", async () => {
-    await using silent = await serve(() => undefined);
-    await using living = await serve(() => ({
+    await using silent = await startService(() => undefined);
+    await using living = await startService(() => ({
       status: 200,
       results: { items: [] },
       pagination: { page: 1, page_size: 1, total: 0 },
     }));
     const requestContext: RequestContext = {
       environment: {
-        ...Object.fromEntries([...named("s", 40), "l"].map((name) => [`${name}_KEY`, name])),
-        EMAIL_SECURITY_KEY_VARIABLES: [...named("s", 40), "l"].map((name) => `${name}_KEY`).join(","),
+        ...Object.fromEntries([...listNames("s", 40), "l"].map((name) => [`${name}_KEY`, name])),
+        EMAIL_SECURITY_KEY_VARIABLES: [...listNames("s", 40), "l"].map((name) => `${name}_KEY`).join(","),
         EMAIL_SECURITY_TIMEOUT_MS: `${TIMEOUT_MS}`,
       },
       getTokens: () => UNLIMITED_REQUESTS,
     };
-    const changed = (one: Target) => ({ name: one.name, target: one, finishedAtMs: 0 }) as TenantRecord;
+    const buildTenantRecord = (one: Target) => ({ name: one.name, target: one, finishedAtMs: 0 }) as TenantRecord;
     const tenants = [
-      ...named("s", 40).map((name) => changed(target(name, {}, { baseUrl: silent.url }))),
-      changed(target("l", {}, { baseUrl: living.url })),
+      ...listNames("s", 40).map((name) => buildTenantRecord(buildTarget(name, {}, { baseUrl: silent.url }))),
+      buildTenantRecord(buildTarget("l", {}, { baseUrl: living.url })),
     ];
     const found = await checkHealth(
       {

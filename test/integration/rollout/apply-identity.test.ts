@@ -14,7 +14,7 @@ import { createTarget } from "../../support/rollout-target";
 /* Right before the write, a tenant is compared with what the journal and the states of all stacks remember. */
 
 const AT = "https://a.example";
-const observed = (tenant: string) =>
+const buildObserved = (tenant: string) =>
   buildObservedState(
     "2026-11-20T12:00:00.000Z",
     [1, 2].map(
@@ -40,7 +40,7 @@ function writeState(stack: string, tenant: string): void {
   const directory = join(base, ".pulumi", "stacks", "p");
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(base, ".pulumi", "meta.yaml"), "version: 1\n");
-  const identity = getObservedIdentity(AT, observed(tenant));
+  const identity = getObservedIdentity(AT, buildObserved(tenant));
   const marker = { rollout: "20261120-1200-aaaaaa", seq: 9, at: "2026-11-20T12:00:00.000Z", identity };
   const root = { urn: `urn:pulumi:${stack}::p::pulumi:pulumi:Stack::p-${stack}`, type: "pulumi:pulumi:Stack" };
   const latest = { resources: [{ ...root, outputs: { emailSecurityRollout: marker } }] };
@@ -48,10 +48,13 @@ function writeState(stack: string, tenant: string): void {
 }
 
 /** Compares the tenant that a key opens with its rollout, which read nothing of it, and with an earlier one. */
-async function check(opened: string, summary: Pick<ClaimedJob["summary"], "identity">): Promise<string | undefined> {
+async function checkIdentity(
+  opened: string,
+  summary: Pick<ClaimedJob["summary"], "identity">,
+): Promise<string | undefined> {
   const database = await openSqlite(join(base, "j.db"));
   await using stored = await openFleetJournal(database, "b");
-  const read = new Map([["acme", { identity: getObservedIdentity(AT, observed("acme")) }]]);
+  const read = new Map([["acme", { identity: getObservedIdentity(AT, buildObserved("acme")) }]]);
   if (summary.identity === undefined) await stored.rollout(new Map(), { acme: "unchanged" }, "p", read);
   const rollout = await stored.rollout(new Map(), { acme: "pending" }, "p", new Map([["acme", summary]]));
   const claimed = {
@@ -64,7 +67,7 @@ async function check(opened: string, summary: Pick<ClaimedJob["summary"], "ident
   const environment = { PULUMI_BACKEND_URL: `file://${base}` };
   try {
     const journal = await Journal.open(database);
-    await assertNoOtherTenant(claimed, observed(opened), journal, {}, environment);
+    await assertNoOtherTenant(claimed, buildObserved(opened), journal, {}, environment);
     return undefined;
   } catch (error) {
     return (error as { readonly code: string }).code;
@@ -73,11 +76,11 @@ async function check(opened: string, summary: Pick<ClaimedJob["summary"], "ident
 
 it("recognizes a tenant that only the state of another stack remembers", async () => {
   writeState("globex", "globex");
-  expect(await check("globex", { identity: EMPTY })).toBe("ERR_OTHER_TENANT");
-  expect(await check("acme", { identity: EMPTY })).toBeUndefined();
+  expect(await checkIdentity("globex", { identity: EMPTY })).toBe("ERR_OTHER_TENANT");
+  expect(await checkIdentity("acme", { identity: EMPTY })).toBeUndefined();
 });
 
 it("compares the tenant of a plan without an identity with earlier rollouts", async () => {
-  expect(await check("stranger", {})).toBe("ERR_OTHER_TENANT");
-  expect(await check("acme", {})).toBeUndefined();
+  expect(await checkIdentity("stranger", {})).toBe("ERR_OTHER_TENANT");
+  expect(await checkIdentity("acme", {})).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { breakoutsIn } from "../../support/markdown-breakouts";
+import { findBreakouts } from "../../support/markdown-breakouts";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { NAMES, PlannedFleet } from "./plan-fleet";
 
@@ -25,7 +25,7 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
 
   it("shows a shared change once, with evidence from sampled tenants", async () => {
     const { code, stderr } = await fleet.runPlan(["--fail-on", "risk"]);
-    const text = fleet.written("plan.md");
+    const text = fleet.readWritten("plan.md");
     expect(code).toBe(3);
     expect(stderr).toContain("Wrote plan.md, plan.html, with mail evidence of 5 of 7 tenants.");
     expect(stderr).toContain("the changes of 1 tenant are blocked by --fail-on risk");
@@ -38,12 +38,12 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     expect(text).toMatch(/- \*\*Mail:\*\* \*\*\d+ threats? in 30 days, \d+ malicious/);
     expect(text).toContain("- **Approval:** ticket `INC-9`\n- **Declared:** `settings/t6.yaml:4`\n");
     expect(text).toContain("`evil.example`<br>domain, in 7 of 8 tenants: group 1 | `Phishing` | ticket `INC-7`");
-    expect(breakoutsIn(text)).toEqual([]);
+    expect(findBreakouts(text)).toEqual([]);
     // Three lists for each of eight tenants; for five of them the lists again, a page of threats and a page of reports.
     expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 5 * 5);
     const mail = fleet.sandbox.requests.filter(({ path }) => path.endsWith("/threats"));
     expect(new Set(mail.map(({ tenant }) => tenant))).toEqual(new Set(["t0", "t2", "t3", "t5", "t6"]));
-    const page = fleet.written("plan.html");
+    const page = fleet.readWritten("plan.html");
     for (const name of NAMES) expect(page).toContain(`<bdi class="untrusted">${name}</bdi>`);
     expect(page).toContain("&#60;b&#62;");
     expect(page).not.toContain("<b>@");

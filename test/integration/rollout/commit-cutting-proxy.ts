@@ -2,18 +2,18 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
 /** Where the connection is cut: on a `commit`'s way to the server, or on the way of its answer. */
-export type Cut = "commit" | "answer";
+export type CutPoint = "commit" | "answer";
 
 /** A proxy to a PostgreSQL server that breaks connections at the commit of a transaction. */
 export interface CommitCutter extends AsyncDisposable {
   readonly url: string;
   /** The cuts at the next commits, in order; later commits pass. */
-  readonly cuts: Cut[];
+  readonly cuts: CutPoint[];
 }
 
 export async function startCommitCutter(target: string): Promise<CommitCutter> {
   const { hostname, port } = new URL(target);
-  const cuts: Cut[] = [];
+  const cuts: CutPoint[] = [];
   const open = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);

@@ -22,23 +22,23 @@ afterAll(async () => {
 });
 
 /** Two connections to the same database, as two processes have. */
-interface Opened extends AsyncDisposable {
+interface ConnectionPair extends AsyncDisposable {
   readonly one: Database;
   readonly other: Database;
 }
 
-const DIALECTS: Readonly<Record<string, () => Promise<Opened>>> = {
+const DIALECTS: Readonly<Record<string, () => Promise<ConnectionPair>>> = {
   PostgreSQL: async () => {
     const url = await postgres.createDatabase(`journal_${++databases}`);
-    return opened(await openPostgres(url), await openPostgres(url));
+    return wrapDatabases(await openPostgres(url), await openPostgres(url));
   },
   SQLite: async () => {
     const file = join(directory, `journal-${++databases}.db`);
-    return opened(await openSqlite(file), await openSqlite(file));
+    return wrapDatabases(await openSqlite(file), await openSqlite(file));
   },
 };
 
-function opened(one: Database, other: Database): Opened {
+function wrapDatabases(one: Database, other: Database): ConnectionPair {
   return {
     one,
     other,
@@ -128,7 +128,7 @@ describe.each(Object.entries(DIALECTS))("a journal database in %s", (_, open) =>
     await one.query("create table counter (n bigint not null)");
     await one.query("insert into counter (n) values (0)");
     // Reads and then writes the result, so it loses counts if another writer gets in between.
-    const append = (database: Database, who: string) =>
+    const appendEvent = (database: Database, who: string) =>
       database.transaction(async (inside) => {
         await inside.query(
           "insert into events (seq, by_whom) values ((select coalesce(max(seq), 0) + 1 from events), $1)",
@@ -142,8 +142,8 @@ describe.each(Object.entries(DIALECTS))("a journal database in %s", (_, open) =>
     };
     const times = Array.from({ length: 25 }, (_, index) => index);
     await Promise.all([
-      ...times.map(() => append(one, "one")),
-      ...times.map(() => append(other, "other")),
+      ...times.map(() => appendEvent(one, "one")),
+      ...times.map(() => appendEvent(other, "other")),
       ...times.map(() => other.query("update counter set n = n + 1")),
     ]);
     const [events] = await one.query("select count(*) as n, max(seq) as last from events");
@@ -155,19 +155,19 @@ describe.each(Object.entries(DIALECTS))("a journal database in %s", (_, open) =>
     await using databases = await open();
     const { one, other } = databases;
     const lost: string[] = [];
-    const note = (why: string) => void lost.push(why);
-    const hold = await one.lock("rollout 1", note);
+    const recordLoss = (why: string) => void lost.push(why);
+    const hold = await one.lock("rollout 1", recordLoss);
     expect(hold).toBeDefined();
-    expect(await other.lock("rollout 1", note)).toBeUndefined();
-    expect(await one.lock("rollout 1", note)).toBeUndefined();
-    const another = await other.lock("rollout 2", note);
+    expect(await other.lock("rollout 1", recordLoss)).toBeUndefined();
+    expect(await one.lock("rollout 1", recordLoss)).toBeUndefined();
+    const another = await other.lock("rollout 2", recordLoss);
     expect(another).toBeDefined();
     await hold?.release();
     await hold?.release();
-    expect(await other.lock("rollout 1", note)).toBeDefined();
+    expect(await other.lock("rollout 1", recordLoss)).toBeDefined();
     await other.close();
-    expect(await one.lock("rollout 1", note)).toBeDefined();
-    expect(await one.lock("rollout 2", note)).toBeDefined();
+    expect(await one.lock("rollout 1", recordLoss)).toBeDefined();
+    expect(await one.lock("rollout 2", recordLoss)).toBeDefined();
     expect(lost).toEqual([]);
   });
 });

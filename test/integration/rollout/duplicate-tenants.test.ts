@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
-import { chiefOf } from "../../support/two-tenants";
+import { buildExecutive } from "../../support/two-tenants";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
@@ -25,14 +25,14 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
     await fleet?.[Symbol.asyncDispose]();
   });
 
-  const secondKeyOf = (name: string): string =>
+  const getSecondKey = (name: string): string =>
     fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys.console ?? "";
 
   it.each([
     ["holds an entry", "held"],
     ["holds VIPs alone", "t0"],
   ])("rejects a second key of a tenant that %s before writing", async (_case, tenant) => {
-    const { code, stderr } = await fleet.runPlan(["--yes"], { T3_KEY: secondKeyOf(tenant) });
+    const { code, stderr } = await fleet.runPlan(["--yes"], { T3_KEY: getSecondKey(tenant) });
     expect(code).toBe(3);
     expect(stderr).toContain("Different keys belong to the same tenant of the service");
     expect(stderr).toContain("[ERR_SAME_TENANT]");
@@ -56,11 +56,11 @@ describe("commands that read a fleet", () => {
         name: "fleet",
         tenants: [
           {
-            ...tenantWith("acme", [...HELD, entry("allow", "hidden.example")]),
-            employees: [chiefOf("acme.example")],
+            ...buildTenant("acme", [...HELD, entry("allow", "hidden.example")]),
+            employees: [buildExecutive("acme.example")],
           },
-          { ...tenantWith("globex", HELD), employees: [chiefOf("globex.example")] },
-          { ...tenantWith("hooli", HELD), employees: [chiefOf("hooli.example")] },
+          { ...buildTenant("globex", HELD), employees: [buildExecutive("globex.example")] },
+          { ...buildTenant("hooli", HELD), employees: [buildExecutive("hooli.example")] },
         ],
       },
     });
@@ -88,7 +88,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     await sandbox.close();
   });
 
-  const run = async (keys: Record<string, string>, ...args: string[]): Promise<CliResult> => {
+  const runCounted = async (keys: Record<string, string>, ...args: string[]): Promise<CliResult> => {
     sandbox.clearRequests();
     return await runCli(directory.path, args, {
       ACME_KEY: "sandbox-acme-ci",
@@ -98,7 +98,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
       ...keys,
     });
   };
-  const withoutOwnDomains = (): void => {
+  const omitOwnDomains = (): void => {
     for (const name of ["acme", "globex", "hooli"])
       directory.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
   };
@@ -114,7 +114,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
 
   it("reports swapped keys even if both tenants match their files", async () => {
     const swapped = { GLOBEX_KEY: "sandbox-hooli-ci", HOOLI_KEY: "sandbox-globex-ci" };
-    const { code, stdout } = await run(swapped, "fleet", "status", "--format", "json");
+    const { code, stdout } = await runCounted(swapped, "fleet", "status", "--format", "json");
     const { tenants } = JSON.parse(stdout) as StatusOutput;
     expect([code, tenants.map(({ syncStatus, error }) => [syncStatus, error?.code])]).toEqual([
       1,
@@ -130,17 +130,17 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     ["another one of the same tenant", "sandbox-globex-console"],
     ["that of the other tenant", "sandbox-globex-ci"],
   ])("reports only the key that contradicts own domains as wrong: %s", async (_which, key) => {
-    const { stdout } = await run({ ACME_KEY: key }, "fleet", "status", "--format", "json");
+    const { stdout } = await runCounted({ ACME_KEY: key }, "fleet", "status", "--format", "json");
     const { tenants } = JSON.parse(stdout) as StatusOutput;
     expect(tenants.map(({ syncStatus }) => syncStatus)).toEqual(["wrong-key", "in-sync", "in-sync"]);
   });
 
   it("reports a second key of another tenant without extra requests", async () => {
-    withoutOwnDomains();
-    expect(await run({}, "fleet", "status", "--except", "acme")).toMatchObject({ code: 0 });
-    const requests = (): string[] => sandbox.requests.map(({ path, query }) => `${path} ${query}`).sort();
-    const plain = requests();
-    const outcome = await run(
+    omitOwnDomains();
+    expect(await runCounted({}, "fleet", "status", "--except", "acme")).toMatchObject({ code: 0 });
+    const listRequests = (): string[] => sandbox.requests.map(({ path, query }) => `${path} ${query}`).sort();
+    const plain = listRequests();
+    const outcome = await runCounted(
       { GLOBEX_KEY: "sandbox-hooli-console" },
       "fleet",
       "status",
@@ -155,13 +155,13 @@ tenants: { acme: {}, globex: {}, hooli: {} }
       ["wrong-key", "ERR_SAME_TENANT"],
       ["wrong-key", "ERR_SAME_TENANT"],
     ]);
-    expect(requests()).toEqual(plain);
+    expect(listRequests()).toEqual(plain);
   });
 
   it("reports an incomplete search when a key belongs to another tenant", async () => {
-    withoutOwnDomains();
+    omitOwnDomains();
     const wrong = { ACME_KEY: "sandbox-globex-console" };
-    const outcome = await run(wrong, "find", "hidden.example", "--all", "--format", "json");
+    const outcome = await runCounted(wrong, "find", "hidden.example", "--all", "--format", "json");
     const { tenants, isComplete } = JSON.parse(outcome.stdout) as StatusOutput;
     expect([outcome.code, isComplete]).toEqual([1, false]);
     expect(tenants.map(({ readErrors }) => readErrors.map(({ code }) => code))).toEqual([
@@ -172,8 +172,8 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   });
 
   it("leaves another tenant's data out of the site", async () => {
-    withoutOwnDomains();
-    const outcome = await run({ GLOBEX_KEY: "sandbox-acme-console" }, "fleet", "site", "out");
+    omitOwnDomains();
+    const outcome = await runCounted({ GLOBEX_KEY: "sandbox-acme-console" }, "fleet", "site", "out");
     expect(outcome).toMatchObject({ code: 1 });
     expect(existsSync(directory.at("out/index.html"))).toBe(true);
     const page = readFileSync(directory.at("out/tenants/globex.html"), "utf8");

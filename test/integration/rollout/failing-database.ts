@@ -24,7 +24,7 @@ export class FailingDatabase extends InterruptedDatabase {
     this.#failure = failure;
   }
 
-  protected override moment(): void {
+  protected override countMoment(): void {
     this.moments += 1;
     this.onMoment(this.moments);
     const { from, count } = this.#failure;

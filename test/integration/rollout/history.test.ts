@@ -17,7 +17,7 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import { formatHistoryJson } from "../../../provider/rollout/model/history-schema";
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { createAddition, writeRollout } from "../../support/rollout-fixtures";
 import { createTarget } from "../../support/rollout-target";
 
@@ -36,7 +36,7 @@ const isValid = (name: string, json: string): boolean => {
 let nowMs = Date.UTC(2026, 10, 1);
 let count = 0;
 
-async function newJournal(): Promise<{ readonly journal: Journal; readonly file: string }> {
+async function openNewJournal(): Promise<{ readonly journal: Journal; readonly file: string }> {
   const file = join(directory, `${count++}.db`);
   const database = await openSqlite(file);
   await database.query("PRAGMA synchronous = OFF");
@@ -47,8 +47,8 @@ async function newJournal(): Promise<{ readonly journal: Journal; readonly file:
  * Writes three rollouts, one day apart: one over all tenants, one of a tenant that the others don't touch, and one that
  * is waiting.
  */
-async function written(text = "") {
-  const { journal, file } = await newJournal();
+async function writeRollouts(text = "") {
+  const { journal, file } = await openNewJournal();
   const all = [
     {
       tenants: {
@@ -87,10 +87,10 @@ const readDetails = async (journal: Journal, id: string) =>
   await readRolloutDetails(journal, await buildRolloutReport(journal, id, false, new RolloutCommands()));
 
 it("lists rollouts newest first with their origin and changes", async () => {
-  const { journal, ids } = await written();
-  const history = async (request: Partial<HistoryRequest> = {}) =>
+  const { journal, ids } = await writeRollouts();
+  const readHistory = async (request: Partial<HistoryRequest> = {}) =>
     await readRolloutHistory(journal, { limit: 20, ...request }, async () => false);
-  const all = await history();
+  const all = await readHistory();
   expect(all.rollouts.map(({ id }) => id)).toEqual(ids.toReversed());
   expect(all.rollouts[2]).toMatchObject({
     ...{ state: "done", plannedBy: "dana@build-7", revision: ORIGIN.revision, hasUncommittedChanges: true },
@@ -101,26 +101,26 @@ it("lists rollouts newest first with their origin and changes", async () => {
     ],
   });
   expect(all.rollouts[1]?.plannedBy).toBeUndefined();
-  const some = async (request: Partial<HistoryRequest>) => {
-    const { rollouts, omittedCount } = await history(request);
+  const summarizeHistory = async (request: Partial<HistoryRequest>) => {
+    const { rollouts, omittedCount } = await readHistory(request);
     return [
       ...rollouts.map(({ id, tenantState, changes }) => [ids.indexOf(id), tenantState, changes.length]),
       omittedCount,
     ];
   };
   // All three rollouts planned globex and two of them started it; the last one hasn't reached hooli yet.
-  expect(await some({ tenant: "globex" })).toEqual([[2, "done", 1], [0, "failed", 1], 0]);
-  expect(await some({ tenant: "hooli" })).toEqual([[1, "done", 1], 0]);
-  expect(await some({ tenant: "idle" })).toEqual([0]);
-  expect(await some({ limit: 1 })).toEqual([[2, undefined, 1], 2]);
+  expect(await summarizeHistory({ tenant: "globex" })).toEqual([[2, "done", 1], [0, "failed", 1], 0]);
+  expect(await summarizeHistory({ tenant: "hooli" })).toEqual([[1, "done", 1], 0]);
+  expect(await summarizeHistory({ tenant: "idle" })).toEqual([0]);
+  expect(await summarizeHistory({ limit: 1 })).toEqual([[2, undefined, 1], 2]);
   const startedMs = Date.parse(all.rollouts[1]?.startedAt ?? "");
-  expect(await some({ sinceMs: startedMs })).toEqual([[2, undefined, 1], [1, undefined, 1], 0]);
-  expect(await some({ beforeMs: startedMs })).toEqual([[0, undefined, 2], 0]);
+  expect(await summarizeHistory({ sinceMs: startedMs })).toEqual([[2, undefined, 1], [1, undefined, 1], 0]);
+  expect(await summarizeHistory({ beforeMs: startedMs })).toEqual([[0, undefined, 2], 0]);
   await journal.close();
 });
 
 it("finds a renamed tenant by its stack, and not another one of its former name", async () => {
-  const { journal } = await newJournal();
+  const { journal } = await openNewJournal();
   const source = join(directory, "renamed.yaml");
   writeFileSync(
     source,
@@ -133,14 +133,18 @@ tenants:
 `,
   );
   const former = await writeRollout(journal, { tenants: { acme: [createAddition("evil.example")] }, spec: { source } });
-  const find = async (tenant: string) =>
+  const findTenantRollouts = async (tenant: string) =>
     (await readRolloutHistory(journal, { limit: 20, tenant }, async () => false)).rollouts.map(({ id }) => id);
-  expect([await find("zed"), await find("acme"), await find("nobody")]).toEqual([[former], [], []]);
+  expect([
+    await findTenantRollouts("zed"),
+    await findTenantRollouts("acme"),
+    await findTenantRollouts("nobody"),
+  ]).toEqual([[former], [], []]);
   await journal.close();
 });
 
 it("compares what two rollouts declared", async () => {
-  const { journal, ids } = await written();
+  const { journal, ids } = await writeRollouts();
   const [first, second, third] = ids;
   expect(await buildRolloutDifference(journal, first, second)).toMatchObject({
     from: { id: first },
@@ -187,7 +191,7 @@ it("compares what two rollouts declared", async () => {
 });
 
 it("reads only the files that a rollout kept", async () => {
-  const { journal } = await newJournal();
+  const { journal } = await openNewJournal();
   const tenants = { acme: [createAddition("a.example")] };
   const ids: string[] = [];
   for (const include of ["../../../../../../../../etc/hostname.yaml", "gone.yaml", "fine.yaml"]) {
@@ -204,7 +208,7 @@ it("reads only the files that a rollout kept", async () => {
 });
 
 it("sanitizes hostile text in every output format", async () => {
-  const { journal, ids } = await written(HOSTILE_TEXT);
+  const { journal, ids } = await writeRollouts(HOSTILE_TEXT);
   const [first, second] = ids;
   const history = await readRolloutHistory(journal, { limit: 9, tenant: "hooli" }, async () => false);
   const shown = await readDetails(journal, first);
@@ -218,7 +222,7 @@ it("sanitizes hostile text in every output format", async () => {
     formatHistoryJson(shown),
     formatHistoryJson(difference),
   ];
-  for (const text of texts) expect(commandsIn(text)).toEqual([]);
+  for (const text of texts) expect(findTerminalCommands(text)).toEqual([]);
   expect(renderPageText(buildRolloutPage(shown))).toContain("ticket INC-7");
   expect(isValid("rollout-history.schema.json", formatHistoryJson(history))).toBe(true);
   expect(isValid("rollout-show.schema.json", formatHistoryJson(shown))).toBe(true);

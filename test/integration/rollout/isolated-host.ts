@@ -20,14 +20,14 @@ let made = 0;
 export async function makeCutOffHost(): Promise<CutOffHost | string> {
   if (process.platform !== "linux") return "network namespaces are Linux's";
   if (process.getuid?.() !== 0) return "only root may make network namespaces";
-  const ip = await ipCommand();
+  const ip = await findIpCommand();
   if (ip === undefined) return "there is no `ip`: install iproute2";
   const number = process.pid % 16_000;
   const name = `es-${number}-${++made}`;
   // Two addresses in 198.18.0.0/15, which is reserved for network tests.
   const base = [198, 18 + (made % 2), number >> 6, (number & 63) << 2];
   const [here, there] = [1, 2].map((last) => [...base.slice(0, 3), (base[3] ?? 0) + last].join("."));
-  const remove = async () => {
+  const removeNetwork = async () => {
     await run(ip, ["link", "del", `${name}a`]).catch(() => {});
     await run(ip, ["netns", "del", name]).catch(() => {});
   };
@@ -44,7 +44,7 @@ export async function makeCutOffHost(): Promise<CutOffHost | string> {
       await run(ip, command);
     }
   } catch (error) {
-    await remove();
+    await removeNetwork();
     return `network namespaces can't be made here: ${(error as Error).message.split("\n").at(-2)}`;
   }
   return {
@@ -53,21 +53,21 @@ export async function makeCutOffHost(): Promise<CutOffHost | string> {
     cut: async () => {
       await run(ip, ["link", "set", `${name}a`, "down"]);
     },
-    [Symbol.asyncDispose]: remove,
+    [Symbol.asyncDispose]: removeNetwork,
   };
 }
 
-async function ipCommand(): Promise<string | undefined> {
-  const find = () => ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"].find(existsSync);
-  const found = find();
+async function findIpCommand(): Promise<string | undefined> {
+  const findInstalledIp = () => ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"].find(existsSync);
+  const found = findInstalledIp();
   if (found !== undefined || !existsSync("/usr/bin/apt-get")) return found;
   console.log("A host that can be cut off, for the tests: installing Debian's iproute2 with apt-get");
   const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const install = () =>
+  const installIp = () =>
     run("apt-get", ["install", "--yes", "--no-install-recommends", "iproute2"], { env: environment });
-  await install().catch(async () => {
+  await installIp().catch(async () => {
     await run("apt-get", ["update"]).catch(() => {});
-    await install().catch(() => {});
+    await installIp().catch(() => {});
   });
-  return find();
+  return findInstalledIp();
 }

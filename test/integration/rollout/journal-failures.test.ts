@@ -12,7 +12,7 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
 import { LocalQueue } from "../../../provider/rollout/queue/local-queue";
-import { getPropertyOptions, timeLimit } from "../../support/matrix-sampling";
+import { getPropertyOptions, getTimeLimit } from "../../support/matrix-sampling";
 import { createTarget } from "../../support/rollout-target";
 import { runReadyTasks } from "../../support/virtual-time";
 import { FailingDatabase, type FailureWindow } from "./failing-database";
@@ -72,7 +72,7 @@ const NOBODY_ASKS: StopSignals = {
   aborted: new AbortController().signal,
 };
 
-interface Ended {
+interface RolloutResult {
   /** The rollout's final state; undefined if the journal failed. */
   readonly state: string | undefined;
   /** The message printed at the end. */
@@ -81,12 +81,12 @@ interface Ended {
 }
 
 /** Runs a rollout to its end, as `email-security rollout` does. */
-async function run(
+async function runTestRollout(
   journal: Journal,
   id: string,
   { change }: Tenants,
   { stopping, aborted }: StopSignals = NOBODY_ASKS,
-): Promise<Ended> {
+): Promise<RolloutResult> {
   const events: RolloutEvent[] = [];
   const job = createJournaledJob({ journal, worker: "host:1", environment: {} }, change);
   // No wave has a health check.
@@ -109,7 +109,7 @@ async function run(
   }
 }
 
-async function plan(database: Database): Promise<string> {
+async function planTestRollout(database: Database): Promise<string> {
   const journal = await Journal.open(database);
   const id = await journal.create(
     SPEC,
@@ -150,7 +150,7 @@ it(
           await storage.query("PRAGMA synchronous = OFF");
           try {
             const tenants = new Tenants(failing);
-            const id = await plan(storage);
+            const id = await planTestRollout(storage);
             const healthy = await Journal.open(storage);
             await healthy.start(id, { retry: true });
 
@@ -164,7 +164,7 @@ it(
               if (isTwice) twice.abort();
             };
             const signals = { stopping: once.signal, aborted: twice.signal };
-            const ended = journal && (await run(journal, id, tenants, signals));
+            const ended = journal && (await runTestRollout(journal, id, tenants, signals));
             if (ended !== undefined) {
               ends[ended.state === undefined ? "told" : "quiet"] += 1;
               await expectTruth(healthy, id, tenants, ended);
@@ -173,7 +173,7 @@ it(
             tenants.failing.clear();
             await healthy.resetInterrupted(id);
             await healthy.start(id, { retry: true });
-            expect(await run(healthy, id, tenants)).toMatchObject({ state: "done" });
+            expect(await runTestRollout(healthy, id, tenants)).toMatchObject({ state: "done" });
             for (const { name, state } of await healthy.listTenants(id)) expect(state, name).toBe("done");
             expect([...tenants.changes].sort()).toEqual(NAMES.map((name) => [name, 1]));
           } finally {
@@ -186,10 +186,10 @@ it(
     // Most journal failures end in a report. Each story draws its own failure, so of 40 stories far more than a few do.
     if (storyOptions.numRuns > 1) expect(ends.told).toBeGreaterThan(storyOptions.numRuns / 8);
   },
-  timeLimit(1_200_000),
+  getTimeLimit(1_200_000),
 );
 
-async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended: Ended): Promise<void> {
+async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended: RolloutResult): Promise<void> {
   const { state, message, events } = ended;
   const written = new Map((await healthy.listTenants(id)).map((tenant) => [tenant.name, tenant.state]));
   const tenantMessages = parseTenantMessages(message);

@@ -80,7 +80,7 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
 
       const migrated = await Journal.open(database, () => now);
       expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: JOURNAL_VERSION }]);
-      expect(await numbers(migrated)).toEqual({
+      expect(await readSequences(migrated)).toEqual({
         [first]: undefined,
         [second]: undefined,
         [third]: undefined,
@@ -107,7 +107,7 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
     try {
       const first = await applyRollout(journal, 8);
       const second = await applyRollout(journal, 3);
-      expect(await numbers(journal)).toEqual({ [first]: 8, [second]: 9 });
+      expect(await readSequences(journal)).toEqual({ [first]: 8, [second]: 9 });
       await journal.start(first, { retry: true, seq: 40 });
       expect((await journal.getRollout(first)).seq).toBe(8);
     } finally {
@@ -116,7 +116,7 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
   });
 });
 
-async function numbers(journal: Journal): Promise<Record<string, number | undefined>> {
+async function readSequences(journal: Journal): Promise<Record<string, number | undefined>> {
   return Object.fromEntries((await journal.listRollouts()).map(({ id, seq }) => [id, seq]));
 }
 

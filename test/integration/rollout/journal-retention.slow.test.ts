@@ -31,7 +31,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function opened(place: string): Promise<Journal> {
+async function openJournal(place: string): Promise<Journal> {
   return await Journal.open(await openJournalDatabase(place), () => nowMs);
 }
 
@@ -39,7 +39,7 @@ async function opened(place: string): Promise<Journal> {
  * Writes three rollouts: one that is done and was followed by another, one that can be rolled back, and one that is
  * waiting.
  */
-async function written(journal: Journal): Promise<readonly [string, string, string]> {
+async function writeRollouts(journal: Journal): Promise<readonly [string, string, string]> {
   const ids: string[] = [];
   for (const one of [
     {
@@ -64,7 +64,7 @@ async function written(journal: Journal): Promise<readonly [string, string, stri
 }
 
 /** The history that commands show, except when a rollout was pruned. */
-async function shownHistory(journal: Journal, ids: readonly string[]): Promise<unknown> {
+async function readShownHistory(journal: Journal, ids: readonly string[]): Promise<unknown> {
   const shown = {
     history: await readRolloutHistory(journal, { limit: 9 }, async () => false),
     rollouts: await Promise.all(
@@ -82,20 +82,20 @@ async function shownHistory(journal: Journal, ids: readonly string[]): Promise<u
 it.each(["PostgreSQL", "SQLite"])("keeps the history of a pruned journal in %s", async (dialect) => {
   const isPostgres = dialect === "PostgreSQL";
   const place = isPostgres ? await postgres.createDatabase("pruned") : join(directory, "pruned.db");
-  const journal = await opened(place);
-  const ids = await written(journal);
+  const journal = await openJournal(place);
+  const ids = await writeRollouts(journal);
   const [first] = ids;
-  const before = await shownHistory(journal, ids);
+  const before = await readShownHistory(journal, ids);
   expect((await findOldRollouts(journal, nowMs)).prunable.map(({ id }) => id)).toEqual([first]);
   expect(await pruneRollout(journal.database, first, nowMs)).toBe(true);
   expect((await findOldRollouts(journal, nowMs)).prunable).toEqual([]);
-  expect(await shownHistory(journal, ids)).toEqual(before);
+  expect(await readShownHistory(journal, ids)).toEqual(before);
   await journal.close();
 });
 
 it("shows, compares and prunes rollouts from the command line", async () => {
-  const journal = await opened(join(directory, "command.db"));
-  const [first, second, waiting] = await written(journal);
+  const journal = await openJournal(join(directory, "command.db"));
+  const [first, second, waiting] = await writeRollouts(journal);
   await journal.close();
   const email = createCli(directory, { ...runEnvironment(), EMAIL_SECURITY_DATABASE: "command.db" });
   const history = await email("rollout", "history", "--tenant", "acme");

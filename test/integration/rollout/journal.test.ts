@@ -11,7 +11,7 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import { STATEMENTS } from "../../bench/rollout-simulation";
 import { CrashingDatabase } from "../../support/crashing-database";
-import { arbitraryOperations, expectConsistent, JournalModelTest } from "../../support/journal-model";
+import { expectConsistent, generateOperations, JournalModelTest } from "../../support/journal-model";
 import { getPropertyOptions } from "../../support/matrix-sampling";
 import { createTarget } from "../../support/rollout-target";
 
@@ -25,7 +25,7 @@ it("matches its model after every operation and crash", async () => {
   let count = 0;
   let crashes = 0;
   await fc.assert(
-    fc.asyncProperty(arbitraryOperations(), async (all) => {
+    fc.asyncProperty(generateOperations(), async (all) => {
       const file = join(directory, `story-${count++}.sqlite`);
       const story = await JournalModelTest.begin(async () => await openSqlite(file), `https://${count}.example`);
       try {
@@ -113,8 +113,8 @@ it("repeats a health check only when the rollout is retried", async () => {
     names.map((name) => ({ name, state: "pending" as const, digest: "d", plan: "{}" })),
   );
   await journal.completePlanning(id, "d", NO_FILES);
-  const waves = async () => (await journal.listWaves(id)).map(({ state, health }) => ({ state, health }));
-  const approved = async () => (await journal.listWaves(id))[0]?.approvedAtMs;
+  const listWaveStates = async () => (await journal.listWaves(id)).map(({ state, health }) => ({ state, health }));
+  const readApprovalTime = async () => (await journal.listWaves(id))[0]?.approvedAtMs;
   const unhealthyResult = { isHealthy: false, message: "threats rose" };
 
   await journal.start(id, { retry: false });
@@ -122,22 +122,22 @@ it("repeats a health check only when the rollout is retried", async () => {
   await journal.setWaveState(id, 0, "checking", { health: unhealthyResult });
   await journal.stop(id, "The wave first is unhealthy.");
   await journal.start(id, { retry: false });
-  expect((await waves())[0]).toEqual({ state: "checking", health: unhealthyResult });
+  expect((await listWaveStates())[0]).toEqual({ state: "checking", health: unhealthyResult });
   // The wave has soaked, so only its health check runs again.
   await journal.start(id, { retry: true });
-  expect((await waves())[0]).toEqual({ state: "checking", health: undefined });
+  expect((await listWaveStates())[0]).toEqual({ state: "checking", health: undefined });
 
   await journal.recordWaiting(id, 0, "Its gate waits.");
   await journal.start(id, { until: "first", retry: true });
-  expect(await approved()).toBeUndefined();
+  expect(await readApprovalTime()).toBeUndefined();
   // Retrying failed tenants doesn't approve the wave's health.
   await journal.start(id, { until: "second", retry: true });
-  expect(await approved()).toBeUndefined();
+  expect(await readApprovalTime()).toBeUndefined();
   await journal.start(id, { until: "first", retry: false });
-  expect(await approved()).toBeUndefined();
+  expect(await readApprovalTime()).toBeUndefined();
   await journal.start(id, { until: "second", retry: false });
-  expect(await approved()).toBeDefined();
-  expect((await waves())[0]?.state).toBe("gated");
+  expect(await readApprovalTime()).toBeDefined();
+  expect((await listWaveStates())[0]?.state).toBe("gated");
 
   const job = { rollout: id, wave: 0, tenant: "acme", retryRound: 0 };
   await journal.dispatch(id, 0, ["acme"], { enqueue: async () => {}, start: () => {}, drain: async () => {} });
@@ -148,8 +148,8 @@ it("repeats a health check only when the rollout is retried", async () => {
   await journal.setWaveState(id, 1, "running");
   // A wave that completed with a failure runs again. The later wave keeps its state.
   await journal.start(id, { retry: true });
-  expect(await approved()).toBeUndefined();
-  expect(await waves()).toEqual([
+  expect(await readApprovalTime()).toBeUndefined();
+  expect(await listWaveStates()).toEqual([
     { state: "running", health: undefined },
     { state: "running", health: undefined },
   ]);

@@ -11,7 +11,7 @@ import { runEnvironment } from "../../support/run-environment";
 const state = mkdtempSync(join(tmpdir(), "email-security-marks-"));
 afterAll(() => rmSync(state, { recursive: true, force: true }));
 
-const mark = (rollout: string, message: string): RolloutLock => ({
+const buildLock = (rollout: string, message: string): RolloutLock => ({
   rollout,
   project: "fleet",
   state: "open",
@@ -33,11 +33,11 @@ it("writes a rollout lock even after somebody removed it", async () => {
     "here",
   );
   const [own, other] = ["20261121-0800-aaaaaa", "20261121-0801-bbbbbb"];
-  await marks.write(mark(own, "waits"), true);
-  await marks.write(mark(own, "goes on"));
+  await marks.write(buildLock(own, "waits"), true);
+  await marks.write(buildLock(own, "goes on"));
   await marks.remove(own);
-  await marks.write(mark(own, "goes on all the same"));
-  await marks.write(mark(other, "begins"), true);
-  expect(await marks.get(own)).toEqual(mark(own, "goes on all the same"));
-  expect(await marks.read(own)).toEqual([mark(other, "begins")]);
+  await marks.write(buildLock(own, "goes on all the same"));
+  await marks.write(buildLock(other, "begins"), true);
+  expect(await marks.get(own)).toEqual(buildLock(own, "goes on all the same"));
+  expect(await marks.read(own)).toEqual([buildLock(other, "begins")]);
 });

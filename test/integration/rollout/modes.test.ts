@@ -14,7 +14,7 @@ import { RolloutCommands } from "../../../provider/rollout/model/rollout-command
 import type { RolloutMode } from "../../../provider/rollout/model/rollout-mode";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { renderReportText } from "../../../provider/rollout/report/report-text";
-import { createAddition, type Writing, writeRollout } from "../../support/rollout-fixtures";
+import { createAddition, type RolloutFixture, writeRollout } from "../../support/rollout-fixtures";
 
 /*
  * Unattended rollouts (`--only-expired`, `--revert-drift`) don't count as applying the files, and don't hide earlier
@@ -28,7 +28,7 @@ const DAY = 86_400_000;
 let count = 0;
 const commands = new RolloutCommands();
 
-async function written(...all: readonly Writing[]) {
+async function writeRollouts(...all: readonly RolloutFixture[]) {
   let nowMs = Date.UTC(2026, 10, 1);
   const journal = await Journal.open(await openSqlite(join(directory, `${count++}.db`)), () => nowMs);
   const ids: string[] = [];
@@ -36,7 +36,7 @@ async function written(...all: readonly Writing[]) {
     nowMs += DAY;
     ids.push(await writeRollout(journal, one));
   }
-  const which = async (purpose: RolloutAction, id?: string) =>
+  const selectRolloutId = async (purpose: RolloutAction, id?: string) =>
     (
       await selectRollout(journal, id, purpose, {
         journalLocation: "the journal",
@@ -45,20 +45,20 @@ async function written(...all: readonly Writing[]) {
         log: () => {},
       })
     ).id;
-  return { journal, ids, which, [Symbol.asyncDispose]: async () => await journal.close() };
+  return { journal, ids, which: selectRolloutId, [Symbol.asyncDispose]: async () => await journal.close() };
 }
 
-const nightly = (mode: RolloutMode, value: string, rest: Partial<Writing> = {}): Writing => ({
+const buildNightlyRollout = (mode: RolloutMode, value: string, rest: Partial<RolloutFixture> = {}): RolloutFixture => ({
   tenants: { acme: [createAddition(value)], globex: [] },
   ...rest,
   spec: { mode },
 });
 
 it("excludes nightly runs from the default rollback", async () => {
-  await using its = await written(
+  await using its = await writeRollouts(
     { tenants: { acme: [createAddition("evil.example")], globex: [createAddition("evil.example")] } },
-    nightly("only-expired", "old.example"),
-    nightly("revert-drift", "evil.example"),
+    buildNightlyRollout("only-expired", "old.example"),
+    buildNightlyRollout("revert-drift", "evil.example"),
   );
   const [change = "", ended = "", revert = ""] = its.ids;
   expect(await its.which("status")).toBe(revert);
@@ -72,12 +72,12 @@ it("excludes nightly runs from the default rollback", async () => {
 });
 
 it("does not count a nightly run as applying the files", async () => {
-  await using its = await written(
+  await using its = await writeRollouts(
     {
       tenants: { acme: [createAddition("evil.example")], globex: [createAddition("evil.example")] },
       failing: ["acme"],
     },
-    nightly("only-expired", "old.example"),
+    buildNightlyRollout("only-expired", "old.example"),
   );
   const [change = ""] = its.ids;
   expect(await findRetryableRollouts(its.journal.database, await its.journal.listRollouts())).toEqual(
@@ -95,9 +95,9 @@ it("does not count a nightly run as applying the files", async () => {
 });
 
 it("reports an unfinished nightly run as pending for its tenants", async () => {
-  await using its = await written(
+  await using its = await writeRollouts(
     { tenants: { acme: [createAddition("evil.example")], globex: [createAddition("evil.example")] } },
-    nightly("revert-drift", "evil.example", { failing: ["acme"], end: "stopped" }),
+    buildNightlyRollout("revert-drift", "evil.example", { failing: ["acme"], end: "stopped" }),
   );
   const [change = "", open = ""] = its.ids;
   const { stacks } = await readLastApplied(its.journal.database, { project: "p", backend: "b" });
@@ -108,22 +108,22 @@ it("reports an unfinished nightly run as pending for its tenants", async () => {
 });
 
 it("settles a nightly failure with the same mode or a full rollout", async () => {
-  const failed = nightly("revert-drift", "evil.example", { failing: ["acme"] });
+  const failed = buildNightlyRollout("revert-drift", "evil.example", { failing: ["acme"] });
   for (const [after, isRetriable] of [
-    [nightly("revert-drift", "evil.example"), false],
-    [nightly("only-expired", "old.example"), true],
+    [buildNightlyRollout("revert-drift", "evil.example"), false],
+    [buildNightlyRollout("only-expired", "old.example"), true],
     [{ tenants: { acme: [createAddition("evil.example")] } }, false],
   ] as const) {
-    await using its = await written(failed, after);
+    await using its = await writeRollouts(failed, after);
     const found = await findRetryableRollouts(its.journal.database, await its.journal.listRollouts());
     expect(found.has(its.ids[0] ?? "")).toBe(isRetriable);
   }
 });
 
 it("resumes an interrupted nightly run in its own mode", async () => {
-  await using its = await written(
+  await using its = await writeRollouts(
     { tenants: { acme: [createAddition("evil.example")] } },
-    { ...nightly("only-expired", "old.example"), end: "running" },
+    { ...buildNightlyRollout("only-expired", "old.example"), end: "running" },
   );
   const [, open = ""] = its.ids;
   expect(await its.which("resume")).toBe(open);

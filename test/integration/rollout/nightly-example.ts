@@ -4,7 +4,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { COMMAND } from "../../support/command-process";
 import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "../../support/github/workflow-run";
-import { goTool } from "../../support/go-tool";
+import { buildGoTool } from "../../support/go-tool";
 import type { GitLabJob, Workflow } from "../../support/pipeline-files";
 
 const EXAMPLE = "examples/rollout";
@@ -61,7 +61,7 @@ export class NightlyExample implements AsyncDisposable {
         .replaceAll("/run/secrets/tenants", join(top, "keys"));
       await writeFile(join(example.repository, file), own);
     }
-    const gojq = await goTool("github.com/itchyny/gojq", "gojq");
+    const gojq = await buildGoTool("github.com/itchyny/gojq", "gojq");
     const email = `echo "$@" >> "$CALLS"\ncase "$*" in *--only-expired*|*"--revert-drift"*) exit "\${ROLLOUT_ENDS:-0}" ;; esac\nexec node '${COMMAND}' "$@"`;
     const commands = {
       npm: "exit 0",
@@ -76,7 +76,7 @@ export class NightlyExample implements AsyncDisposable {
       await writeFile(join(top, "commands", name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     }
     await example.change(() => {}, { runs: [], issues: [] });
-    await example.forgetCalls();
+    await example.clearCalls();
     return example;
   }
 
@@ -86,42 +86,42 @@ export class NightlyExample implements AsyncDisposable {
   }
 
   /** Returns the recorded calls of the command. */
-  async calls(): Promise<string[]> {
+  async readCalls(): Promise<string[]> {
     return (await readFile(join(this.#top, "calls"), "utf8")).split("\n").filter((line) => line !== "");
   }
 
-  async forgetCalls(): Promise<void> {
+  async clearCalls(): Promise<void> {
     await writeFile(join(this.#top, "calls"), "");
   }
 
-  async state(): Promise<NightlyState> {
+  async readState(): Promise<NightlyState> {
     return JSON.parse(await readFile(join(this.#top, "github.json"), "utf8")) as NightlyState;
   }
 
   async change(change: (state: NightlyState) => void, before?: NightlyState): Promise<void> {
-    const state = before ?? (await this.state());
+    const state = before ?? (await this.readState());
     change(state);
     await writeFile(join(this.#top, "github.json"), JSON.stringify(state));
   }
 
   /** Returns the directory of the cache with this key, as if a previous run had saved it. */
-  cache(key: string): string {
+  getCacheDirectory(key: string): string {
     return join(this.#top, "caches", key);
   }
 
   /** Starts a new night: jobs of one night see each other's artifacts. */
-  nextNight(): void {
+  startNextNight(): void {
     this.#run += 1;
   }
 
-  async workflow(): Promise<Workflow> {
+  async readWorkflow(): Promise<Workflow> {
     const file = join(this.repository, ".github/workflows/nightly.yml");
     return parse(await readFile(file, "utf8")) as Workflow;
   }
 
   /** Runs a job of the workflow. */
-  async github(name: string, { environment = {}, ...contexts }: NightlyContexts = {}): Promise<JobRun> {
-    const job = (await this.workflow()).jobs[name];
+  async runGitHubJob(name: string, { environment = {}, ...contexts }: NightlyContexts = {}): Promise<JobRun> {
+    const job = (await this.readWorkflow()).jobs[name];
     if (job === undefined) throw new Error(`there is no job ${name}`);
     return await runJob({
       job,
@@ -142,7 +142,7 @@ export class NightlyExample implements AsyncDisposable {
    *
    * @param from the workspaces of the jobs whose artifacts it receives.
    */
-  async gitlab(
+  async runGitLabJob(
     name: string,
     environment: NodeJS.ProcessEnv = {},
     from: readonly string[] = [],
@@ -185,9 +185,9 @@ export class NightlyExample implements AsyncDisposable {
 
   #actions(): Record<string, SimulatedAction> {
     const artifacts = join(this.#top, "artifacts", `${this.#run}`);
-    const pathsOf = (path = ""): string[] => path.split("\n").filter((one) => one !== "");
-    const upload: SimulatedAction = async ({ with: { name = "github-pages", path }, workspace }) => {
-      const paths = pathsOf(path);
+    const splitPaths = (path = ""): string[] => path.split("\n").filter((one) => one !== "");
+    const uploadArtifact: SimulatedAction = async ({ with: { name = "github-pages", path }, workspace }) => {
+      const paths = splitPaths(path);
       for (const one of paths) {
         // Like the real action: strips the common parent directory of all paths, and the name of a single directory.
         const isDirectory = paths.length === 1 && !/\.\w+$/.test(one);
@@ -205,13 +205,13 @@ export class NightlyExample implements AsyncDisposable {
       "actions/cache/restore": async ({ with: { path, "restore-keys": prefix = "" }, workspace }) => {
         const newest = await this.#newestCache(prefix);
         if (newest === undefined) return;
-        for (const one of pathsOf(path)) await cp(join(newest, one), join(workspace, one), COPY).catch(() => {});
+        for (const one of splitPaths(path)) await cp(join(newest, one), join(workspace, one), COPY).catch(() => {});
       },
       "actions/cache/save": async ({ with: { path, key = "" }, workspace }) => {
-        for (const one of pathsOf(path))
-          await cp(join(workspace, one), join(this.cache(key), one), COPY).catch(() => {});
+        for (const one of splitPaths(path))
+          await cp(join(workspace, one), join(this.getCacheDirectory(key), one), COPY).catch(() => {});
       },
-      "actions/upload-artifact": upload,
+      "actions/upload-artifact": uploadArtifact,
       "actions/upload-pages-artifact": async (step) => {
         // Pages refuses to publish files that aren't readable by everybody.
         const site = join(step.workspace, step.with["path"] ?? "");
@@ -219,7 +219,7 @@ export class NightlyExample implements AsyncDisposable {
           const { mode } = await stat(join(site, file));
           if ((mode & 0o4) === 0) throw new Error(`deployment_perms_error: ${file || "the folder"}`);
         }
-        await upload(step);
+        await uploadArtifact(step);
       },
       "actions/download-artifact": async ({ with: { name, pattern, path = "" }, workspace }) => {
         const names = name === undefined ? await this.#artifactsLike(pattern ?? "") : [name];
@@ -230,9 +230,11 @@ export class NightlyExample implements AsyncDisposable {
 
   async #newestCache(prefix: string): Promise<string | undefined> {
     const names = (await readdir(join(this.#top, "caches"))).filter((name) => name.startsWith(prefix));
-    const aged = await Promise.all(names.map(async (name) => ({ name, at: (await stat(this.cache(name))).mtimeMs })));
+    const aged = await Promise.all(
+      names.map(async (name) => ({ name, at: (await stat(this.getCacheDirectory(name))).mtimeMs })),
+    );
     const newest = aged.toSorted((one, other) => other.at - one.at)[0];
-    return newest && this.cache(newest.name);
+    return newest && this.getCacheDirectory(newest.name);
   }
 
   async #artifactsLike(pattern: string): Promise<string[]> {

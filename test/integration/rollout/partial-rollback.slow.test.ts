@@ -32,7 +32,7 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
   });
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());
 
-  const keyOf = (name: string, label: "ci" | "console" = "console"): string =>
+  const getServiceKey = (name: string, label: "ci" | "console" = "console"): string =>
     fleet.sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys[label] ?? "";
 
   /** Writes the state of a stack. @param marker what a rollout left in it. Default: nothing. */
@@ -40,19 +40,19 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
     const root = "pulumi:pulumi:Stack";
     const parent = "email-security:index:TenantSettings";
     const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
-    const urn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
+    const buildListUrn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
     fleet.hasState(name, {
       manifest: {},
       resources: [
-        { urn: urn(root), type: root, outputs: marker === undefined ? {} : { emailSecurityRollout: marker } },
-        { urn: urn(parent), type: parent },
-        { urn: urn(`${parent}$${type}`), type, outputs: { entries: { "evil.example": "deny" } } },
+        { urn: buildListUrn(root), type: root, outputs: marker === undefined ? {} : { emailSecurityRollout: marker } },
+        { urn: buildListUrn(parent), type: parent },
+        { urn: buildListUrn(`${parent}$${type}`), type, outputs: { entries: { "evil.example": "deny" } } },
       ],
     });
   }
 
-  async function read<T>(name: string, use: (client: SettingsClient) => Promise<T>): Promise<T> {
-    const client = new SettingsClient({ baseUrl: fleet.sandbox.url, apiKey: keyOf(name) });
+  async function useClient<T>(name: string, use: (client: SettingsClient) => Promise<T>): Promise<T> {
+    const client = new SettingsClient({ baseUrl: fleet.sandbox.url, apiKey: getServiceKey(name) });
     try {
       return await use(client);
     } finally {
@@ -61,17 +61,17 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
   }
 
   async function removeVips(name: string): Promise<void> {
-    const { vips } = await read(name, async (client) => await readObservedState(client));
+    const { vips } = await useClient(name, async (client) => await readObservedState(client));
     const emails = [...vips.values()].map(({ email }) => email);
     await click(fleet.sandbox, "POST", "/vip_employees/remove", { emails }, name);
-    expect((await read(name, async (client) => await readObservedState(client))).vips.size).toBe(0);
+    expect((await useClient(name, async (client) => await readObservedState(client))).vips.size).toBe(0);
   }
 
   /** Records a completed rollout that added entries to both tenants. */
   async function recordRollout(): Promise<void> {
     const identities = new Map<string, TenantIdentity>();
     for (const name of ROLLED_OUT) {
-      const observed = await read(name, async (client) => await readObservedState(client));
+      const observed = await useClient(name, async (client) => await readObservedState(client));
       identities.set(name, getObservedIdentity(fleet.sandbox.url, observed));
     }
     const { fingerprint } = resolveStateBackend(
@@ -124,14 +124,14 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
     const args = ["rollout", "rollback", "--database", "j.db"];
     const own = await fleet.run(args);
     expect(own.code, own.stderr + own.stdout).toBe(0);
-    const { code, stdout, stderr } = await fleet.run(args, { T3_KEY: keyOf(other) });
+    const { code, stdout, stderr } = await fleet.run(args, { T3_KEY: getServiceKey(other) });
     expect(code, stderr + stdout).toBe(2);
     expect(stderr).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t3");
     expect(stderr).toContain("Some tenants are left out");
   });
 
   it("leaves out two tenants whose keys belong to the same one", async () => {
-    const keys = { T3_KEY: keyOf("t5"), HELD_KEY: keyOf("t5", "ci") };
+    const keys = { T3_KEY: getServiceKey("t5"), HELD_KEY: getServiceKey("t5", "ci") };
     const { code, stdout, stderr } = await fleet.run(["rollout", "rollback", "--database", "j.db"], keys);
     expect(code, stderr + stdout).toBe(2);
     expect(stderr).toContain("Some tenants are left out");
@@ -151,7 +151,7 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
     });
 
     it("leaves out a tenant that isn't the one that a person accepted since", async () => {
-      const identity = await read("t5", async (client) =>
+      const identity = await useClient("t5", async (client) =>
         getObservedIdentity(fleet.sandbox.url, await readObservedState(client)),
       );
       writeState("t3", { ...OTHER, identity, acceptedSeq: 9 });

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
-import { chiefOf } from "../../support/two-tenants";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
+import { buildExecutive } from "../../support/two-tenants";
 import { FakeToolchain } from "../engine-setup/fake-toolchain";
 
 export const NAMES = ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "held"] as const;
@@ -29,8 +29,8 @@ export class PlannedFleet implements AsyncDisposable {
       scenario: {
         name: "mail",
         tenants: NAMES.map((name) => ({
-          ...tenantWith(name, name === "held" ? [clickedEntry("deny", "evil.example", "Phishing")] : []),
-          employees: [chiefOf("fleet.example", `ceo-${name}`)],
+          ...buildTenant(name, name === "held" ? [buildConsoleEntry("deny", "evil.example", "Phishing")] : []),
+          employees: [buildExecutive("fleet.example", `ceo-${name}`)],
           threats: name === "t6" ? 300 : 0,
         })),
       },
@@ -111,22 +111,22 @@ export class PlannedFleet implements AsyncDisposable {
     this.#toolchain.write("stacks.json", JSON.stringify([{ name: `organization/fleet/${name}` }]));
     const parent = "email-security:index:TenantSettings";
     const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
-    const urn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
+    const buildListUrn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
     this.hasState(name, {
       manifest: {},
       resources: [
-        { urn: urn(parent), type: parent },
-        { urn: urn(`${parent}$${type}`), type, outputs: { entries } },
+        { urn: buildListUrn(parent), type: parent },
+        { urn: buildListUrn(`${parent}$${type}`), type, outputs: { entries } },
       ],
     });
   }
 
   /** The calls of Pulumi's CLI so far. */
   get calls(): readonly string[] {
-    return this.written("calls.txt").trim().split("\n");
+    return this.readWritten("calls.txt").trim().split("\n");
   }
 
-  written(file: string): string {
+  readWritten(file: string): string {
     return readFileSync(join(this.#toolchain.directory, file), "utf8");
   }
 

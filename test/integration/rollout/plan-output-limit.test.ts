@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, createCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
 /* The output of `email-security rollout` for a plan with many changes at many tenants, one of them dangerous. */
@@ -15,13 +15,13 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
   let sandbox: Sandbox;
   let toolchain: FakeToolchain;
   let run: CliResult;
-  const written = (file: string): string => readFileSync(join(toolchain.directory, file), "utf8");
+  const readWritten = (file: string): string => readFileSync(join(toolchain.directory, file), "utf8");
 
   beforeAll(async () => {
     sandbox = await startSandbox({
       scenario: {
         name: "long",
-        tenants: NAMES.map((name) => tenantWith(name, [entry("deny", "turned.example")])),
+        tenants: NAMES.map((name) => buildTenant(name, [entry("deny", "turned.example")])),
       },
     });
     toolchain = new FakeToolchain();
@@ -69,14 +69,14 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
   });
 
   it("shows the allow first in a pull request comment", () => {
-    const rows = written("plan.md")
+    const rows = readWritten("plan.md")
       .split("\n")
       .filter((line) => /^\| `[+~-]`/.test(line));
     expect(rows[0]).toMatch(/^\| `~` change deny → allow<br>`turned\.example`/);
   });
 
   it("lists the allow first in the truncated JSON report", () => {
-    const { tenants } = JSON.parse(written("report.json")) as {
+    const { tenants } = JSON.parse(readWritten("report.json")) as {
       tenants: { name: string; changes: { list?: string; value: string }[] }[];
     };
     const { changes = [] } = tenants.find(({ name }) => name === "t2") ?? {};

@@ -16,7 +16,7 @@ describe("a PostgreSQL journal whose server goes away", () => {
 
     let written = 0;
     let isOver = false;
-    const writer = async (name: number) => {
+    const writeUntilOver = async (name: number) => {
       for (let n = 0; !isOver; n++) {
         // A unique note makes a second insert fail, which reveals a transaction that ran twice.
         await database.transaction(async (inside) => {
@@ -27,7 +27,7 @@ describe("a PostgreSQL journal whose server goes away", () => {
         written++;
       }
     };
-    const writers = [1, 2, 3, 4].map(writer);
+    const writers = [1, 2, 3, 4].map(writeUntilOver);
     for (const end of ["fast", "crash", "crash"] as const) {
       const before = written;
       while (written < before + 20) await sleep(5);
@@ -60,7 +60,7 @@ describe("a PostgreSQL journal whose server goes away", () => {
 describe("a PostgreSQL server for tests", () => {
   it("stops with the process that started it", async () => {
     const server = await startPostgres();
-    const directory = await server.sql("select current_setting('unix_socket_directories')");
+    const directory = await server.runSql("select current_setting('unix_socket_directories')");
     const [pid] = (await readFile(join(directory, "data", "postmaster.pid"), "utf8")).split("\n");
     expect(isRunning(Number(pid))).toBe(true);
     server.abandon();

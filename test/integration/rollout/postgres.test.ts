@@ -30,23 +30,25 @@ describe("a PostgreSQL journal", () => {
     await named.query("create table here (n bigint)");
     await named.close();
     const tables = "select schemaname from pg_tables where tablename = 'here' order by 1";
-    expect(await postgres.sql(tables, "schemas")).toBe("acme_rollouts\nemail_security");
+    expect(await postgres.runSql(tables, "schemas")).toBe("acme_rollouts\nemail_security");
 
-    await postgres.sql(
+    await postgres.runSql(
       "create role tool login password 'tool'; grant usage, create on schema email_security to tool; grant all on all tables in schema email_security to tool",
       "schemas",
     );
     const least = await openPostgres(url.replace(/\/\/[^@]+@/, "//tool:tool@"));
     await least.query("insert into here (n) values (1)");
     await least.close();
-    expect(await postgres.sql("select n from email_security.here", "schemas")).toBe("1");
+    expect(await postgres.runSql("select n from email_security.here", "schemas")).toBe("1");
   });
 
   it("is opened concurrently on an empty database", async () => {
     const url = await postgres.createDatabase("race");
     const all = await Promise.all([1, 2, 3, 4].map(() => openPostgres(url)));
     for (const database of all) await database.close();
-    expect(await postgres.sql("select count(*) from pg_namespace where nspname = 'email_security'", "race")).toBe("1");
+    expect(await postgres.runSql("select count(*) from pg_namespace where nspname = 'email_security'", "race")).toBe(
+      "1",
+    );
   });
 
   it("replaces NUL characters in text", async () => {
@@ -95,7 +97,7 @@ describe("a PostgreSQL journal", () => {
   });
 
   it("uses TLS according to sslmode", async () => {
-    const url = postgres.urlOf("localhost");
+    const url = postgres.getUrl("localhost");
     const modes = [
       "require",
       `verify-full&sslrootcert=${postgres.certificate}`,
@@ -114,7 +116,7 @@ describe("a PostgreSQL journal", () => {
     const database = await openPostgres(url);
     const hold = await database.lock("a rollout", () => {});
     const queue = await openPgBossQueue(url, { log: () => {} });
-    const connections = await postgres.sql(
+    const connections = await postgres.runSql(
       "select distinct application_name, ssl from pg_stat_activity join pg_stat_ssl using (pid) where datname = 'unsaid' and application_name ^@ 'email-security' order by 1",
       "unsaid",
     );
@@ -152,7 +154,7 @@ describe("a PostgreSQL journal", () => {
     await expect(openPostgres(`${ip}&sslmode=verify-full`)).rejects.toThrow(/certificate/);
     vi.stubEnv("PGSSLMODE", "verify-full");
     vi.stubEnv("PGSSLROOTCERT", postgres.certificate);
-    const database = await openPostgres(postgres.urlOf("localhost"));
+    const database = await openPostgres(postgres.getUrl("localhost"));
     await database.close();
     await expect(openPostgres(postgres.url)).rejects.toThrow(/certificate/);
     vi.unstubAllEnvs();
@@ -211,7 +213,7 @@ describe("a PostgreSQL journal transaction", () => {
       });
     }
     expect(cutter.cuts).toEqual([]);
-    expect(await postgres.sql("select count(*) from pg_stat_activity where state like 'idle in transaction%'")).toBe(
+    expect(await postgres.runSql("select count(*) from pg_stat_activity where state like 'idle in transaction%'")).toBe(
       "0",
     );
     expect(await database.query("select note from events order by note")).toEqual([

@@ -23,7 +23,7 @@ const DAY = 86_400_000;
 let count = 0;
 let nowMs = Date.UTC(2026, 0, 1);
 
-async function newJournal(): Promise<{ readonly journal: Journal; readonly file: string }> {
+async function openNewJournal(): Promise<{ readonly journal: Journal; readonly file: string }> {
   const file = join(directory, `${count++}.db`);
   const database = await openSqlite(file);
   await database.query("PRAGMA synchronous = OFF");
@@ -31,7 +31,7 @@ async function newJournal(): Promise<{ readonly journal: Journal; readonly file:
 }
 
 /** Writes the next rollout, some days later. */
-async function written(
+async function writeNextRollout(
   journal: Journal,
   ...[writing]: Parameters<typeof writeRollout> extends [unknown, ...infer R] ? R : never
 ) {
@@ -58,14 +58,14 @@ const VIP: RecordedChange = {
 };
 
 it("keeps the history of a pruned rollout but not its plans", async () => {
-  const { journal, file } = await newJournal();
+  const { journal, file } = await openNewJournal();
   const tenants = {
     acme: [createAddition("evil.example", FACTS), MOVED, VIP],
     globex: [createAddition("evil.example")],
     idle: [],
   };
-  const id = await written(journal, { tenants, failing: ["globex"], files: { "base.yaml": "version: 1\n" } });
-  const back = await written(journal, {
+  const id = await writeNextRollout(journal, { tenants, failing: ["globex"], files: { "base.yaml": "version: 1\n" } });
+  const back = await writeNextRollout(journal, {
     tenants: { acme: [], globex: [] },
     spec: { rollsBack: id, rollsBackTo: "each tenant's previous state" },
   });
@@ -119,7 +119,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
 });
 
 it("refuses to roll back a pruned rollout", async () => {
-  const { journal, file } = await newJournal();
+  const { journal, file } = await openNewJournal();
   const source = join(directory, "tenants.yaml");
   writeFileSync(
     source,
@@ -130,7 +130,7 @@ tenants:
 waves: [{ name: all }]
 `,
   );
-  const id = await written(journal, { tenants: { acme: [createAddition("evil.example")] }, spec: { source } });
+  const id = await writeNextRollout(journal, { tenants: { acme: [createAddition("evil.example")] }, spec: { source } });
   await pruneRollout(journal.database, id, nowMs);
   const rollouts = await Rollouts.open({ database: file, environment: {} });
   await expect(rollouts.planRollback(id, undefined)).rejects.toMatchObject({
@@ -142,16 +142,16 @@ waves: [{ name: all }]
 });
 
 it("keeps rollouts that are open, retryable or can be rolled back", async () => {
-  const { journal } = await newJournal();
+  const { journal } = await openNewJournal();
   const evil = [createAddition("evil.example")];
-  const first = await written(journal, { tenants: { acme: evil, globex: evil } });
-  const failed = await written(journal, { tenants: { hooli: evil }, failing: ["hooli"] });
-  const elsewhere = await written(journal, { tenants: { acme: evil }, spec: { project: "other" } });
-  const waiting = await written(journal, { tenants: { stark: evil, wayne: evil }, end: "waiting" });
-  const acme = await written(journal, { tenants: { acme: evil } });
+  const first = await writeNextRollout(journal, { tenants: { acme: evil, globex: evil } });
+  const failed = await writeNextRollout(journal, { tenants: { hooli: evil }, failing: ["hooli"] });
+  const elsewhere = await writeNextRollout(journal, { tenants: { acme: evil }, spec: { project: "other" } });
+  const waiting = await writeNextRollout(journal, { tenants: { stark: evil, wayne: evil }, end: "waiting" });
+  const acme = await writeNextRollout(journal, { tenants: { acme: evil } });
   const unbegun = await journal.create((await journal.getRollout(first)).spec, []);
   const cutoff = nowMs + DAY;
-  const why = async () => {
+  const explainPruning = async () => {
     const { prunable, retained, unstartedIds: gone } = await findOldRollouts(journal, cutoff);
     expect(gone).toEqual([unbegun]);
     return [
@@ -161,15 +161,15 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
   };
   const standing = "it can be rolled back".slice(0, 20);
   // No later rollout changed globex.
-  expect(await why()).toEqual([
+  expect(await explainPruning()).toEqual([
     [],
     {
       ...{ [acme]: standing, [first]: standing, [elsewhere]: standing },
       ...{ [failed]: "a tenant that failed", [waiting]: "it is not finished" },
     },
   ]);
-  const young = await written(journal, { tenants: { globex: evil, hooli: evil } });
-  expect(await why()).toEqual([
+  const young = await writeNextRollout(journal, { tenants: { globex: evil, hooli: evil } });
+  expect(await explainPruning()).toEqual([
     [failed, first],
     { [acme]: standing, [elsewhere]: standing, [waiting]: "it is not finished" },
   ]);
@@ -177,12 +177,12 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
 
   // Once the later rollout has been rolled back, the one before it is the newest again; during the rollback, the later
   // one is still needed.
-  const going = await written(journal, {
+  const going = await writeNextRollout(journal, {
     tenants: { acme: evil },
     spec: { rollsBack: acme },
     end: "stopped",
   });
-  expect(await why()).toEqual([
+  expect(await explainPruning()).toEqual([
     [failed],
     {
       [first]: standing,
@@ -193,16 +193,16 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
   ]);
   await journal.finishRollout(going);
   await journal.markRolledBack(acme, "It was rolled back.");
-  expect((await why())[0]).toEqual([acme, failed]);
-  expect((await why())[1]).toMatchObject({ [first]: standing });
+  expect((await explainPruning())[0]).toEqual([acme, failed]);
+  expect((await explainPruning())[1]).toMatchObject({ [first]: standing });
   await journal.close();
 });
 
 it("leaves a rollout whole or pruned after a crash", async () => {
-  const { journal, file } = await newJournal();
+  const { journal, file } = await openNewJournal();
   const ids = [];
   for (let index = 0; index < 2; index++) {
-    ids.push(await written(journal, { tenants: { acme: [createAddition("evil.example")], globex: [MOVED] } }));
+    ids.push(await writeNextRollout(journal, { tenants: { acme: [createAddition("evil.example")], globex: [MOVED] } }));
   }
   await journal.close();
   let crashes = 0;
@@ -230,16 +230,16 @@ it("leaves a rollout whole or pruned after a crash", async () => {
 });
 
 it("shrinks a rollout of 300 tenants to under a fifth", async () => {
-  const { journal } = await newJournal();
+  const { journal } = await openNewJournal();
   const names = Array.from({ length: 300 }, (_, index) => `t${index}`);
   const settings = `version: 1\ndeny:\n${Array.from({ length: 500 }, (_, index) => `  - { value: e${index}-${(index * 7_919) % 10_007}.example, comment: INC-${index} }\n`).join("")}`;
-  const id = await written(journal, {
+  const id = await writeNextRollout(journal, {
     tenants: Object.fromEntries(
       names.map((name) => [name, [createAddition("evil.example"), createAddition(`only-${name}.example`)]]),
     ),
     files: Object.fromEntries(names.map((name) => [`${name}.yaml`, settings])),
   });
-  const size = async () => {
+  const measureTables = async () => {
     const [row] = await journal.database.query(
       `SELECT (SELECT COUNT(*) FROM rollout_files) AS files, (SELECT COUNT(*) FROM rollout_events) AS events,
          (SELECT COUNT(*) FROM rollout_tenants) AS tenants,
@@ -249,10 +249,10 @@ it("shrinks a rollout of 300 tenants to under a fifth", async () => {
     );
     return row ?? {};
   };
-  const whole = await size();
+  const whole = await measureTables();
   expect(whole).toMatchObject({ files: 300, events: 605, tenants: 300 });
   await pruneRollout(journal.database, id, nowMs);
-  const pruned = await size();
+  const pruned = await measureTables();
   expect(pruned).toMatchObject({ files: 0, events: 5, tenants: 300 });
   expect(Number(pruned["bytes"])).toBeLessThan(300 * 1_000);
   expect(Number(pruned["bytes"])).toBeLessThan(Number(whole["bytes"]) / 5);

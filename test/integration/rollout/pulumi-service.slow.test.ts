@@ -33,18 +33,18 @@ let environment: NodeJS.ProcessEnv;
 /** The stacks that were requested. */
 let stackRequests: string[] = [];
 
-function answer(path: string): unknown {
+function answerRequest(path: string): unknown {
   const [, stack, isExport] = /^\/api\/stacks\/([^?]+?)(\/export)?(?:\?|$)/.exec(path) ?? [];
   if (path === "/api/user") return { githubLogin: "ann", name: "Ann", organizations: [{ githubLogin: "acme" }] };
   if (path.startsWith("/api/capabilities")) return { capabilities: [] };
   if (path.startsWith("/api/user/stacks")) {
     // The stacks of all organizations that the user belongs to.
-    const of = (orgName: string, stackName: string) => ({
+    const buildStackSummary = (orgName: string, stackName: string) => ({
       orgName,
       projectName: "email-security-rollouts",
       stackName,
     });
-    return { stacks: [of("acme", OWN), of("globex", OTHER)] };
+    return { stacks: [buildStackSummary("acme", OWN), buildStackSummary("globex", OTHER)] };
   }
   if (stack === undefined) return undefined;
   stackRequests.push(stack);
@@ -65,7 +65,7 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), "email-security-service-"));
   writeFileSync(join(directory, "Pulumi.yaml"), "name: fleet\nruntime: nodejs\n");
   server = createServer(({ url = "" }, response) => {
-    const found = answer(url);
+    const found = answerRequest(url);
     response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" });
     response.end(JSON.stringify(found ?? { code: 404, message: "Not Found" }));
   });

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { type Answerer, always, page, RecordingService } from "../client/service";
+import { type Answerer, buildPage, createFixedAnswerer, RecordingService } from "../client/service";
 import { RUN_SOURCES } from "../hostile/client-process";
 
 /** Prints the address of its token server. Each line that it reads is a credential that is no longer valid. */
@@ -37,7 +37,7 @@ const TENANT = `
   console.log(ends.find((end) => end.status === "rejected")?.reason.code ?? "done");
 `;
 
-const urlOf = (file: string) => pathToFileURL(`provider/${file}.ts`).href;
+const getProviderUrl = (file: string) => pathToFileURL(`provider/${file}.ts`).href;
 
 export interface CoordinatorProcessOptions {
   /** The SQLite file. */
@@ -51,10 +51,10 @@ export interface CoordinatorProcessOptions {
 export async function startCoordinator(options: CoordinatorProcessOptions): Promise<ChildProgram> {
   const program = new ChildProgram(COORDINATOR, {
     RUN: JSON.stringify(options),
-    SQLITE: urlOf("rollout/database/sqlite-database"),
-    LIMITER: urlOf("rollout/rate-limit/address-limiter"),
-    TABLES: urlOf("rollout/database/tables"),
-    SERVER: urlOf("rollout/rate-limit/rate-limit-server"),
+    SQLITE: getProviderUrl("rollout/database/sqlite-database"),
+    LIMITER: getProviderUrl("rollout/rate-limit/address-limiter"),
+    TABLES: getProviderUrl("rollout/database/tables"),
+    SERVER: getProviderUrl("rollout/rate-limit/rate-limit-server"),
   });
   await program.firstLine;
   return program;
@@ -75,8 +75,8 @@ export interface TenantOptions {
 export function startTenant({ name, tokenAddress, ...run }: TenantOptions): ChildProgram {
   return new ChildProgram(TENANT, {
     RUN: JSON.stringify(run),
-    CLIENT: urlOf("client/index"),
-    LIMITER_MODULE: urlOf("tenant/rate-limit-client"),
+    CLIENT: getProviderUrl("client/index"),
+    LIMITER_MODULE: getProviderUrl("tenant/rate-limit-client"),
     KEY: name,
     EMAIL_SECURITY_RATE_LIMITER: tokenAddress,
     EMAIL_SECURITY_RATE_LIMITER_TOKEN: name,
@@ -111,7 +111,7 @@ export class ChildProgram implements AsyncDisposable {
     this.#child.stdin?.write(`${line}\n`);
   }
 
-  signal(signal: NodeJS.Signals): void {
+  sendSignal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
 
@@ -124,15 +124,15 @@ export class ChildProgram implements AsyncDisposable {
 }
 
 /** The response of an empty VIP list. */
-export const nobody = page([]);
+export const nobody = buildPage([]);
 
 /** Starts a service that records each request's key and arrival time, by its own clock. */
-export async function countingService(answer: Answerer = always(200, nobody)) {
+export async function startCountingService(answer: Answerer = createFixedAnswerer(200, nobody)) {
   const came: { atMs: number; who: string }[] = [];
   const service = await RecordingService.start((request, response, index) => {
     came.push({ atMs: performance.now(), who: String(request.headers["x-api-key"]) });
     answer(request, response, index);
   });
-  const of = (who: string) => came.filter((one) => one.who === who).length;
-  return { service, came, of };
+  const countRequestsBy = (who: string) => came.filter((one) => one.who === who).length;
+  return { service, came, of: countRequestsBy };
 }

@@ -9,7 +9,7 @@ import { openPostgres } from "../../../provider/rollout/database/postgres-databa
 import { ADDRESSES_TABLE } from "../../../provider/rollout/database/tables";
 import { AddressLimiter, TOKEN_GRACE_MS } from "../../../provider/rollout/rate-limit/address-limiter";
 import { startPostgres } from "../../support/postgres";
-import { countingService, startCoordinator, startTenant } from "./rate-limit-processes";
+import { startCoordinator, startCountingService, startTenant } from "./rate-limit-processes";
 
 let directory: string;
 let journal: string;
@@ -25,7 +25,7 @@ const PATIENT = { timeout: 60_000, interval: 20 };
 
 describe("rate limit servers and tenants in separate processes", () => {
   it("stops a tenant's requests when its rate limit server dies", async () => {
-    const { service, of } = await countingService();
+    const { service, of } = await startCountingService();
     await using _service = service;
     const options = { journal, service: service.url, limit: {} };
     await using one = await startCoordinator(options);
@@ -38,17 +38,17 @@ describe("rate limit servers and tenants in separate processes", () => {
 
     one.tell("acme");
     expect(await acme.firstLine).toBe("ERR_NO_TOKEN");
-    other.signal("SIGKILL");
+    other.sendSignal("SIGKILL");
     expect(await initech.firstLine).toBe("ERR_NO_TOKEN");
     const [ofAcme, ofInitech, ofGlobex] = [of("acme"), of("initech"), of("globex")];
     await expect.poll(() => of("globex"), PATIENT).toBeGreaterThan(ofGlobex + 100);
     expect([of("acme"), of("initech")]).toEqual([ofAcme, ofInitech]);
-    one.signal("SIGKILL");
+    one.sendSignal("SIGKILL");
     expect(await globex.firstLine).toBe("ERR_NO_TOKEN");
   });
 
   it("discards a token that arrived while the process was suspended", async () => {
-    const { service, of } = await countingService();
+    const { service, of } = await startCountingService();
     await using _service = service;
     const options = { journal, service: service.url, limit: { requestsPerSecond: 0.2 } };
     await using coordinator = await startCoordinator(options);
@@ -57,12 +57,12 @@ describe("rate limit servers and tenants in separate processes", () => {
     await expect.poll(() => of("acme"), PATIENT).toBe(1);
     // The process has requested its next token, which is issued five seconds after the first.
     await sleep(300);
-    acme.signal("SIGSTOP");
+    acme.sendSignal("SIGSTOP");
     await sleep(5_500);
     expect(of("acme")).toBe(1);
-    coordinator.signal("SIGKILL");
+    coordinator.sendSignal("SIGKILL");
     await sleep(100);
-    acme.signal("SIGCONT");
+    acme.sendSignal("SIGCONT");
     expect(await acme.firstLine).toBe("ERR_NO_TOKEN");
     expect(of("acme")).toBe(1);
   });
@@ -75,7 +75,7 @@ it("shares one rate limit across machines whose clocks differ", async () => {
   const address = "https://mail-security.example";
   const limits = new Map([[address, { requestsPerSecond: 50 }]]);
   let slowestMs = 0;
-  const timed =
+  const measureQueries =
     (database: Database): Database["query"] =>
     async (...statement) => {
       const startedAt = performance.now();
@@ -85,13 +85,13 @@ it("shares one rate limit across machines whose clocks differ", async () => {
     };
   const [one, other] = [0, 3_600_000].map((ahead, index) => {
     const time = { now: () => Date.now() + ahead, sleep };
-    const database = { dialect: "postgres", query: timed(databases[index] ?? databases[0]) } as const;
+    const database = { dialect: "postgres", query: measureQueries(databases[index] ?? databases[0]) } as const;
     return new AddressLimiter({ database, limits, time }).getTokens(address);
   }) as [RequestLimiter, RequestLimiter];
   const cameAt: number[] = [];
   const takeAll = async (tokens: RequestLimiter, count: number) => {
-    const take = () => tokens.acquire().then(() => void cameAt.push(performance.now()));
-    await Promise.all(Array.from({ length: count }, take));
+    const takeToken = () => tokens.acquire().then(() => void cameAt.push(performance.now()));
+    await Promise.all(Array.from({ length: count }, takeToken));
   };
   await Promise.all([takeAll(one, 40), takeAll(other, 40)]);
   // All tokens of both but the first are due after it, 20 ms apart. The last can arrive early by at most the delay of

@@ -10,9 +10,9 @@ import { ADDRESSES_TABLE } from "../../../provider/rollout/database/tables";
 import { AddressLimiter, TOKEN_GRACE_MS } from "../../../provider/rollout/rate-limit/address-limiter";
 import { type RateLimitServer, startRateLimitServer } from "../../../provider/rollout/rate-limit/rate-limit-server";
 import { getRateLimiter, STALE_TOKEN_MS } from "../../../provider/tenant/rate-limit-client";
-import { sandboxTenant } from "../../support/sandbox-tenant";
-import { always, json } from "../client/service";
-import { countingService, nobody, startCoordinator, startTenant } from "./rate-limit-processes";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
+import { createFixedAnswerer, respondWithJson } from "../client/service";
+import { nobody, startCoordinator, startCountingService, startTenant } from "./rate-limit-processes";
 
 let directory: string;
 let journal: string;
@@ -28,10 +28,10 @@ describe("one address with two rate limit servers", () => {
   it("keeps one rate and one pause for all tenant processes", async () => {
     const perSecond = 40;
     let refusedAtMs = 0;
-    const { service, came, of } = await countingService((request, response, index) => {
-      if (index !== 40) return always(200, nobody)(request, response, index);
+    const { service, came, of } = await startCountingService((request, response, index) => {
+      if (index !== 40) return createFixedAnswerer(200, nobody)(request, response, index);
       refusedAtMs = performance.now();
-      json(response, 429, { error: "too many" }, { "retry-after": "3" });
+      respondWithJson(response, 429, { error: "too many" }, { "retry-after": "3" });
     });
     await using _service = service;
     const options = { journal, service: service.url, limit: { requestsPerSecond: perSecond } };
@@ -64,18 +64,18 @@ describe("one address with two rate limit servers", () => {
 describe("the provider process", () => {
   it("sends nothing without a token", async () => {
     await using server = await startTokenServer();
-    await using acme = await sandboxTenant({}, environmentFor(server));
-    const declare = (value: string) => acme.provider.resource("allowDenyEntry").declare({ list: "deny", value });
-    await declare("one.example");
+    await using acme = await startSandboxTenant({}, buildLimiterEnvironment(server));
+    const declareDeny = (value: string) => acme.provider.getResource("allowDenyEntry").declare({ list: "deny", value });
+    await declareDeny("one.example");
     expect(acme.writes()).toHaveLength(1);
     server.over.add("token");
     const why = "was not sent: this run isn't allowed to change the tenant any more";
-    await expect(declare("two.example")).rejects.toThrow(why);
+    await expect(declareDeny("two.example")).rejects.toThrow(why);
     server.over.clear();
-    await declare("two.example");
+    await declareDeny("two.example");
     acme.trace();
     await server.close();
-    await expect(declare("three.example")).rejects.toThrow(
+    await expect(declareDeny("three.example")).rejects.toThrow(
       "was not sent: the rollout that started this process has ended",
     );
     expect(acme.trace()).toEqual([]);
@@ -92,12 +92,12 @@ describe("a rate limit server", () => {
     await server.close();
     await server.close();
     expect(existsSync(own)).toBe(false);
-    await expect(getRateLimiter(environmentFor(server), ADDRESS)?.acquire()).rejects.toThrow("has ended");
+    await expect(getRateLimiter(buildLimiterEnvironment(server), ADDRESS)?.acquire()).rejects.toThrow("has ended");
   });
 
   it("rejects waiting requests when it closes", async () => {
     await using server = await startTokenServer({ requestsPerSecond: 0.001 });
-    const limiter = getRateLimiter(environmentFor(server), ADDRESS);
+    const limiter = getRateLimiter(buildLimiterEnvironment(server), ADDRESS);
     await limiter?.acquire();
     const waiting = Promise.allSettled([limiter?.acquire(), limiter?.acquire()]);
     await sleep(50);
@@ -118,7 +118,7 @@ describe("a rate limit server", () => {
       socket.resume();
       await new Promise((resolve) => socket.once("close", resolve));
     }
-    await getRateLimiter(environmentFor(server), ADDRESS)?.acquire();
+    await getRateLimiter(buildLimiterEnvironment(server), ADDRESS)?.acquire();
   });
 
   it("is used only by processes that a rollout started", async () => {
@@ -126,9 +126,9 @@ describe("a rate limit server", () => {
     for (const environment of [{}, { EMAIL_SECURITY_RATE_LIMITER: "" }]) {
       expect(getRateLimiter(environment, ADDRESS)).toBeUndefined();
     }
-    const limiter = getRateLimiter(environmentFor(server), ADDRESS);
-    expect(getRateLimiter(environmentFor(server), ADDRESS)).toBe(limiter);
-    expect(getRateLimiter(environmentFor(server), `${ADDRESS}/eu`)).not.toBe(limiter);
+    const limiter = getRateLimiter(buildLimiterEnvironment(server), ADDRESS);
+    expect(getRateLimiter(buildLimiterEnvironment(server), ADDRESS)).toBe(limiter);
+    expect(getRateLimiter(buildLimiterEnvironment(server), `${ADDRESS}/eu`)).not.toBe(limiter);
   });
 });
 
@@ -142,13 +142,13 @@ async function startTokenServer(
   const over = new Set<string>();
   const isAllowed = (token: string) => token === "token" && !over.has(token);
   const server = await startRateLimitServer(new AddressLimiter({ database, limits }), { isAllowed });
-  const dispose = async () => {
+  const closeAll = async () => {
     await server.close();
     await database.close();
   };
-  return { ...server, over, [Symbol.asyncDispose]: dispose };
+  return { ...server, over, [Symbol.asyncDispose]: closeAll };
 }
 
-function environmentFor({ address }: RateLimitServer): Record<string, string> {
+function buildLimiterEnvironment({ address }: RateLimitServer): Record<string, string> {
   return { EMAIL_SECURITY_RATE_LIMITER: address, EMAIL_SECURITY_RATE_LIMITER_TOKEN: "token" };
 }

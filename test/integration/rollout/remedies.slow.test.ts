@@ -61,17 +61,17 @@ waves:
   );
   writeFileSync(join(base, "bin/email-security"), `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`);
   chmodSync(join(base, "bin/email-security"), 0o755);
-  const git = (...args: string[]) =>
+  const runGit = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@a.example", ...args], { cwd: template });
-  git("init", "--quiet", "--template=");
-  git("add", "settings", "tenants.yaml");
-  git("commit", "--quiet", "-m", "first");
+  runGit("init", "--quiet", "--template=");
+  runGit("add", "settings", "tenants.yaml");
+  runGit("commit", "--quiet", "-m", "first");
 });
 
 afterAll(() => rmSync(base, { recursive: true, force: true }), 60_000);
 
 /** A state of a rollout, and the commands printed for it. */
-interface State {
+interface RemedyCase {
   /** Brings a rollout into this state and returns its id. */
   readonly make: (journal: Journal) => Promise<string>;
   /** The subcommands that its report names. */
@@ -82,10 +82,10 @@ interface State {
   readonly abandon: readonly string[];
 }
 
-const STATES: Readonly<Record<string, State>> = {
+const STATES: Readonly<Record<string, RemedyCase>> = {
   "waits at its gate": {
     make: async (journal) => {
-      const id = await begun(journal, { t0: undefined });
+      const id = await startRollout(journal, { t0: undefined });
       await journal.recordWaiting(id, 0, "The wave one is finished, and its gate waits for approval.");
       return id;
     },
@@ -95,7 +95,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "stopped where a tenant failed": {
     make: async (journal) => {
-      const id = await begun(journal, { t0: FAILED });
+      const id = await startRollout(journal, { t0: FAILED });
       await journal.stop(id, "1 tenant failed in the wave one, which tolerates 0.");
       return id;
     },
@@ -105,7 +105,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "stopped before it began a tenant": {
     make: async (journal) => {
-      const id = await begun(journal, {});
+      const id = await startRollout(journal, {});
       await journal.stop(id, "It was stopped by a person.");
       return id;
     },
@@ -115,8 +115,8 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "was killed in the middle of a tenant": {
     make: async (journal) => {
-      const id = await begun(journal, {});
-      await claim(journal, id, "t0");
+      const id = await startRollout(journal, {});
+      await claimTenant(journal, id, "t0");
       return id;
     },
     status: ["resume", "rollback"],
@@ -125,8 +125,8 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "is done, and a tenant failed": {
     make: async (journal) => {
-      const id = await begun(journal, { t0: FAILED, t1: undefined });
-      return await done(journal, id);
+      const id = await startRollout(journal, { t0: FAILED, t1: undefined });
+      return await finishWaves(journal, id);
     },
     status: ["resume"],
     rival: ["plan"],
@@ -134,8 +134,8 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "is done, and a tenant could not be planned": {
     make: async (journal) => {
-      const id = await begun(journal, { t1: undefined }, {}, { t0: UNPLANNED });
-      return await done(journal, id);
+      const id = await startRollout(journal, { t1: undefined }, {}, { t0: UNPLANNED });
+      return await finishWaves(journal, id);
     },
     status: ["plan"],
     rival: ["plan"],
@@ -143,8 +143,8 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "is done, and a tenant needs other files": {
     make: async (journal) => {
-      const id = await begun(journal, { t0: NEEDS_OTHER_FILES, t1: undefined });
-      return await done(journal, id);
+      const id = await startRollout(journal, { t0: NEEDS_OTHER_FILES, t1: undefined });
+      return await finishWaves(journal, id);
     },
     status: ["plan", "resume"],
     rival: ["plan"],
@@ -152,7 +152,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "was abandoned": {
     make: async (journal) => {
-      const id = await begun(journal, { t0: REFUSED });
+      const id = await startRollout(journal, { t0: REFUSED });
       await journal.abandon(id, "It was abandoned by a person.");
       return id;
     },
@@ -162,9 +162,9 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "is not rolled back everywhere": {
     make: async (journal) => {
-      const id = await begun(journal, { t0: undefined, t1: undefined });
+      const id = await startRollout(journal, { t0: undefined, t1: undefined });
       await journal.markRolledBack(id, "It was rolled back by another.");
-      await done(journal, await begun(journal, { t0: FAILED, t1: undefined }, { rollsBack: id }));
+      await finishWaves(journal, await startRollout(journal, { t0: FAILED, t1: undefined }, { rollsBack: id }));
       return id;
     },
     status: ["rollback"],
@@ -173,10 +173,10 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "rolls another back, and a tenant could not be planned": {
     make: async (journal) => {
-      const other = await begun(journal, { t0: undefined, t1: undefined });
+      const other = await startRollout(journal, { t0: undefined, t1: undefined });
       await journal.markRolledBack(other, "It was rolled back by another.");
       const how = { rollsBack: other, rollsBackTo: "the files of the revision HEAD" };
-      return await done(journal, await begun(journal, { t1: undefined }, how, { t0: UNPLANNED }));
+      return await finishWaves(journal, await startRollout(journal, { t1: undefined }, how, { t0: UNPLANNED }));
     },
     status: ["rollback"],
     rival: ["plan"],
@@ -184,7 +184,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "stopped where a tenant needs other files": {
     make: async (journal) => {
-      const id = await begun(journal, { t0: NEEDS_OTHER_FILES });
+      const id = await startRollout(journal, { t0: NEEDS_OTHER_FILES });
       await journal.stop(id, "1 tenant failed in the wave one, which tolerates 0.");
       return id;
     },
@@ -198,16 +198,16 @@ const STATES: Readonly<Record<string, State>> = {
 const cases = Object.keys(STATES).map((name, index) => [name, index % 2 === 1] as const);
 
 it.each(cases)("prints commands that work for a rollout that %s (one before it: %s)", async (name, hasBefore) => {
-  const { make, status, rival, abandon } = STATES[name] as State;
+  const { make, status, rival, abandon } = STATES[name] as RemedyCase;
   const place = hasBefore ? "my journal.db" : ".email-security/rollouts.db";
   const named = hasBefore ? ["--database", place] : [];
   const directory = copyOf(join(base, "template"));
   rmSync(join(base, "state"), { recursive: true, force: true });
   mkdirSync(join(base, "state"));
-  const journal = await open(directory, place);
-  if (hasBefore) await done(journal, await begun(journal, { t0: undefined, t1: undefined }));
+  const journal = await openTestJournal(directory, place);
+  if (hasBefore) await finishWaves(journal, await startRollout(journal, { t0: undefined, t1: undefined }));
   const id = await make(journal);
-  using marks = new RolloutLocks(new PulumiLockStore(environment(), "here"), journal, place);
+  using marks = new RolloutLocks(new PulumiLockStore(buildEnvironment(), "here"), journal, place);
   await marks.update(id);
   await journal.close();
   keepState();
@@ -215,7 +215,7 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
   const readAdvice = async (...args: string[]): Promise<readonly [after: string, commands: readonly string[]]> => {
     const after = copyOf(directory);
     bringStateBack();
-    return [after, commandsIn(await run(after, COMMAND, "rollout", ...args, ...named))];
+    return [after, extractCommands(await runCommandLine(after, COMMAND, "rollout", ...args, ...named))];
   };
   // Run them one after the other: all share the same locks next to the stacks.
   const all = [
@@ -223,7 +223,7 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
     await readAdvice("tenants.yaml", "--yes"),
     await readAdvice("abandon", id),
   ] as const;
-  expect(all.map(([, commands]) => commands.map(verbOf))).toEqual([status, rival, abandon]);
+  expect(all.map(([, commands]) => commands.map(getSubcommand))).toEqual([status, rival, abandon]);
   const [[, ofStatus], [, ofRival]] = all;
   for (const [after, commands] of all) {
     for (const command of commands) {
@@ -237,11 +237,11 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
 });
 
 async function expectToWork(directory: string, place: string, command: string): Promise<void> {
-  const output = await shell(directory, command);
+  const output = await runShell(directory, command);
   expect(output, command).not.toMatch(/ERR_ROLLOUT_NOT_FOUND|ERR_ROLLOUT_BUSY|ERR_CONFIGURATION|error: unknown/);
   const [, id = ""] = /^email-security rollout (?:\S+ )?(\S+?)(?: --|$)/.exec(command) ?? [];
-  const verb = verbOf(command);
-  const journal = await open(directory, place);
+  const verb = getSubcommand(command);
+  const journal = await openTestJournal(directory, place);
   try {
     if (verb === "skip") {
       expect(output, command).toContain('Skipped from now on: "t0"');
@@ -273,12 +273,12 @@ async function expectToWork(directory: string, place: string, command: string): 
 }
 
 /** Returns the commands that a text names: between backquotes, or on their own lines. */
-function commandsIn(output: string): string[] {
+function extractCommands(output: string): string[] {
   const found = output.matchAll(/`(email-security rollout [^`]+)`|^ {4}(email-security rollout .+)$/gm);
   return [...new Set([...found].map(([, quoted, line]) => quoted ?? line ?? ""))];
 }
 
-function verbOf(command: string): string {
+function getSubcommand(command: string): string {
   return /^email-security rollout (resume|status|abandon|rollback|skip)\b/.exec(command)?.[1] ?? "plan";
 }
 
@@ -299,7 +299,7 @@ function bringStateBack(): void {
   cpSync(join(base, "state-then"), join(base, "state"), { recursive: true });
 }
 
-function environment(): NodeJS.ProcessEnv {
+function buildEnvironment(): NodeJS.ProcessEnv {
   return {
     ...runEnvironment(),
     PATH: `${join(base, "bin")}:${process.env["PATH"]}`,
@@ -312,23 +312,23 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /** Returns everything a program prints, whether it succeeds or fails. */
-async function run(directory: string, ...args: readonly string[]): Promise<string> {
-  return await outputOf(process.execPath, args, directory);
+async function runCommandLine(directory: string, ...args: readonly string[]): Promise<string> {
+  return await captureOutput(process.execPath, args, directory);
 }
 
-async function shell(directory: string, command: string): Promise<string> {
-  return await outputOf("sh", ["-c", command], directory);
+async function runShell(directory: string, command: string): Promise<string> {
+  return await captureOutput("sh", ["-c", command], directory);
 }
 
-async function outputOf(program: string, args: readonly string[], directory: string): Promise<string> {
+async function captureOutput(program: string, args: readonly string[], directory: string): Promise<string> {
   return await new Promise((done) => {
-    execFile(program, args, { cwd: directory, env: environment() }, (_error, stdout, stderr) =>
+    execFile(program, args, { cwd: directory, env: buildEnvironment() }, (_error, stdout, stderr) =>
       done(`${stdout}${stderr}`),
     );
   });
 }
 
-async function open(directory: string, place: string): Promise<Journal> {
+async function openTestJournal(directory: string, place: string): Promise<Journal> {
   const database = await openSqlite(join(directory, place));
   // Durability doesn't matter: the data is discarded with the test.
   await database.query("PRAGMA synchronous = OFF");
@@ -336,23 +336,23 @@ async function open(directory: string, place: string): Promise<Journal> {
 }
 
 /** Starts a rollout with the given outcomes for some tenants; an error is that of a failed tenant. */
-async function begun(
+async function startRollout(
   journal: Journal,
   went: Readonly<Record<string, TenantError | undefined>>,
   how: Pick<RolloutSpec, "rollsBack" | "rollsBackTo"> = {},
   unplanned: Readonly<Record<string, TenantError>> = {},
 ): Promise<string> {
-  const wave = (name: string, tenants: string[], gate: boolean) =>
+  const buildWave = (name: string, tenants: string[], gate: boolean) =>
     ({ name, maxConcurrent: 1, tolerated: 1, soakMs: 0, gate, tenants }) as const;
   const id = await journal.create(
     {
       source: "tenants.yaml",
       project: "fleet",
       today: "2026-11-21",
-      waves: [wave("one", ["t0"], true), wave("two", ["t1"], false)],
+      waves: [buildWave("one", ["t0"], true), buildWave("two", ["t1"], false)],
       services: [],
       keyVariables: [],
-      backend: resolveStateBackend(environment(), base).fingerprint,
+      backend: resolveStateBackend(buildEnvironment(), base).fingerprint,
       ...how,
     },
     NAMES.map((name) => ({
@@ -373,12 +373,12 @@ async function begun(
   await journal.completePlanning(id, "d", { bundle, directory: "." });
   await journal.start(id, { retry: false });
   for (const [name, error] of Object.entries(went)) {
-    await journal.finish(await claim(journal, id, name), error);
+    await journal.finish(await claimTenant(journal, id, name), error);
   }
   return id;
 }
 
-async function claim(journal: Journal, rollout: string, tenant: string): Promise<ClaimedJob> {
+async function claimTenant(journal: Journal, rollout: string, tenant: string): Promise<ClaimedJob> {
   const wave = NAMES.indexOf(tenant);
   await journal.setWaveState(rollout, wave, "running");
   await journal.dispatch(rollout, wave, [tenant], {
@@ -391,7 +391,7 @@ async function claim(journal: Journal, rollout: string, tenant: string): Promise
   return claimed;
 }
 
-async function done(journal: Journal, id: string): Promise<string> {
+async function finishWaves(journal: Journal, id: string): Promise<string> {
   for (const wave of NAMES.keys()) await journal.setWaveState(id, wave, "done");
   await journal.finishRollout(id);
   return id;

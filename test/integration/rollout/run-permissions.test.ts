@@ -20,11 +20,11 @@ import { unwrapError } from "../../support/unwrap-error";
 // The subprocess runs the built package; `npm test` builds it before the tests.
 
 let directory: string;
-let service: Listener;
-let stranger: Listener;
+let service: RecordingListener;
+let stranger: RecordingListener;
 
 beforeAll(async () => {
-  [service, stranger] = [await listen(), await listen()];
+  [service, stranger] = [await startListener(), await startListener()];
 });
 
 beforeEach(() => {
@@ -40,13 +40,13 @@ afterAll(() => {
   for (const { server } of [service, stranger]) server.close();
 });
 
-const targets = (tenants: string, more = ""): void =>
+const writeTargets = (tenants: string, more = ""): void =>
   writeFileSync(
     join(directory, "tenants.yaml"),
     `version: 1\nproject: p\ndefaults: { baseUrl: "${service.url}", settings: "settings/{name}.yaml" }\ntenants:\n${tenants}${more}`,
   );
 
-const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
+const buildEnvironment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   ...runEnvironment(),
   ...getCompileCacheVariables(),
   PULUMI_HOME: join(directory, ".home"),
@@ -57,12 +57,12 @@ const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   ...more,
 });
 
-interface Ran {
+interface ProgramResult {
   readonly code: number;
   readonly output: string;
 }
 
-async function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
+async function runProgram(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<ProgramResult> {
   return await new Promise((done) => {
     const child = execFile(program, args, { cwd: directory, env }, (_error, stdout, stderr) =>
       done({ code: child.exitCode ?? -1, output: unwrapError(`${stdout}${stderr}`) }),
@@ -70,18 +70,18 @@ async function run(program: string, args: readonly string[], env: NodeJS.Process
   });
 }
 
-const rollout = async (more: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<Ran> =>
-  await run(process.execPath, [COMMAND, "rollout", ...args], environment(more));
+const runRollout = async (more: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<ProgramResult> =>
+  await runProgram(process.execPath, [COMMAND, "rollout", ...args], buildEnvironment(more));
 
 it("runs, reads and sends nothing that the run doesn't allow", async () => {
-  targets(
+  writeTargets(
     `  acme: { key: { command: [touch, "${join(directory, "key-was-run")}"] } }
   globex: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }
   initech: { settings: settings/acme.yaml, key: { file: keys/globex } }
 `,
     `waves: [{ name: all, health: { command: [touch, "${join(directory, "health-was-run")}"] } }]\n`,
   );
-  const { code, output } = await rollout({ EMAIL_SECURITY_SERVICES: service.url }, "--yes");
+  const { code, output } = await runRollout({ EMAIL_SECURITY_SERVICES: service.url }, "--yes");
   expect(code).toBe(1);
   expect(
     output,
@@ -105,12 +105,12 @@ A change to that file must not decide this. If all of this is intended, set it w
 });
 
 it("accepts the settings that its error message suggests", async () => {
-  targets(`  acme: { key: { command: [echo, "key-of-{name}"] } }\n  globex: { key: { file: "keys/{name}" } }\n`);
-  const refused = await rollout({ EMAIL_SECURITY_SERVICES: "https://elsewhere.example" });
+  writeTargets(`  acme: { key: { command: [echo, "key-of-{name}"] } }\n  globex: { key: { file: "keys/{name}" } }\n`);
+  const refused = await runRollout({ EMAIL_SECURITY_SERVICES: "https://elsewhere.example" });
   const [, lines = ""] = refused.output.split("run starts:\n");
   // Pastes the lines before the command, as a person would.
   const script = `${lines.replaceAll(/^ {2}(?=EMAIL_SECURITY_)/gm, "export ")}exec "$0" "$1" rollout`;
-  const { output } = await run("sh", ["-c", script, process.execPath, COMMAND], environment());
+  const { output } = await runProgram("sh", ["-c", script, process.execPath, COMMAND], buildEnvironment());
   expect(output.replace(/\n {4}(?=\S)/g, " ")).toContain(`Keys
 
   · ${service.url} receives the key of acme, from the output of the command "echo"
@@ -120,28 +120,28 @@ it("accepts the settings that its error message suggests", async () => {
 });
 
 it("allows conventional key variables for a local service", async () => {
-  targets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
-  const { code } = await rollout();
+  writeTargets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
+  const { code } = await runRollout();
   expect(code).toBe(2);
   expect(new Set(service.heard)).toEqual(new Set(["key-of-acme"]));
 });
 
 it("rejects a remote state backend that only the project names", async () => {
-  targets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
+  writeTargets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
   writeFileSync(join(directory, "Pulumi.yaml"), `name: p\nruntime: nodejs\nbackend: { url: "${stranger.url}" }\n`);
-  const { code, output } = await rollout({ PULUMI_BACKEND_URL: "", PULUMI_ACCESS_TOKEN: "pul-token" });
+  const { code, output } = await runRollout({ PULUMI_BACKEND_URL: "", PULUMI_ACCESS_TOKEN: "pul-token" });
   expect(code).toBe(1);
   expect(output).toContain(`PULUMI_BACKEND_URL=${stranger.url} [ERR_ROLLOUT_NOT_ALLOWED]`);
   expect(stranger.heard).toEqual([]);
 });
 
 it("applies the same permissions to a rollout in the journal as to a file", async () => {
-  targets(`  acme: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }\n`);
+  writeTargets(`  acme: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }\n`);
   const database = join(directory, ".email-security/rollouts.db");
   mkdirSync(join(directory, ".email-security"));
   const theirs = await Rollouts.open({
     database,
-    environment: environment({
+    environment: buildEnvironment({
       AWS_SECRET_ACCESS_KEY: "a-key-of-their-own",
       EMAIL_SECURITY_KEY_VARIABLES: "AWS_SECRET_ACCESS_KEY",
     }),
@@ -150,7 +150,7 @@ it("applies the same permissions to a rollout in the journal as to a file", asyn
   await theirs.journal.start(id, { retry: false });
   await theirs.close();
   for (const verb of [["resume"], ["rollback"]]) {
-    const { code, output } = await rollout({}, ...verb);
+    const { code, output } = await runRollout({}, ...verb);
     expect(code, output).toBe(1);
     if (verb[0] === "resume") expect(output).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");
     expect(stranger.heard, output).not.toContain("secret-of-the-pipeline");
@@ -166,15 +166,15 @@ it("sends the API key only to addresses that the run allows", async () => {
     ["drift", "settings/acme.yaml"],
     ["doctor"],
   ]) {
-    const env = environment({ ...one, EMAIL_SECURITY_SERVICES: service.url });
-    const { code, output } = await run(process.execPath, [COMMAND, ...verb], env);
+    const env = buildEnvironment({ ...one, EMAIL_SECURITY_SERVICES: service.url });
+    const { code, output } = await runProgram(process.execPath, [COMMAND, ...verb], env);
     expect(code, output).toBe(1);
     expect(output).toContain(`EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}`);
     expect(stranger.heard, output).toEqual([]);
   }
 });
 
-interface Listener {
+interface RecordingListener {
   readonly url: string;
   /** The keys that it received. */
   readonly heard: string[];
@@ -182,7 +182,7 @@ interface Listener {
 }
 
 /** Starts a service whose lists are empty. */
-async function listen(): Promise<Listener> {
+async function startListener(): Promise<RecordingListener> {
   const heard: string[] = [];
   const server = createServer((request, response) => {
     heard.push(String(request.headers["x-api-key"]));

@@ -16,7 +16,7 @@ const directory = mkdtempSync(join(tmpdir(), "email-security-which-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** A rollout in a journal; lists of them have the oldest first. */
-interface Written {
+interface JournalRollout {
   readonly state: Exclude<RolloutState, "planned">;
   /** The index of the earlier rollout that this one rolls back. */
   readonly rollsBack: number | undefined;
@@ -31,7 +31,7 @@ interface WrittenTenant {
   readonly hasPlan: boolean;
 }
 
-const journals: fc.Arbitrary<readonly Written[]> = fc.array(
+const journals: fc.Arbitrary<readonly JournalRollout[]> = fc.array(
   fc.record({
     state: fc.constantFrom("done", "done", "done", "running", "waiting", "stopped", "abandoned", "rolled-back"),
     rollsBack: fc.option(fc.nat(5), { nil: undefined, freq: 2 }),
@@ -50,7 +50,7 @@ const journals: fc.Arbitrary<readonly Written[]> = fc.array(
 );
 
 /** Picks the expected rollout from the list, as a person would. */
-const MEANT: Readonly<Record<RolloutAction, (all: readonly Written[]) => number>> = {
+const MEANT: Readonly<Record<RolloutAction, (all: readonly JournalRollout[]) => number>> = {
   status: (all) => all.length - 1,
   // No process is running any of them.
   stop: () => -1,
@@ -66,7 +66,7 @@ const MEANT: Readonly<Record<RolloutAction, (all: readonly Written[]) => number>
 };
 
 /** Returns whether a rollback verified that every started tenant holds its old contents again. */
-function isTakenBack(all: readonly Written[], index: number): boolean {
+function isTakenBack(all: readonly JournalRollout[], index: number): boolean {
   const { tenants = [], project } = all[index] ?? {};
   const isBack = (name: string): boolean =>
     all
@@ -87,8 +87,8 @@ function isOpen(state: RolloutState): boolean {
 }
 
 /** Returns whether a resume would retry a failed tenant that no later rollout has settled. */
-function isTriedAgain(all: readonly Written[], index: number): boolean {
-  const { state, tenants, project } = all[index] as Written;
+function isTriedAgain(all: readonly JournalRollout[], index: number): boolean {
+  const { state, tenants, project } = all[index] as JournalRollout;
   if (state !== "done") return false;
   return tenants.some(
     (tenant) =>
@@ -124,12 +124,12 @@ it("selects the same rollout in PostgreSQL", async () => {
 });
 
 /** @param drawn may name a rollout to roll back that doesn't come before it; then it rolls back none. */
-async function expectMeant(database: string, drawn: readonly Written[]): Promise<void> {
+async function expectMeant(database: string, drawn: readonly JournalRollout[]): Promise<void> {
   const written = drawn.map((one, index) => ({
     ...one,
     rollsBack: one.rollsBack === undefined || one.rollsBack >= index ? undefined : one.rollsBack,
   }));
-  const ids = await write(database, written);
+  const ids = await writeJournal(database, written);
   const rollouts = await Rollouts.open({ database, environment: {} });
   try {
     for (const [purpose, meant] of Object.entries(MEANT)) {
@@ -148,38 +148,42 @@ async function expectMeant(database: string, drawn: readonly Written[]): Promise
 
 it("resumes and abandons only idle rollouts, and stops running ones", async () => {
   const database = join(directory, "held.db");
-  const one = (state: Written["state"]): Written => ({
+  const buildSingleRollout = (state: JournalRollout["state"]): JournalRollout => ({
     state,
     rollsBack: undefined,
     project: "one",
     tenants: [{ name: "a", state: "pending", isBegun: true, hasPlan: true }],
   });
-  const [older, held, newest] = await write(database, [one("stopped"), one("running"), one("waiting")]);
+  const [older, held, newest] = await writeJournal(database, [
+    buildSingleRollout("stopped"),
+    buildSingleRollout("running"),
+    buildSingleRollout("waiting"),
+  ]);
   const rollouts = await Rollouts.open({ database, environment: {} });
-  const found = async (purpose: RolloutAction) => (await rollouts.find(undefined, purpose)).id;
+  const findRolloutId = async (purpose: RolloutAction) => (await rollouts.find(undefined, purpose)).id;
   try {
-    expect([await found("resume"), await found("abandon")]).toEqual([newest, newest]);
-    await expect(found("stop")).rejects.toThrow("There is no rollout that can be stopped in");
+    expect([await findRolloutId("resume"), await findRolloutId("abandon")]).toEqual([newest, newest]);
+    await expect(findRolloutId("stop")).rejects.toThrow("There is no rollout that can be stopped in");
     const waits = `${newest} waits for approval, and no run is in progress. To abandon it: \`email-security rollout abandon ${newest}`;
-    await expect(found("stop")).rejects.toThrow(waits);
+    await expect(findRolloutId("stop")).rejects.toThrow(waits);
     await expect(rollouts.find(newest, "stop")).rejects.toThrow(waits);
     await expect(rollouts.stop(held ?? "")).rejects.toThrow(/can't be stopped: its run was interrupted/);
     const hold = await rollouts.journal.database.lock(`rollout-${held}`, () => {});
-    expect(await found("stop")).toBe(held);
+    expect(await findRolloutId("stop")).toBe(held);
     await rollouts.stop(held ?? "");
     expect((await rollouts.journal.getRollout(held ?? "")).isStopping).toBe(true);
     await expect(rollouts.abandon(held ?? "")).rejects.toThrow(/still in progress.* Stop it first: `.* stop /);
     await rollouts.journal.abandon(newest ?? "", "It was abandoned by a person.");
-    expect(await found("resume")).toBe(older);
+    expect(await findRolloutId("resume")).toBe(older);
     await hold?.release();
-    expect(await found("resume")).toBe(held);
+    expect(await findRolloutId("resume")).toBe(held);
   } finally {
     await rollouts.close();
   }
 });
 
 /** Writes rollouts one minute apart, in any state. */
-async function write(place: string, all: readonly Written[]): Promise<string[]> {
+async function writeJournal(place: string, all: readonly JournalRollout[]): Promise<string[]> {
   let nowMs = Date.UTC(2026, 10, 21);
   const database = await openJournalDatabase(place);
   // Durability doesn't matter: the data is discarded with the test.

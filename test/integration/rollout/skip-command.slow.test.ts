@@ -5,9 +5,9 @@ import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { tenantWith } from "../../support/scenario-tenant";
+import { buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security rollout skip`, and the commands that report skipped tenants, through the real command. */
@@ -19,7 +19,7 @@ let id: string;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
-    scenario: { name: "skip", tenants: ["acme", "globex"].map((name) => tenantWith(name, [])) },
+    scenario: { name: "skip", tenants: ["acme", "globex"].map((name) => buildTenant(name, [])) },
   });
   directory = createTestDirectory({
     "tenants.yaml": `version: 1
@@ -45,23 +45,23 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const run = async (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<CliResult> =>
+const runInDirectory = async (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<CliResult> =>
   await runCli(directory.path, args, { ...environment, ...more });
 /** Runs the command and puts each sentence on its own line. */
 const runUnfolded = async (...args: string[]): Promise<CliResult> => {
-  const outcome = await run(["rollout", ...args]);
+  const outcome = await runInDirectory(["rollout", ...args]);
   return { ...outcome, stdout: outcome.stdout.replaceAll(/\n {2}(?=\S)/g, " ") };
 };
-const skip = async (...args: string[]): Promise<CliResult> => await runUnfolded("skip", ...args);
-const unskip = async (...args: string[]): Promise<CliResult> => await runUnfolded("unskip", ...args);
+const runSkip = async (...args: string[]): Promise<CliResult> => await runUnfolded("skip", ...args);
+const runUnskip = async (...args: string[]): Promise<CliResult> => await runUnfolded("unskip", ...args);
 
 it("creates no journal when none exists", async () => {
-  expect(await skip("acme", "--reason", "why")).toMatchObject({
+  expect(await runSkip("acme", "--reason", "why")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("There is no rollout journal at"),
   });
   for (const verb of ["status", "resume", "rollback", "skip", "history"]) {
-    expect(await run(["rollout", verb, "--database", "nowhere.db"]), verb).toMatchObject({
+    expect(await runInDirectory(["rollout", verb, "--database", "nowhere.db"]), verb).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("There is no rollout journal at"),
     });
@@ -73,16 +73,16 @@ it("creates no journal when none exists", async () => {
   );
   id = await journal.rollout(new Map(), { acme: "pending", globex: "unchanged" });
   environment["EMAIL_SECURITY_DATABASE"] = directory.at("rollouts.db");
-  expect(await skip("--reason", "why")).toMatchObject({
+  expect(await runSkip("--reason", "why")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("Specify the tenants"),
   });
-  expect(await unskip()).toMatchObject({ code: 1, stderr: expect.stringContaining("missing required") });
+  expect(await runUnskip()).toMatchObject({ code: 1, stderr: expect.stringContaining("missing required") });
 });
 
 it("shows skipped tenants in every command until they are unskipped", async () => {
   const reason = Object.values(HOSTILE).join(" ").replaceAll("\0", "").slice(0, 900).toWellFormed();
-  const skipped = await skip("globex", "acme", "--reason", reason);
+  const skipped = await runSkip("globex", "acme", "--reason", reason);
   expect(skipped).toMatchObject({ code: 0, stderr: "" });
   expect(skipped.stdout).toMatch(
     /^Skipped from now on: "acme", since .* UTC by dana@.*\nSkipped from now on: "globex"/,
@@ -90,22 +90,22 @@ it("shows skipped tenants in every command until they are unskipped", async () =
   expect(skipped.stdout).toContain(
     `In the rollout ${id}: "acme" is left out when the rollout is resumed; "globex" is already done`,
   );
-  expect(await skip("acme", "--reason", "another")).toMatchObject({
+  expect(await runSkip("acme", "--reason", "another")).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^Already skipped: "acme".*Nothing changes\..*unskip acme`\n/),
   });
 
   const looked = [
-    await skip(),
-    await run(["rollout", "status"]),
-    await run(["fleet", "status", "--output", "fleet.md", "--output", "fleet.json"]),
+    await runSkip(),
+    await runInDirectory(["rollout", "status"]),
+    await runInDirectory(["fleet", "status", "--output", "fleet.md", "--output", "fleet.json"]),
   ];
   const markdown = readFileSync(directory.at("fleet.md"), "utf8");
   expect(markdown).toMatch(/### Skipped by rollouts \(2 tenants\)\n\n- acme, globex, since .* by `dana/);
   for (const { stdout, stderr } of [skipped, ...looked]) {
     expect(stdout).toMatch(/acme.*since/);
     expect(stdout).not.toContain("another");
-    expect(commandsIn(`${stdout}${stderr}`)).toEqual([]);
+    expect(findTerminalCommands(`${stdout}${stderr}`)).toEqual([]);
   }
   expect(looked[1]?.stdout).toContain("Skipped: acme and globex.");
   expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m);
@@ -114,11 +114,11 @@ it("shows skipped tenants in every command until they are unskipped", async () =
     { skippedAt: expect.any(String), skippedBy: expect.stringMatching(/^dana@/), reason: reason.trim() },
     { skippedAt: expect.any(String), skippedBy: expect.stringMatching(/^dana@/), reason: reason.trim() },
   ]);
-  await run(["fleet", "site", "site"]);
+  await runInDirectory(["fleet", "site", "site"]);
   const page = readFileSync(directory.at("site/tenants/acme.html"), "utf8");
   expect(page).toMatch(/Skipped by rollouts[\s\S]*since \d{4}-\d\d-\d\d \d\d:\d\d UTC by dana@/);
   expect(page).not.toContain("<script>alert");
-  const none = await run(["rollout", "--yes", "--only", "ac*"]);
+  const none = await runInDirectory(["rollout", "--yes", "--only", "ac*"]);
   expect(none).toMatchObject({
     code: 1,
     stdout: "",
@@ -126,26 +126,26 @@ it("shows skipped tenants in every command until they are unskipped", async () =
   });
 
   // This works even if the targets file no longer exists.
-  const ended = await unskip("acme", "globex", "--targets", "gone.yaml");
+  const ended = await runUnskip("acme", "globex", "--targets", "gone.yaml");
   expect(ended.code).toBe(0);
   expect(ended.stdout).toContain(`email-security rollout resume ${id}`);
-  expect(await skip()).toMatchObject({ stdout: "No tenant is skipped.\n" });
+  expect(await runSkip()).toMatchObject({ stdout: "No tenant is skipped.\n" });
 
   // Skips end by the patterns that started them; a pattern that matches no skipped tenant ends none.
-  await skip("*", "--reason", "all of them");
-  expect(await unskip("x*")).toMatchObject({
+  await runSkip("*", "--reason", "all of them");
+  expect(await runUnskip("x*")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('"x*" is not skipped; skipped tenants: "acme", "globex".'),
   });
-  expect(await unskip("ac*", "acme")).toMatchObject({
+  expect(await runUnskip("ac*", "acme")).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^No longer skipped: "acme"[^"]*\n(?!Not)/),
   });
-  expect(await unskip("*", "--targets", "gone.yaml")).toMatchObject({ code: 1 });
-  expect(await unskip("*")).toMatchObject({
+  expect(await runUnskip("*", "--targets", "gone.yaml")).toMatchObject({ code: 1 });
+  expect(await runUnskip("*")).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^No longer skipped: "globex"/),
   });
-  expect(await skip()).toMatchObject({ stdout: "No tenant is skipped.\n" });
-  expect((await run(["fleet", "status"])).stdout).not.toContain("Skipped by rollouts");
+  expect(await runSkip()).toMatchObject({ stdout: "No tenant is skipped.\n" });
+  expect((await runInDirectory(["fleet", "status"])).stdout).not.toContain("Skipped by rollouts");
 });

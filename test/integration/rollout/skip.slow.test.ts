@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { type Postgres, startPostgres } from "../../support/postgres";
-import { skippingStories } from "./skip";
+import { registerSkipTests } from "./skip";
 
 let postgres: Postgres;
 let count = 0;
@@ -14,4 +14,4 @@ afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
 });
 
-skippingStories(async () => await openPostgres(await postgres.createDatabase(`skip${count++}`)));
+registerSkipTests(async () => await openPostgres(await postgres.createDatabase(`skip${count++}`)));

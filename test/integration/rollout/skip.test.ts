@@ -8,20 +8,20 @@ import { addSkip, endSkip, listCurrentSkips } from "../../../provider/rollout/sk
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { SkippingFleet } from "../../support/skip-fleet";
 import { createTestDirectory } from "../../support/test-directory";
-import { skippingStories } from "./skip";
+import { registerSkipTests } from "./skip";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-skip-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 let count = 0;
 
-const open = async () => {
+const openTestDatabase = async () => {
   const database = await openSqlite(join(directory, `${count++}.db`));
   await database.query("PRAGMA synchronous = OFF");
   return database;
 };
 
-skippingStories(open);
+registerSkipTests(openTestDatabase);
 
 it("rejects a skip without a reason or a known tenant", async () => {
   using files = createTestDirectory({
@@ -30,9 +30,9 @@ it("rejects a skip without a reason or a known tenant", async () => {
   });
   const environment = { PULUMI_BACKEND_URL: `file://${files.path}` };
   const backend = resolveStateBackend(environment, files.path).fingerprint;
-  await using fleet = await SkippingFleet.on(await open());
+  await using fleet = await SkippingFleet.open(await openTestDatabase());
   const { journal } = fleet;
-  const request = (...names: string[]) => ({
+  const buildSkipRequest = (...names: string[]) => ({
     ...{ file: files.at("tenants.yaml"), names, environment, nowMs: fleet.now() },
   });
   for (const [reason, why] of [
@@ -40,53 +40,56 @@ it("rejects a skip without a reason or a known tenant", async () => {
     [" \n\t", /is missing/],
     ["x".repeat(1_001), /longer than 1000 characters/],
   ] as const) {
-    await expect(addSkip(journal, reason, request("acme"))).rejects.toThrow(why);
+    await expect(addSkip(journal, reason, buildSkipRequest("acme"))).rejects.toThrow(why);
   }
-  await expect(addSkip(journal, "why", request("acmee"))).rejects.toMatchObject({
+  await expect(addSkip(journal, "why", buildSkipRequest("acmee"))).rejects.toMatchObject({
     code: "ERR_ROLLOUT_SELECTION",
     message: 'No tenant is called "acmee"; did you mean "acme"?',
   });
-  await expect(endSkip(journal, request("acme"))).rejects.toMatchObject({
+  await expect(endSkip(journal, buildSkipRequest("acme"))).rejects.toMatchObject({
     code: "ERR_ROLLOUT_SELECTION",
     message: '"acme" is not skipped; no tenant is skipped. Nothing was changed.',
   });
   await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend: "another" }));
-  await expect(addSkip(journal, "why", request("acme"))).rejects.toThrow(
+  await expect(addSkip(journal, "why", buildSkipRequest("acme"))).rejects.toThrow(
     /another state backend.*Set PULUMI_BACKEND_URL/,
   );
   await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend }));
 
-  const { added } = await addSkip(journal, " its key\nis refused ", request("a*"));
+  const { added } = await addSkip(journal, " its key\nis refused ", buildSkipRequest("a*"));
   expect(added).toMatchObject([{ name: "acme", project: "p", backend, reason: "its key\nis refused" }]);
-  await expect(endSkip(journal, request("acme", "globex"))).rejects.toThrow(
+  await expect(endSkip(journal, buildSkipRequest("acme", "globex"))).rejects.toThrow(
     /^"globex" is not skipped; skipped tenants: "acme"\./,
   );
   // If the file no longer exists, the skip ends by name.
-  const taken = await endSkip(journal, { ...request("acme", "acme"), file: files.at("gone.yaml") });
+  const taken = await endSkip(journal, { ...buildSkipRequest("acme", "acme"), file: files.at("gone.yaml") });
   expect(taken.skips.map(({ name }) => name)).toEqual(["acme"]);
   expect(await endSkips(journal.database, taken.skips, { by: "kim", nowMs: fleet.now() })).toEqual([]);
 });
 
 it("prefers the declared tenant of a name to a former one", async () => {
-  const tenantsFile = (stack: string) =>
+  const formatTargets = (stack: string) =>
     `version: 1\nproject: p\ndefaults: { baseUrl: https://a.example, key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }\ntenants: { acme: { stack: ${stack} } }\n`;
-  using files = createTestDirectory({ "tenants.yaml": tenantsFile("acme") });
+  using files = createTestDirectory({ "tenants.yaml": formatTargets("acme") });
   const environment = { PULUMI_BACKEND_URL: `file://${files.path}` };
-  await using fleet = await SkippingFleet.on(await open());
+  await using fleet = await SkippingFleet.open(await openTestDatabase());
   const { journal } = fleet;
-  const request = (...names: string[]) => ({
+  const buildUnskipRequest = (...names: string[]) => ({
     ...{ file: files.at("tenants.yaml"), names, environment, nowMs: fleet.now() },
   });
-  await addSkip(journal, "former", request("acme"));
-  files.write("tenants.yaml", tenantsFile("acme-2"));
-  await addSkip(journal, "present", request("acme"));
-  expect(await listCurrentSkips(journal, request())).toMatchObject([
+  await addSkip(journal, "former", buildUnskipRequest("acme"));
+  files.write("tenants.yaml", formatTargets("acme-2"));
+  await addSkip(journal, "present", buildUnskipRequest("acme"));
+  expect(await listCurrentSkips(journal, buildUnskipRequest())).toMatchObject([
     { name: "acme", stack: "acme", isFormer: true },
     { name: "acme", stack: "acme-2" },
   ]);
-  expect(await endSkip(journal, request("acme"))).toMatchObject({
+  expect(await endSkip(journal, buildUnskipRequest("acme"))).toMatchObject({
     skips: [{ stack: "acme-2", reason: "present" }],
     declared: ["acme"],
   });
-  expect(await endSkip(journal, request("acme"))).toMatchObject({ skips: [{ stack: "acme" }], declared: [] });
+  expect(await endSkip(journal, buildUnskipRequest("acme"))).toMatchObject({
+    skips: [{ stack: "acme" }],
+    declared: [],
+  });
 });

@@ -18,20 +18,20 @@ const WAVES = { canary: ["a", "b", "c"], rest: ["d", "e"] };
 const SKIPPED = { reason: "its key is refused", by: "dana@build-7" };
 
 /** Registers the tests of skipped tenants, for either kind of database; each test opens its own. */
-export function skippingStories(open: () => Promise<Database>): void {
-  const report = async ({ journal }: SkippingFleet, id: string) =>
+export function registerSkipTests(open: () => Promise<Database>): void {
+  const buildReport = async ({ journal }: SkippingFleet, id: string) =>
     await buildRolloutReport(journal, id, false, new RolloutCommands());
 
   describe("a skipped tenant", () => {
     it("lets the rollout that it stopped continue without it", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       fleet.failing.add("b");
       const id = await fleet.plan(WAVES);
       expect(await fleet.run(id)).toBe("stopped");
-      expect(await fleet.states(id)).toEqual({
+      expect(await fleet.readStates(id)).toEqual({
         ...{ a: "done", b: "failed", c: "pending", d: "pending", e: "pending" },
       });
-      expect((await report(fleet, id)).advice.map(({ command }) => command)).toContain(
+      expect((await buildReport(fleet, id)).advice.map(({ command }) => command)).toContain(
         "email-security rollout skip b --reason 'the reason'",
       );
       // Without the skip, resuming retries the tenant and stops again.
@@ -43,9 +43,9 @@ export function skippingStories(open: () => Promise<Database>): void {
         rollouts: [{ rollout: id, tenant: "b", state: "skipped" }],
       });
       expect(await fleet.run(id)).toBe("done");
-      expect(await fleet.states(id)).toEqual({ a: "done", b: "skipped", c: "done", d: "done", e: "done" });
+      expect(await fleet.readStates(id)).toEqual({ a: "done", b: "skipped", c: "done", d: "done", e: "done" });
       expect(fleet.changed).toEqual(["a", "c", "d", "e"]);
-      const rolloutReport = await report(fleet, id);
+      const rolloutReport = await buildReport(fleet, id);
       expect(rolloutReport).toMatchObject({ state: "done", counts: { done: 4, failed: 0, skipped: 1 } });
       expect(rolloutReport.skipped).toEqual([
         {
@@ -91,20 +91,20 @@ export function skippingStories(open: () => Promise<Database>): void {
     });
 
     it("is excluded from its wave's health check", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan(WAVES, { health: FAILING_C_CHECK });
       expect(await fleet.run(id)).toBe("stopped");
       expect((await fleet.journal.getRollout(id)).reason).toContain("c is unwell");
       expect(await fleet.skip("c")).toMatchObject({ rollouts: [{ tenant: "c", state: "done" }] });
       expect(await fleet.run(id)).toBe("done");
-      expect(await fleet.states(id)).toMatchObject({ c: "done", d: "done", e: "done" });
-      expect((await report(fleet, id)).skipped).toMatchObject([{ name: "c" }]);
+      expect(await fleet.readStates(id)).toMatchObject({ c: "done", d: "done", e: "done" });
+      expect((await buildReport(fleet, id)).skipped).toMatchObject([{ name: "c" }]);
       const mark = await buildRolloutLock(fleet.journal, id, "here");
       expect(mark.unreviewed.map(({ name }) => name)).toEqual(["c"]);
     });
 
     it("is left out immediately by a running rollout", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a", "b"], rest: ["c", "d", "e"] }, { maxConcurrent: 1 });
       fleet.failing.add("b");
       const skipResults: unknown[] = [];
@@ -118,7 +118,7 @@ export function skippingStories(open: () => Promise<Database>): void {
           { rollout: id, tenant: "d", state: "skipped" },
         ],
       ]);
-      expect(await fleet.states(id)).toEqual({
+      expect(await fleet.readStates(id)).toEqual({
         ...{ a: "done", b: "skipped", c: "done", d: "skipped", e: "done" },
       });
       expect(fleet.changed).toEqual(["a", "c", "e"]);
@@ -127,17 +127,17 @@ export function skippingStories(open: () => Promise<Database>): void {
     });
 
     it("is not continued for a dead process", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a"] });
       await startDead(fleet, id, "a");
       await fleet.skip("a");
-      expect(await fleet.states(id)).toEqual({ a: "running" });
-      expect(await fleet.journal.claim(jobOf(id, "a"), "host:1")).toBeUndefined();
-      expect(await fleet.states(id)).toEqual({ a: "skipped" });
+      expect(await fleet.readStates(id)).toEqual({ a: "running" });
+      expect(await fleet.journal.claim(buildJob(id, "a"), "host:1")).toBeUndefined();
+      expect(await fleet.readStates(id)).toEqual({ a: "skipped" });
     });
 
     it("is included again on resume after it is unskipped", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan(WAVES, { gate: true });
       await fleet.skip("b", "e");
       expect(await fleet.run(id, { retry: false })).toBe("waiting");
@@ -149,18 +149,18 @@ export function skippingStories(open: () => Promise<Database>): void {
       ]);
       expect(await listSkips(fleet.journal.database)).toEqual([]);
       expect(await fleet.run(id, { retry: false })).toBe("done");
-      expect(await fleet.states(id)).toEqual({ a: "done", b: "skipped", c: "done", d: "done", e: "done" });
-      expect((await report(fleet, id)).skipped?.map(({ name }) => name)).toEqual(["b"]);
+      expect(await fleet.readStates(id)).toEqual({ a: "done", b: "skipped", c: "done", d: "done", e: "done" });
+      expect((await buildReport(fleet, id)).skipped?.map(({ name }) => name)).toEqual(["b"]);
       // The skip has ended, so the report no longer advises ending it.
-      expect((await report(fleet, id)).advice).toEqual([]);
+      expect((await buildReport(fleet, id)).advice).toEqual([]);
       expect(await fleet.run(id)).toBe("done");
-      expect(await fleet.states(id)).toMatchObject({ b: "done" });
-      expect(await report(fleet, id)).not.toHaveProperty("skipped");
+      expect(await fleet.readStates(id)).toMatchObject({ b: "done" });
+      expect(await buildReport(fleet, id)).not.toHaveProperty("skipped");
       expect(fleet.changed).toEqual(["a", "c", "d", "e", "b"]);
     });
 
     it("is skipped in one project and state backend only", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const other = await fleet.plan({ canary: ["a", "b"] }, {}, { project: "other" });
       const elsewhere = await fleet.plan({ canary: ["a", "b"] }, {}, { backend: "elsewhere" });
       await fleet.skip("b");
@@ -169,8 +169,8 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(again.existing.map(({ name }) => name)).toEqual(["b"]);
       for (const id of [other, elsewhere]) {
         expect(await fleet.run(id)).toBe("done");
-        expect(await fleet.states(id)).toEqual({ a: "done", b: "done" });
-        expect((await report(fleet, id)).skipped).toBeUndefined();
+        expect(await fleet.readStates(id)).toEqual({ a: "done", b: "done" });
+        expect((await buildReport(fleet, id)).skipped).toBeUndefined();
       }
       const { skips } = await readLastApplied(fleet.journal.database, { project: "p", backend: "elsewhere" });
       expect(skips.size).toBe(0);
@@ -179,90 +179,90 @@ export function skippingStories(open: () => Promise<Database>): void {
 
   describe("a tenant that left the targets file", () => {
     it("is not continued for a dead process", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
       await startDead(fleet, id, "a");
       await fleet.start(id, { left: ["a"] });
-      expect(await fleet.states(id)).toMatchObject({ a: "running" });
-      expect(await fleet.journal.claim(jobOf(id, "a"), "host:1")).toBeUndefined();
-      expect(await fleet.states(id)).toMatchObject({ a: "skipped" });
+      expect(await fleet.readStates(id)).toMatchObject({ a: "running" });
+      expect(await fleet.journal.claim(buildJob(id, "a"), "host:1")).toBeUndefined();
+      expect(await fleet.readStates(id)).toMatchObject({ a: "skipped" });
       expect(fleet.changed).toEqual([]);
     });
 
     it("stays left out when another tenant is skipped", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
       await startDead(fleet, id, "a");
       await fleet.start(id, { left: ["a"] });
       await fleet.skip("b");
-      expect((await report(fleet, id)).skipped?.map(({ name }) => name)).toEqual(["a", "b"]);
-      expect(await fleet.journal.claim(jobOf(id, "a"), "host:1")).toBeUndefined();
+      expect((await buildReport(fleet, id)).skipped?.map(({ name }) => name)).toEqual(["a", "b"]);
+      expect(await fleet.journal.claim(buildJob(id, "a"), "host:1")).toBeUndefined();
     });
 
     it("is counted once after it was finished", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan(WAVES, { gate: true });
       expect(await fleet.run(id)).toBe("waiting");
       expect(await fleet.run(id, { retry: false, left: ["a"] })).toBe("done");
-      const text = renderReportText(await report(fleet, id), { width: 200 });
+      const text = renderReportText(await buildReport(fleet, id), { width: 200 });
       expect(text).toContain("DONE, 1 SKIPPED");
       expect(text).toContain("4 tenants match their files. Skipped: a.");
     });
 
     it("is continued once it has returned", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
       await startDead(fleet, id, "a");
       await fleet.start(id, { left: ["a"] });
       await fleet.start(id);
-      expect(await report(fleet, id)).not.toHaveProperty("skipped");
-      expect(await fleet.journal.claim(jobOf(id, "a"), "host:1")).toBeDefined();
+      expect(await buildReport(fleet, id)).not.toHaveProperty("skipped");
+      expect(await fleet.journal.claim(buildJob(id, "a"), "host:1")).toBeDefined();
     });
 
     it("is continued for a dead process after its skip has ended", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
       await startDead(fleet, id, "a");
       await fleet.skip("a");
       const skips = [...(await readActiveSkips(fleet.journal.database, WHOSE)).values()];
       await endSkips(fleet.journal.database, skips, { by: "kim@build-8", nowMs: fleet.now() });
-      expect(await fleet.journal.claim(jobOf(id, "a"), "host:1")).toBeDefined();
+      expect(await fleet.journal.claim(buildJob(id, "a"), "host:1")).toBeDefined();
     });
   });
 
   describe("a tenant with the name of one that a rollback leaves out", () => {
     // The rollback leaves the former c out, and rolls back d, which is called c today.
     const leftOut = [{ name: "c", stack: "c", reason: 'its stack is now "d"', sinceMs: 0 }];
-    const plan = async (fleet: SkippingFleet, wave: Partial<Wave> = {}) =>
+    const planSkippingRollout = async (fleet: SkippingFleet, wave: Partial<Wave> = {}) =>
       await fleet.plan({ canary: ["b", "c"], rest: ["e"] }, wave, { skipped: leftOut }, { c: "d" });
 
     it("doesn't hide in the report that the other was left out", async () => {
-      await using fleet = await SkippingFleet.on(await open());
-      const id = await plan(fleet);
+      await using fleet = await SkippingFleet.open(await open());
+      const id = await planSkippingRollout(fleet);
       expect(await fleet.run(id)).toBe("done");
-      expect(await fleet.states(id)).toEqual({ b: "done", c: "done", e: "done" });
-      const rolloutReport = await report(fleet, id);
+      expect(await fleet.readStates(id)).toEqual({ b: "done", c: "done", e: "done" });
+      const rolloutReport = await buildReport(fleet, id);
       expect(rolloutReport.skipped).toMatchObject([{ name: "c", stack: "c" }]);
       const text = renderReportText(rolloutReport, { width: 200 });
       expect(text).toContain("3 tenants match their files. Skipped: c.");
     });
 
     it("is part of its wave's health check", async () => {
-      await using fleet = await SkippingFleet.on(await open());
-      const id = await plan(fleet, { health: FAILING_C_CHECK });
+      await using fleet = await SkippingFleet.open(await open());
+      const id = await planSkippingRollout(fleet, { health: FAILING_C_CHECK });
       expect(await fleet.run(id)).toBe("stopped");
       expect((await fleet.journal.getRollout(id)).reason).toContain("c is unwell");
     });
 
     it("counts as reviewed with its wave", async () => {
-      await using fleet = await SkippingFleet.on(await open());
-      const id = await plan(fleet);
+      await using fleet = await SkippingFleet.open(await open());
+      const id = await planSkippingRollout(fleet);
       expect(await fleet.run(id)).toBe("done");
       expect((await buildRolloutLock(fleet.journal, id, "here")).unreviewed).toEqual([]);
     });
 
     it("is rolled back with its own changes, not those of the other", async () => {
-      await using fleet = await SkippingFleet.on(await open());
+      await using fleet = await SkippingFleet.open(await open());
       const { journal } = fleet;
       const planJson = (key: string) => JSON.stringify({ changes: [{ kind: "entry", key, after: { list: "deny" } }] });
       const original = await fleet.plan({ canary: ["c", "d"] });
@@ -277,21 +277,21 @@ export function skippingStories(open: () => Promise<Database>): void {
     });
 
     it("is not listed as skipped after the other was skipped", async () => {
-      await using fleet = await SkippingFleet.on(await open());
-      const id = await plan(fleet);
+      await using fleet = await SkippingFleet.open(await open());
+      const id = await planSkippingRollout(fleet);
       expect(await fleet.run(id)).toBe("done");
       const skip = { ...{ reason: "down", by: "kim@build-8" }, nowMs: fleet.now() };
       await skipTenants(fleet.journal.database, WHOSE, [{ name: "c", stack: "elsewhere" }], skip);
-      expect((await report(fleet, id)).advice).toEqual([]);
+      expect((await buildReport(fleet, id)).advice).toEqual([]);
     });
   });
 
   it("names a skipped tenant as the rollout does", async () => {
-    await using fleet = await SkippingFleet.on(await open());
+    await using fleet = await SkippingFleet.open(await open());
     const id = await fleet.plan({ canary: ["acme", "b"] }, {}, {}, { acme: "a" });
     await fleet.skip("a");
     expect(await fleet.run(id)).toBe("done");
-    expect((await report(fleet, id)).skipped).toMatchObject([{ name: "acme", stack: "a" }]);
+    expect((await buildReport(fleet, id)).skipped).toMatchObject([{ name: "acme", stack: "a" }]);
   });
 
   it("migrates a journal of an earlier release to support skips", async () => {
@@ -302,13 +302,13 @@ export function skippingStories(open: () => Promise<Database>): void {
     // Reading doesn't change the journal.
     expect((await readLastApplied(database, WHOSE)).skips.size).toBe(0);
     expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 1 }]);
-    await using fleet = await SkippingFleet.on(database);
+    await using fleet = await SkippingFleet.open(database);
     expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: JOURNAL_VERSION }]);
     expect((await fleet.skip("a")).added.map(({ name }) => name)).toEqual(["a"]);
   });
 }
 
-const jobOf = (rollout: string, tenant: string) => ({ rollout, wave: 0, tenant, retryRound: 0 });
+const buildJob = (rollout: string, tenant: string) => ({ rollout, wave: 0, tenant, retryRound: 0 });
 
 /** Starts the rollout and a tenant's job in a process that then dies. */
 async function startDead(fleet: SkippingFleet, id: string, tenant: string): Promise<void> {
@@ -317,5 +317,5 @@ async function startDead(fleet: SkippingFleet, id: string, tenant: string): Prom
   await journal.setWaveState(id, 0, "running");
   const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
   await journal.dispatch(id, 0, [tenant], queue);
-  expect(await journal.claim(jobOf(id, tenant), "dead:1")).toBeDefined();
+  expect(await journal.claim(buildJob(id, tenant), "dead:1")).toBeDefined();
 }

@@ -22,7 +22,7 @@ import { PlannedFleet } from "./plan-fleet";
 const ROLLOUT = "20261120-1200-abcdef";
 
 /** Returns the state of a stack that a rollout changed, with its list's declarations. */
-function stateOf(
+function buildStackState(
   name: string,
   identity: TenantIdentity,
   entries: Record<string, string>,
@@ -31,14 +31,14 @@ function stateOf(
   const root = "pulumi:pulumi:Stack";
   const parent = "email-security:index:TenantSettings";
   const list = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
-  const urn = (types: string, of: string): string => `urn:pulumi:${name}::fleet::${types}::${of}`;
+  const buildUrn = (types: string, of: string): string => `urn:pulumi:${name}::fleet::${types}::${of}`;
   const marker = { rollout: ROLLOUT, seq: 1, at: "2026-11-20T12:00:00.000Z", identity, ...fields };
   return {
     manifest: {},
     resources: [
-      { urn: urn(root, `fleet-${name}`), type: root, outputs: { emailSecurityRollout: marker } },
-      { urn: urn(parent, name), type: parent },
-      { urn: urn(`${parent}$${list}`, name), type: list, outputs: { entries } },
+      { urn: buildUrn(root, `fleet-${name}`), type: root, outputs: { emailSecurityRollout: marker } },
+      { urn: buildUrn(parent, name), type: parent },
+      { urn: buildUrn(`${parent}$${list}`, name), type: list, outputs: { entries } },
     ],
   };
 }
@@ -55,28 +55,28 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   });
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());
 
-  const secondKeyOf = (name: string): string =>
+  const getSecondKey = (name: string): string =>
     fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys.console ?? "";
 
-  async function read(name: string): Promise<TenantIdentity> {
-    const client = new SettingsClient({ baseUrl: fleet.sandbox.url, apiKey: secondKeyOf(name) });
+  async function readIdentity(name: string): Promise<TenantIdentity> {
+    const client = new SettingsClient({ baseUrl: fleet.sandbox.url, apiKey: getSecondKey(name) });
     const observed = await readObservedState(client);
     await client.close();
     return shrinkIdentity(getObservedIdentity(fleet.sandbox.url, observed));
   }
 
   it("rejects the key of a tenant outside the selection", async () => {
-    fleet.hasState("held", stateOf("held", await read("held"), { "evil.example": "deny" }));
+    fleet.hasState("held", buildStackState("held", await readIdentity("held"), { "evil.example": "deny" }));
     const own = await fleet.runPlan(["--only", "t3"]);
     expect(own.code, own.stderr).toBe(2);
-    const wrong = await fleet.runPlan(["--only", "t3"], { T3_KEY: secondKeyOf("held") });
+    const wrong = await fleet.runPlan(["--only", "t3"], { T3_KEY: getSecondKey("held") });
     expect(wrong.code, wrong.stderr).toBe(3);
     expect(wrong.stderr).toMatch(/"t3" \([^)]+\) belongs to the tenant of "held" \([^)]+; read by the rollout 2026/);
   });
 
   it("rejects a stack whose marker names another tenant", async () => {
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
-    fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
+    fleet.hasState("held", buildStackState("held", former, { "evil.example": "deny" }));
     const { code, stdout, stderr } = await fleet.runPlan(["--only", "held"]);
     expect(code, stderr).toBe(3);
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(`another tenant of the service than the rollout ${ROLLOUT} read`);
@@ -90,7 +90,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
       created_at: "2026-11-02 09:00:00",
     }));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
-    fleet.hasState("held", stateOf("held", former, { "gone0.example": "deny" }));
+    fleet.hasState("held", buildStackState("held", former, { "gone0.example": "deny" }));
     const { code, stdout, stderr } = await fleet.runPlan(["--only", "held"]);
     expect(code, stderr).toBe(3);
     const text = stdout.replaceAll(/\s+/g, " ");
@@ -104,8 +104,8 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     const plain = await fleet.runPlan(["--only", "held"]);
     const requests = fleet.sandbox.requests.length;
     expect(plain.code, plain.stderr).toBe(2);
-    fleet.hasState("held", stateOf("held", await read("held"), { "evil.example": "deny" }));
-    fleet.hasState("t3", stateOf("t3", await read("t3"), {}));
+    fleet.hasState("held", buildStackState("held", await readIdentity("held"), { "evil.example": "deny" }));
+    fleet.hasState("t3", buildStackState("t3", await readIdentity("t3"), {}));
     await fleet.runPlan(["--only", "held"]);
     expect(fleet.sandbox.requests).toHaveLength(requests);
   });
@@ -122,7 +122,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     }));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
     const entries = Object.fromEntries(declared.map((value) => [value, "deny"]));
-    fleet.hasState("held", stateOf("held", former, entries));
+    fleet.hasState("held", buildStackState("held", former, entries));
     const destroy = ["tenant", "remove", "held", "--destroy"];
     const { code, stdout, stderr } = await fleet.run(destroy);
     expect(code, stderr + stdout).toBe(3);
@@ -130,17 +130,17 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     const accepted = await fleet.run(destroy, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "held" });
     expect(accepted.code, accepted.stderr + accepted.stdout).toBe(2);
     expect(accepted.stdout).toContain("1 to remove");
-    fleet.hasState("held", stateOf("held", await read("held"), entries));
+    fleet.hasState("held", buildStackState("held", await readIdentity("held"), entries));
     const own = await fleet.run(destroy);
     expect(own.code, own.stderr + own.stdout).toBe(2);
   });
 
   it("refuses to destroy at another tenant though a rollout with another state backend read it", async () => {
-    const own = await read("held");
+    const own = await readIdentity("held");
     await using journal = await openFleetJournal(await openJournalDatabase(join(fleet.directory, "j.db")), "another");
     await journal.rollout(new Map(), { held: "unchanged" }, "fleet", new Map([["held", { identity: own }]]));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
-    fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
+    fleet.hasState("held", buildStackState("held", former, { "evil.example": "deny" }));
     const { code, stdout, stderr } = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", "j.db"]);
     expect(code, stderr + stdout).toBe(3);
   });
@@ -149,7 +149,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     ["of the right tenant", 2, "right.db"],
     ["of another tenant", 3, "other.db"],
   ])("prefers a newer marker %s to the journal's record", async (whose, code, file) => {
-    const own = await read("held");
+    const own = await readIdentity("held");
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
     const [newer, older] = whose === "of the right tenant" ? [own, former] : [former, own];
     const backend = { PULUMI_BACKEND_URL: `file://${fleet.directory}/state` };
@@ -163,7 +163,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
       "fleet",
       new Map([["held", { identity: older, fingerprint }]]),
     );
-    fleet.hasState("held", stateOf("held", newer, { "evil.example": "deny" }, { seq: 2, acceptedSeq: 2 }));
+    fleet.hasState("held", buildStackState("held", newer, { "evil.example": "deny" }, { seq: 2, acceptedSeq: 2 }));
     const planned = await fleet.runPlan(["--only", "held", "--database", file]);
     expect(planned.code, planned.stderr + planned.stdout).toBe(code);
     const destroyed = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", file]);
@@ -175,7 +175,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   it("keeps a stack with few declarations when a key belongs to an empty tenant", async () => {
     await click(fleet.sandbox, "POST", "/vip_employees/remove", { emails: ["ceo-t1@fleet.example"] }, "t1");
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
-    fleet.hasState("t1", stateOf("t1", former, { "gone.example": "deny" }));
+    fleet.hasState("t1", buildStackState("t1", former, { "gone.example": "deny" }));
     const destroy = ["tenant", "remove", "t1", "--destroy"];
     const refused = await fleet.run(destroy);
     expect(refused.code, refused.stderr + refused.stdout).toBe(3);
@@ -186,7 +186,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
 
   it("destroys at an emptied tenant once a person accepts it", async () => {
     const entries = Object.fromEntries([0, 1, 2, 3, 4, 5].map((at) => [`gone${at}.example`, "deny"]));
-    fleet.hasState("held", stateOf("held", await read("held"), entries));
+    fleet.hasState("held", buildStackState("held", await readIdentity("held"), entries));
     const destroy = ["tenant", "remove", "held", "--destroy"];
     const refused = await fleet.run(destroy);
     expect(refused.code, refused.stderr + refused.stdout).toBe(3);

@@ -10,10 +10,10 @@ import { buildDomainFingerprint, collectMailDomains } from "../../../provider/se
 import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { type CliResult, runCli } from "../../support/cli";
 import { type FleetJournal, openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { click } from "../../support/tenant-console";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
-import { chiefOf } from "../../support/two-tenants";
+import { buildExecutive } from "../../support/two-tenants";
 
 /* Wrong keys of tenants with the same entries and no VIPs: only the journal can distinguish them. */
 
@@ -25,9 +25,9 @@ const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
 const SERVICE = ["acme", "globex", "hooli", "former", "stranger", "recent"];
 const NAMES = SERVICE.slice(0, 3);
 
-const keyOf = (name: string, label = "ci"): string => `sandbox-${name}-${label}`;
+const getServiceKey = (name: string, label = "ci"): string => `sandbox-${name}-${label}`;
 
-interface Read {
+interface StatusOutput {
   readonly isComplete: boolean;
   readonly tenants: readonly {
     readonly name: string;
@@ -38,7 +38,7 @@ interface Read {
 }
 
 async function readIdentity({ url }: Sandbox, name: string): Promise<TenantIdentity> {
-  const client = new SettingsClient({ baseUrl: url, apiKey: keyOf(name) });
+  const client = new SettingsClient({ baseUrl: url, apiKey: getServiceKey(name) });
   try {
     return getObservedIdentity(url, await readObservedState(client));
   } finally {
@@ -68,11 +68,11 @@ class RememberedFleet implements AsyncDisposable {
       scenario: {
         name: "fleet",
         tenants: SERVICE.map((name) => ({
-          ...tenantWith(
+          ...buildTenant(
             name,
             name === "recent" ? [] : [...HELD, ...(name === "acme" ? [entry("allow", "hidden.example")] : [])],
           ),
-          employees: hasPeople ? [chiefOf(`${name}.example`)] : [],
+          employees: hasPeople ? [buildExecutive(`${name}.example`)] : [],
         })),
       },
     });
@@ -129,7 +129,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   /** @param keys the keys of tenants that use a different key from their own. */
   async run(keys: Readonly<Record<string, string>>, ...args: string[]): Promise<CliResult> {
     this.#sandbox.clearRequests();
-    const variables = NAMES.map((name) => [`${name.toUpperCase()}_KEY`, keys[name] ?? keyOf(name)] as const);
+    const variables = NAMES.map((name) => [`${name.toUpperCase()}_KEY`, keys[name] ?? getServiceKey(name)] as const);
     return await runCli(this.directory.path, [...args, "--database", "j.db"], {
       ...Object.fromEntries(variables),
       EMAIL_SECURITY_KEY_VARIABLES: [...variables.map(([name]) => name), "STRANGER_KEY"].join(","),
@@ -150,33 +150,33 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   }
 }
 
-const SWAPPED = { globex: keyOf("hooli"), hooli: keyOf("globex") };
+const SWAPPED = { globex: getServiceKey("hooli"), hooli: getServiceKey("globex") };
 
 const WRONG_KEYS = [
   { about: "two keys that were swapped", keys: SWAPPED, only: "*", wrong: ["globex", "hooli"] },
   { about: "one of two swapped keys", keys: SWAPPED, only: "globex", wrong: ["globex"] },
-  { about: "a second key", keys: { globex: keyOf("hooli", "console") }, only: "*", wrong: ["globex"] },
+  { about: "a second key", keys: { globex: getServiceKey("hooli", "console") }, only: "*", wrong: ["globex"] },
   {
     about: "a second key of a tenant outside the selection",
-    keys: { globex: keyOf("hooli", "console") },
+    keys: { globex: getServiceKey("hooli", "console") },
     only: "globex",
     wrong: ["globex"],
   },
   {
     about: "the key of a tenant that left the targets file",
-    keys: { globex: keyOf("former") },
+    keys: { globex: getServiceKey("former") },
     only: "*",
     wrong: ["globex"],
   },
   {
     about: "the key of a tenant that nobody knows",
-    keys: { globex: keyOf("stranger") },
+    keys: { globex: getServiceKey("stranger") },
     only: "*",
     wrong: ["globex"],
   },
   {
     about: "the key of a tenant that nobody knows, with newer entries only",
-    keys: { globex: keyOf("recent") },
+    keys: { globex: getServiceKey("recent") },
     only: "*",
     wrong: ["globex"],
   },
@@ -196,7 +196,7 @@ describe("tenants without VIPs", () => {
   it("reports tenants with their own keys as in sync", async () => {
     const { code, stdout, stderr } = await fleet.run({}, "fleet", "status", "--format", "json");
     expect([code, stderr]).toEqual([0, ""]);
-    expect((JSON.parse(stdout) as Read).tenants.map(({ syncStatus }) => syncStatus)).toEqual([
+    expect((JSON.parse(stdout) as StatusOutput).tenants.map(({ syncStatus }) => syncStatus)).toEqual([
       "in-sync",
       "in-sync",
       "in-sync",
@@ -208,7 +208,7 @@ describe("tenants without VIPs", () => {
       await fleet.run({}, "fleet", "status", "--only", only);
       const plain = fleet.requests;
       const { code, stdout } = await fleet.run(keys, "fleet", "status", "--only", only, "--format", "json");
-      const { tenants, isComplete } = JSON.parse(stdout) as Read;
+      const { tenants, isComplete } = JSON.parse(stdout) as StatusOutput;
       expect([code, isComplete]).toEqual([1, false]);
       const faulty = tenants.filter(({ syncStatus }) => syncStatus === "wrong-key");
       expect(faulty.map(({ name }) => name)).toEqual(wrong);
@@ -220,7 +220,7 @@ describe("tenants without VIPs", () => {
     it("is reported by find as an incomplete result", async () => {
       const args = ["find", "hidden.example", "--all", "--only", only, "--format", "json"];
       const { code, stdout } = await fleet.run(keys, ...args);
-      const { tenants, isComplete } = JSON.parse(stdout) as Read;
+      const { tenants, isComplete } = JSON.parse(stdout) as StatusOutput;
       expect([code, isComplete]).toEqual([1, false]);
       const incomplete = tenants.filter((tenant) => tenant.readErrors.length > 0);
       expect(incomplete.map(({ name }) => name)).toEqual(wrong);
@@ -236,19 +236,23 @@ describe("tenants without VIPs", () => {
 
   it("reads no mail of an unknown tenant for the site", async () => {
     const site = ["fleet", "site", "out", "--only", "acme", "--evidence"];
-    const readsMail = () => fleet.requests.some((request) => !request.includes("/settings/"));
+    const hasReadMail = () => fleet.requests.some((request) => !request.includes("/settings/"));
     expect(await fleet.run({}, ...site)).toMatchObject({ code: 0 });
-    expect(readsMail()).toBe(true);
-    expect(await fleet.run({ acme: keyOf("stranger") }, ...site)).toMatchObject({ code: 1 });
-    expect(readsMail()).toBe(false);
+    expect(hasReadMail()).toBe(true);
+    expect(await fleet.run({ acme: getServiceKey("stranger") }, ...site)).toMatchObject({ code: 1 });
+    expect(hasReadMail()).toBe(false);
   });
 
   it("reports an unknown tenant's key without comparing its lists", async () => {
-    const keys = { acme: keyOf("stranger") };
+    const keys = { acme: getServiceKey("stranger") };
     const { code, stdout } = await fleet.run(keys, "fleet", "status", "--format", "json");
     expect(code).toBe(1);
     expect(
-      (JSON.parse(stdout) as Read).tenants.map(({ name, syncStatus, error }) => [name, syncStatus, error?.code]),
+      (JSON.parse(stdout) as StatusOutput).tenants.map(({ name, syncStatus, error }) => [
+        name,
+        syncStatus,
+        error?.code,
+      ]),
     ).toEqual([
       ["acme", "wrong-key", "ERR_OTHER_TENANT"],
       ["globex", "in-sync", undefined],
@@ -259,7 +263,7 @@ describe("tenants without VIPs", () => {
 
   it("names the key's actual tenant and the rollout that read it", async () => {
     const { stdout } = await fleet.run(SWAPPED, "fleet", "status", "--only", "globex", "--format", "json");
-    expect((JSON.parse(stdout) as Read).tenants[0]?.error).toEqual({
+    expect((JSON.parse(stdout) as StatusOutput).tenants[0]?.error).toEqual({
       code: "ERR_OTHER_TENANT",
       message: expect.stringMatching(
         /"globex" \(tenants\.yaml:7; key from the environment variable GLOBEX_KEY\) belongs to the tenant of "hooli" \(tenants\.yaml:7; read by the rollout 2026/,
@@ -272,7 +276,7 @@ it("adds a tenant that a rollout read by a wrong key once a person accepts it", 
   await using fleet = await RememberedFleet.start();
   await fleet.recordReading("hooli", "stranger");
   const add = ["tenant", "add", "stranger", "--no-baseline", "--dry-run"];
-  fleet.environment = { STRANGER_KEY: keyOf("stranger") };
+  fleet.environment = { STRANGER_KEY: getServiceKey("stranger") };
   const refused = await fleet.run({}, ...add);
   expect(refused.code, refused.stderr).toBe(1);
   const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.stderr) ?? [];
@@ -284,7 +288,7 @@ it("adds a tenant that a rollout read by a wrong key once a person accepts it", 
 
 it("names the stack of a removed tenant that is added under another name", async () => {
   await using fleet = await RememberedFleet.start();
-  fleet.environment = { STRANGER_KEY: keyOf("former") };
+  fleet.environment = { STRANGER_KEY: getServiceKey("former") };
   const { code, stderr } = await fleet.run({}, "tenant", "add", "stranger", "--no-baseline", "--dry-run");
   expect(code, stderr).toBe(2);
   const text = stderr.replaceAll(/\s+/g, " ");
@@ -298,7 +302,7 @@ it("calls a wrong settings file wrong, and not the tenant's own key", async () =
   await using fleet = await RememberedFleet.start(true);
   fleet.directory.write("settings/acme.yaml", "version: 1\nownDomains: [globex.example]\ninclude: [baseline.yaml]\n");
   const { stdout } = await fleet.run({}, "fleet", "status", "--format", "json");
-  const [acme] = (JSON.parse(stdout) as Read).tenants;
+  const [acme] = (JSON.parse(stdout) as StatusOutput).tenants;
   expect(acme).toMatchObject({ syncStatus: "unusable", error: { code: "ERR_CONFIGURATION" } });
   expect(acme?.error?.message).toMatch(
     /^The key is the tenant's own, according to the rollout \S+, but its settings file/,
@@ -307,10 +311,10 @@ it("calls a wrong settings file wrong, and not the tenant's own key", async () =
 
 it("recognizes an unknown tenant's key by its VIPs", async () => {
   await using fleet = await RememberedFleet.start(true);
-  const keys = { acme: keyOf("stranger") };
+  const keys = { acme: getServiceKey("stranger") };
   const args = ["find", "hidden.example", "--all", "--only", "acme", "--format", "json"];
   const { code, stdout } = await fleet.run(keys, ...args);
-  const { tenants, isComplete } = JSON.parse(stdout) as Read;
+  const { tenants, isComplete } = JSON.parse(stdout) as StatusOutput;
   expect([code, isComplete]).toEqual([1, false]);
   expect(tenants[0]?.readErrors[0]).toMatchObject({ code: "ERR_OTHER_TENANT" });
   const own = await fleet.run({}, ...args);

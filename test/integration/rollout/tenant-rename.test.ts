@@ -24,7 +24,7 @@ project: p
 defaults: { baseUrl: "https://mail.example", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
 `;
 
-async function rename(tenants: string, ...args: string[]): Promise<CliResult & { readonly text: string }> {
+async function runRename(tenants: string, ...args: string[]): Promise<CliResult & { readonly text: string }> {
   directory.write("tenants.yaml", HEAD + tenants);
   const outcome = await runCli(directory.path, ["tenant", "rename", ...args], {});
   return { ...outcome, text: readFileSync(directory.at("tenants.yaml"), "utf8").slice(HEAD.length) };
@@ -51,12 +51,12 @@ it.each([
     "  acme: { stack: s, key: { file: t0.key }, settings: x.yaml }",
   ],
 ])("renames a tenant %s without changing its stack, key or settings", async (_case, before, after) => {
-  const outcome = await rename(`tenants:\n${before}\n  t1: {}\n`, "t0", "acme");
+  const outcome = await runRename(`tenants:\n${before}\n  t1: {}\n`, "t0", "acme");
   expect(outcome).toMatchObject({ code: 0, text: `tenants:\n${after}\n  t1: {}\n` });
 });
 
 it("restores the former stack of a tenant renamed by hand", async () => {
-  const outcome = await rename("tenants:\n  acme: { key: { environment: T0_KEY } }\n  t1: {}\n", "t0", "acme");
+  const outcome = await runRename("tenants:\n  acme: { key: { environment: T0_KEY } }\n  t1: {}\n", "t0", "acme");
   expect(outcome).toMatchObject({
     code: 0,
     text: "tenants:\n  acme: { stack: t0, key: { environment: T0_KEY } }\n  t1: {}\n",
@@ -65,15 +65,18 @@ it("restores the former stack of a tenant renamed by hand", async () => {
 });
 
 it("keeps the key of a tenant whose new name implies another tenant's key", async () => {
-  const first = await rename("tenants:\n  t1: {}\n  t2: {}\n", "t1", "former");
+  const first = await runRename("tenants:\n  t1: {}\n  t2: {}\n", "t1", "former");
   expect(first.code, first.stderr).toBe(0);
-  const second = await rename(first.text, "t2", "t1");
+  const second = await runRename(first.text, "t2", "t1");
   expect(second.code, second.stderr).toBe(0);
-  const fields = (name: string) =>
+  const formatFields = (name: string) =>
     `{ stack: ${name}, key: { environment: ${name.toUpperCase()}_KEY }, settings: settings/${name}.yaml }`;
-  expect(second.text).toBe(`tenants:\n  former: ${fields("t1")}\n  t1: ${fields("t2")}\n`);
-  const third = await rename(second.text, "former", "t2");
-  expect(third).toMatchObject({ code: 0, text: `tenants:\n  t2: ${fields("t1")}\n  t1: ${fields("t2")}\n` });
+  expect(second.text).toBe(`tenants:\n  former: ${formatFields("t1")}\n  t1: ${formatFields("t2")}\n`);
+  const third = await runRename(second.text, "former", "t2");
+  expect(third).toMatchObject({
+    code: 0,
+    text: `tenants:\n  t2: ${formatFields("t1")}\n  t1: ${formatFields("t2")}\n`,
+  });
 });
 
 it.each([
@@ -83,7 +86,7 @@ it.each([
   ["an invalid name", "t0", "a b", /isn't a valid Pulumi stack name/],
 ])("rejects %s without changing the file", async (_case, from, to, message) => {
   const tenants = "tenants:\n  t0: { stack: shared }\n  t1: {}\n";
-  const outcome = await rename(tenants, from, to);
+  const outcome = await runRename(tenants, from, to);
   expect([outcome.code, outcome.text]).toEqual([1, tenants]);
   expect(outcome.stderr.replaceAll(/\s+/g, " ")).toMatch(message);
 });
@@ -121,7 +124,7 @@ describe.skipIf(!hasShell)("a rollout to a tenant renamed by hand", () => {
 
 it("writes nothing with --dry-run", async () => {
   const tenants = "tenants:\n  t0: {}\n  t1: {}\n";
-  const outcome = await rename(tenants, "t0", "acme", "--dry-run");
+  const outcome = await runRename(tenants, "t0", "acme", "--dry-run");
   expect(outcome).toMatchObject({ code: 0, text: tenants });
   expect(outcome.stdout).toContain("+  acme: { stack: t0,");
 });

@@ -7,12 +7,12 @@ import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
 import { writeRollout } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 
 /* `tenant add` and `tenant remove`: git, refusals, and baselines with their own rules. */
 
-const vip = (name: string) => ({
+const buildExecutive = (name: string) => ({
   employees: [{ email: `ceo@${name}.example`, fullName: "C. E. O.", jobTitle: "Boss", department: "Board" }],
   manualVips: [{ email: `ceo@${name}.example`, comment: "", addedBy: "Dana", dateAdded: "2026-01-01T00:00:00Z" }],
 });
@@ -26,10 +26,10 @@ beforeAll(async () => {
     scenario: {
       name: "coming",
       tenants: [
-        { ...tenantWith("acme", []), ...vip("acme") },
-        { ...tenantWith("hooli", [entry("deny", "evil.example")]), ...vip("hooli") },
-        tenantWith("nobodys", many),
-        tenantWith("empty", []),
+        { ...buildTenant("acme", []), ...buildExecutive("acme") },
+        { ...buildTenant("hooli", [entry("deny", "evil.example")]), ...buildExecutive("hooli") },
+        buildTenant("nobodys", many),
+        buildTenant("empty", []),
       ],
     },
   });
@@ -38,7 +38,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const targetsOf = (more = ""): string =>
+const formatTargets = (more = ""): string =>
   `version: 1
 project: p
 defaults:
@@ -52,9 +52,9 @@ ${more}`;
 
 const own = "version: 1\ninclude: [baseline.yaml]\n";
 
-function repository(files: Readonly<Record<string, string>> = {}): SettingsRepository {
+function createRepository(files: Readonly<Record<string, string>> = {}): SettingsRepository {
   return createSettingsRepository({
-    "tenants.yaml": targetsOf(),
+    "tenants.yaml": formatTargets(),
     "settings/baseline.yaml": "version: 1\ndeny: [evil.example]\n",
     "settings/one.yaml": own,
     "settings/two.yaml": own,
@@ -62,7 +62,7 @@ function repository(files: Readonly<Record<string, string>> = {}): SettingsRepos
   });
 }
 
-const tenant =
+const createTenantCli =
   ({ path }: { readonly path: string }) =>
   async (...args: string[]): Promise<CliResult> => {
     const keys = sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci] as const);
@@ -76,9 +76,9 @@ const tenant =
   };
 
 it("commits an added and a removed tenant on separate branches", async () => {
-  using directory = repository({ "notes.md": "one\n" });
+  using directory = createRepository({ "notes.md": "one\n" });
   directory.write("notes.md", "two\n");
-  const run = tenant(directory);
+  const run = createTenantCli(directory);
   const added = await run("add", "hooli", "--commit");
   expect([added.code, added.stderr]).toEqual([
     0,
@@ -110,12 +110,12 @@ it("commits an added and a removed tenant on separate branches", async () => {
 });
 
 it("rejects a tenant that looks like a listed one without --distinct-from", async () => {
-  using directory = repository({
+  using directory = createRepository({
     "settings/one.yaml": `${own}ownDomains: [acme.example]\n`,
     "settings/two.yaml": `${own}ownDomains: [two.example]\n`,
   });
   const before = readFileSync(directory.at("tenants.yaml"), "utf8");
-  const run = tenant(directory);
+  const run = createTenantCli(directory);
   const known = await run("add", "acme");
   expect([known.code, known.stderr]).toEqual([
     1,
@@ -137,11 +137,11 @@ it("rejects a tenant that looks like a listed one without --distinct-from", asyn
 });
 
 it("enforces the baseline's policy when adding a tenant", async () => {
-  using directory = repository({
+  using directory = createRepository({
     "settings/baseline.yaml":
       "version: 1\npolicy: { requireTicket: [deny] }\nlists: { entries: { mode: exclusive } }\ndeny: [{ value: shared.example, ticket: INC-1 }]\n",
   });
-  const run = tenant(directory);
+  const run = createTenantCli(directory);
   const refused = await run("add", "hooli");
   expect([refused.code, refused.stderr]).toEqual([
     1,
@@ -155,8 +155,8 @@ it("enforces the baseline's policy when adding a tenant", async () => {
 });
 
 it("rejects a new tenant when too few baselines can be read", async () => {
-  using directory = repository({ "settings/baseline.yaml": "version: 1\ndeny: evil.example\n" });
-  const run = tenant(directory);
+  using directory = createRepository({ "settings/baseline.yaml": "version: 1\ndeny: evil.example\n" });
+  const run = createTenantCli(directory);
   const requestCount = sandbox.requests.length;
   const unknown = await run("add", "hooli");
   expect([unknown.code, unknown.stderr]).toEqual([
@@ -167,11 +167,11 @@ it("rejects a new tenant when too few baselines can be read", async () => {
   expect(sandbox.requests).toHaveLength(requestCount);
   // Two of three tenants can be read, which is enough.
   directory.write("settings/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
-  directory.write("tenants.yaml", targetsOf("  three: {}\n"));
+  directory.write("tenants.yaml", formatTargets("  three: {}\n"));
   const known = await run("add", "hooli", "--dry-run");
   expect([known.code, known.stdout]).toEqual([0, expect.stringContaining("+  - baseline.yaml")]);
   // Two of four is only half, which isn't enough.
-  directory.write("tenants.yaml", targetsOf("  three: {}\n  four: {}\n"));
+  directory.write("tenants.yaml", formatTargets("  three: {}\n  four: {}\n"));
   const half = await run("add", "hooli", "--dry-run");
   expect([half.code, half.stderr]).toEqual([1, expect.stringContaining("2 of 4 tenants can't be read")]);
   const none = await run("add", "hooli", "--no-baseline", "--dry-run");
@@ -180,7 +180,7 @@ it("rejects a new tenant when too few baselines can be read", async () => {
 
 it("creates the first targets file", async () => {
   using directory = createSettingsRepository({ "readme.md": "" });
-  const run = tenant(directory);
+  const run = createTenantCli(directory);
   const incomplete = await run("add", "empty", "--base-url", sandbox.url);
   expect(incomplete.stderr).toContain("set --key-env VARIABLE");
   const first = await run("add", "empty", "--base-url", sandbox.url, "--key-env", "EMPTY_KEY");
@@ -213,10 +213,10 @@ tenants:
 });
 
 it("refuses to remove a tenant that an open rollout must change", async () => {
-  using directory = repository({
-    "tenants.yaml": targetsOf("  three: { settings: settings/one.yaml }\n"),
+  using directory = createRepository({
+    "tenants.yaml": formatTargets("  three: { settings: settings/one.yaml }\n"),
   });
-  const run = tenant(directory);
+  const run = createTenantCli(directory);
   const place = directory.at("rollouts.db");
   const database = await openJournalDatabase(place, {});
   const journal = await Journal.open(database);
@@ -245,13 +245,13 @@ it("refuses to remove a tenant that an open rollout must change", async () => {
 });
 
 it("removes a tenant from the file that declares it", async () => {
-  using directory = repository({
-    "tenants.yaml": targetsOf("  three: { settings: settings/baseline.yaml }\ninclude: [more/eu.yaml]\n"),
+  using directory = createRepository({
+    "tenants.yaml": formatTargets("  three: { settings: settings/baseline.yaml }\ninclude: [more/eu.yaml]\n"),
     "more/eu.yaml": `version: 1\ntenants:\n  # In the EU.\n  four: { settings: ../settings/four.yaml }\n  five: { settings: ../settings/two.yaml }\n`,
     "settings/four.yaml": "version: 1\ninclude: [four/own.yaml]\n",
     "settings/four/own.yaml": "version: 1\ndeny: []\n",
   });
-  const run = tenant(directory);
+  const run = createTenantCli(directory);
   const top = readFileSync(directory.at("tenants.yaml"), "utf8");
   const four = await run("remove", "four");
   expect([four.code, four.stderr]).toEqual([0, "Wrote more/eu.yaml.\nRemoved settings/four.yaml.\n"]);
@@ -268,11 +268,11 @@ it("removes a tenant from the file that declares it", async () => {
 });
 
 it("adds a tenant that shares only baseline entries with another", async () => {
-  using directory = repository({
-    "tenants.yaml": targetsOf().replace("  two: {}\n", ""),
+  using directory = createRepository({
+    "tenants.yaml": formatTargets().replace("  two: {}\n", ""),
     "settings/baseline.yaml": `version: 1\nownDomains: [hooli.example]\ndeny:\n${many.map(({ value }) => `  - ${value}\n`).join("")}`,
   });
-  const run = tenant(directory);
+  const run = createTenantCli(directory);
   const entries = await run("add", "nobodys");
   expect([entries.code, entries.stderr]).toEqual([0, "Wrote settings/nobodys.yaml, tenants.yaml.\n"]);
   const people = await run("add", "hooli");

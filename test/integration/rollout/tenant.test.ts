@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `tenant add` and `tenant remove`, through the real command, over the sandbox. */
@@ -44,9 +44,9 @@ beforeAll(async () => {
     scenario: {
       name: "coming",
       tenants: [
-        tenantWith("acme", []),
+        buildTenant("acme", []),
         {
-          ...tenantWith("hooli", [
+          ...buildTenant("hooli", [
             entry("deny", "evil.example", "Phishing"),
             entry("deny", "other.example", "theirs"),
             entry("allow", "partner.example"),
@@ -72,22 +72,22 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const keyOf = (name: string): string => sandbox.tenants.find((one) => one.name === name)?.apiKeys.ci ?? "";
+const getServiceKey = (name: string): string => sandbox.tenants.find((one) => one.name === name)?.apiKeys.ci ?? "";
 
-const tenant = async (...args: string[]): Promise<CliResult> =>
+const runTenant = async (...args: string[]): Promise<CliResult> =>
   await runCli(directory.path, ["tenant", ...args], {
-    HOOLI_KEY: keyOf("hooli"),
-    TWIN_KEY: keyOf("hooli"),
-    ACME_KEY: keyOf("acme"),
-    NEWER_KEY: keyOf("acme"),
+    HOOLI_KEY: getServiceKey("hooli"),
+    TWIN_KEY: getServiceKey("hooli"),
+    ACME_KEY: getServiceKey("acme"),
+    NEWER_KEY: getServiceKey("acme"),
     EMAIL_SECURITY_KEY_VARIABLES: "HOOLI_KEY,TWIN_KEY,ACME_KEY,NEWER_KEY",
   });
 
-const textOf = (file: string): string => readFileSync(directory.at(file), "utf8");
+const readText = (file: string): string => readFileSync(directory.at(file), "utf8");
 
 it("declares only what the baseline lacks when adding a tenant", async () => {
-  const before = textOf("tenants.yaml");
-  const added = await tenant("add", "hooli", "--wave", "canary");
+  const before = readText("tenants.yaml");
+  const added = await runTenant("add", "hooli", "--wave", "canary");
   expect(added.stdout).toBe(
     `settings/hooli.yaml declares the content of hooli: 4 allow/deny entries and 1
   VIP, in addition to 1 that settings/baseline.yaml declares. Its wave is
@@ -126,12 +126,12 @@ Next: email-security rollout tenants.yaml --only hooli
     "GET /api/v1/settings/allow_deny_entries",
     "GET /api/v1/settings/vip_employees",
   ]);
-  expect(textOf("tenants.yaml")).toBe(
+  expect(readText("tenants.yaml")).toBe(
     before.replace("  globex:\n", "  globex:\n  hooli:\n    labels: { ring: canary }\n"),
   );
-  const text = textOf("settings/hooli.yaml");
+  const text = readText("settings/hooli.yaml");
   expect(text).not.toContain("\u001b");
-  expect(added.stdout + added.stderr + text).not.toContain(keyOf("hooli"));
+  expect(added.stdout + added.stderr + text).not.toContain(getServiceKey("hooli"));
   const settings = readSettings(directory.at("settings/hooli.yaml"), { ownDomains: [] });
   expect(settings.entries.map(({ list, value, comment }) => [list, value, comment]).sort()).toEqual([
     ["allow", "gmail.com", expect.any(String)],
@@ -144,30 +144,30 @@ Next: email-security rollout tenants.yaml --only hooli
   expect(text).not.toContain("evil.example");
 
   // No file is overwritten, and no tenant is added twice.
-  const twice = await tenant("add", "hooli");
+  const twice = await runTenant("add", "hooli");
   expect([twice.code, twice.stderr]).toEqual([
     1,
     expect.stringMatching(/already has the tenant "hooli", at line 13\. Nothing was written/),
   ]);
-  const sameKey = await tenant("add", "twin");
+  const sameKey = await runTenant("add", "twin");
   expect([sameKey.code, sameKey.stderr]).toEqual([1, expect.stringMatching(/ERR_ROLLOUT_SAME_KEY/)]);
 
   // A missing journal can't say which rollouts are open.
-  const mistyped = await tenant("remove", "hooli", "--database", "typo.db");
+  const mistyped = await runTenant("remove", "hooli", "--database", "typo.db");
   expect([mistyped.code, mistyped.stderr]).toEqual([
     1,
     expect.stringMatching(/^error: There is no rollout journal at "typo\.db", and none was created/),
   ]);
   expect(existsSync(directory.at("typo.db"))).toBe(false);
-  const removed = await tenant("remove", "hooli");
+  const removed = await runTenant("remove", "hooli");
   expect(removed.code).toBe(0);
   expect(removed.stdout).toContain("settings/hooli.yaml is kept: its content isn't committed in git");
-  expect(textOf("tenants.yaml")).toBe(before);
-  const there = await tenant("add", "hooli");
+  expect(readText("tenants.yaml")).toBe(before);
+  const there = await runTenant("add", "hooli");
   expect([there.code, there.stderr]).toEqual([
     1,
     expect.stringMatching(/"settings\/hooli\.yaml" already exists\. Nothing was written/),
   ]);
   expect(existsSync(directory.at("settings/twin.yaml"))).toBe(false);
-  expect(textOf("settings/hooli.yaml")).toBe(text);
+  expect(readText("settings/hooli.yaml")).toBe(text);
 });

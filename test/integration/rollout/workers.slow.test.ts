@@ -8,27 +8,28 @@ import { getMonotonicMs } from "../../support/monotonic-time";
 import { startPostgres } from "../../support/postgres";
 import { RolloutWorker } from "../../support/rollout-worker";
 import { makeCutOffHost } from "./isolated-host";
-import { begun } from "./workers";
+import { startRollout } from "./workers";
 
 describe.concurrent("a worker of a distributed rollout", () => {
   it("loses its job when it stalls past the lease", async () => {
     await using postgres = await startPostgres();
-    await using rollout = await begun(postgres, "one", [[1, 1]]);
+    await using rollout = await startRollout(postgres, "one", [[1, 1]]);
     const ended = rollout.conducted();
-    const worker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 1, jobMs: 3_600_000 });
-    await using still = worker("still");
-    await still.heard("began");
-    await using quick = worker("quick");
-    await quick.heard("ready");
-    still.signal("SIGSTOP");
-    await quick.heard("began");
-    still.signal("SIGCONT");
-    expect(await still.heard("lost")).toMatchObject({
+    const createHourLongWorker = (name: string) =>
+      new RolloutWorker({ url: postgres.url, name, concurrency: 1, jobMs: 3_600_000 });
+    await using still = createHourLongWorker("still");
+    await still.waitForEvent("began");
+    await using quick = createHourLongWorker("quick");
+    await quick.waitForEvent("ready");
+    still.sendSignal("SIGSTOP");
+    await quick.waitForEvent("began");
+    still.sendSignal("SIGCONT");
+    expect(await still.waitForEvent("lost")).toMatchObject({
       tenant: "one-0-0",
       attempt: 1,
       why: expect.stringContaining("The lease is lost"),
     });
-    await still.heard("too late");
+    await still.waitForEvent("too late");
     quick.tell("end jobs");
     expect(await ended).toBe("done");
     expect(await rollout.journal.listTenants(rollout.id)).toMatchObject([
@@ -39,7 +40,7 @@ describe.concurrent("a worker of a distributed rollout", () => {
 
   it("gives up its jobs when the database stays silent", async () => {
     await using postgres = await startPostgres();
-    await using rollout = await begun(postgres, "one", [[1, 1]]);
+    await using rollout = await startRollout(postgres, "one", [[1, 1]]);
     const ended = rollout.conducted();
     await using worker = new RolloutWorker({
       url: postgres.url,
@@ -47,47 +48,47 @@ describe.concurrent("a worker of a distributed rollout", () => {
       concurrency: 1,
       jobMs: 3_600_000,
     });
-    await worker.heard("began");
+    await worker.waitForEvent("began");
     await postgres.stop();
-    expect(await worker.heard("lost")).toMatchObject({
+    expect(await worker.waitForEvent("lost")).toMatchObject({
       why: expect.stringContaining("not respond in time"),
     });
     await postgres.start();
     // The worker's own late result counts, since no other worker has started the tenant.
-    await worker.heard("finished");
+    await worker.waitForEvent("finished");
     expect(await ended).toBe("done");
   });
 });
 
 describe.concurrent("a host cut off from the database", () => {
   it("gives up its lock and jobs before another host gets them", async ({ skip }) => {
-    await using host = disposable(await makeCutOffHost());
+    await using host = makeDisposable(await makeCutOffHost());
     if (typeof host.it === "string") return skip(host.it);
     const { address, inside, cut } = host.it;
     await using postgres = await startPostgres({ listen: [address] });
-    await using rollout = await begun(postgres, "one", [[1, 1]]);
+    await using rollout = await startRollout(postgres, "one", [[1, 1]]);
     const ended = rollout.conducted();
     const settings = {
       name: "far",
-      url: postgres.urlOf(address),
+      url: postgres.getUrl(address),
       concurrency: 1,
       jobMs: 3_600_000,
       holds: "the rollout",
     };
     await using far = new RolloutWorker(settings, inside);
-    await far.heard("held");
-    await far.heard("began");
+    await far.waitForEvent("held");
+    await far.waitForEvent("began");
     expect(await rollout.journal.database.lock("the rollout", () => {})).toBeUndefined();
     await cut();
 
     await using near = new RolloutWorker({ name: "near", url: postgres.url, concurrency: 1, jobMs: 0 });
     while ((await rollout.journal.database.lock("the rollout", () => {})) === undefined) await sleep(100);
     const heldAt = getMonotonicMs();
-    const began = await near.heard("began");
-    const holdLost = await far.heard("hold lost");
+    const began = await near.waitForEvent("began");
+    const holdLost = await far.waitForEvent("hold lost");
     expect(holdLost).toMatchObject({ why: expect.stringContaining("not respond for ten seconds") });
     expect(holdLost.at).toBeLessThanOrEqual(heldAt);
-    expect((await far.heard("lost")).at).toBeLessThanOrEqual(began.at);
+    expect((await far.waitForEvent("lost")).at).toBeLessThanOrEqual(began.at);
     expect(await ended).toBe("done");
     expect(await rollout.journal.listTenants(rollout.id)).toMatchObject([
       { state: "done", attempt: 2, worker: "near" },
@@ -96,7 +97,7 @@ describe.concurrent("a host cut off from the database", () => {
 });
 
 /** Wraps a value that may be missing (then the reason as a string) so that it can be disposed. */
-function disposable<T extends AsyncDisposable>(it: T | string): { readonly it: T | string } & AsyncDisposable {
+function makeDisposable<T extends AsyncDisposable>(it: T | string): { readonly it: T | string } & AsyncDisposable {
   return {
     it,
     [Symbol.asyncDispose]: async () => (typeof it === "string" ? undefined : await it[Symbol.asyncDispose]()),
@@ -106,24 +107,25 @@ function disposable<T extends AsyncDisposable>(it: T | string): { readonly it: T
 describe.concurrent("the job queue", () => {
   it("finishes jobs on stop and hands them over on abort", async () => {
     await using postgres = await startPostgres();
-    await using rollout = await begun(postgres, "one", [[4, 2]]);
+    await using rollout = await startRollout(postgres, "one", [[4, 2]]);
     const ended = rollout.conducted();
-    const worker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 2, jobMs: 3_600_000 });
-    await using polite = worker("polite");
-    await polite.heard("began", 2);
+    const createTwoJobWorker = (name: string) =>
+      new RolloutWorker({ url: postgres.url, name, concurrency: 2, jobMs: 3_600_000 });
+    await using polite = createTwoJobWorker("polite");
+    await polite.waitForEvent("began", 2);
     polite.tell("stop");
     await sleep(300);
     polite.tell("end jobs");
-    await polite.gone();
+    await polite.waitForExit();
     expect(polite.events.map(({ kind }) => kind)).toEqual(["ready", "began", "began", "finished", "finished"]);
 
-    await using hasty = worker("hasty");
-    await hasty.heard("began", 2);
-    await using heir = worker("heir");
-    await heir.heard("ready");
+    await using hasty = createTwoJobWorker("hasty");
+    await hasty.waitForEvent("began", 2);
+    await using heir = createTwoJobWorker("heir");
+    await heir.waitForEvent("ready");
     hasty.tell("abort");
-    await heir.heard("began", 2);
-    await hasty.gone();
+    await heir.waitForEvent("began", 2);
+    await hasty.waitForExit();
     heir.tell("end jobs");
     expect(await ended).toBe("done");
     const workers = (await rollout.journal.listTenants(rollout.id)).map(({ attempt, worker }) => [attempt, worker]);
@@ -139,14 +141,14 @@ describe.concurrent("the job queue", () => {
     await using postgres = await startPostgres();
     const database = await openPostgres(postgres.url);
     const queue = await openPgBossQueue(postgres.url, { log: () => {} });
-    const job = (tenant: string, retryRound = 0): Job => ({ rollout: "r", wave: 0, tenant, retryRound });
+    const buildJob = (tenant: string, retryRound = 0): Job => ({ rollout: "r", wave: 0, tenant, retryRound });
     const handOut = (...jobs: Job[]) => database.transaction((inside) => queue.enqueue(inside, jobs));
 
-    await handOut(job("a"), job("b"));
-    await handOut(job("b"), job("c"));
+    await handOut(buildJob("a"), buildJob("b"));
+    await handOut(buildJob("b"), buildJob("c"));
     await expect(
       database.transaction(async (inside) => {
-        await queue.enqueue(inside, [job("never")]);
+        await queue.enqueue(inside, [buildJob("never")]);
         throw new Error("taken back");
       }),
     ).rejects.toThrow("taken back");
@@ -167,20 +169,20 @@ describe.concurrent("the job queue", () => {
         log: (line) => log.push(line),
       },
     );
-    const until = async (count: number) => {
+    const waitUntilDone = async (count: number) => {
       while (done.length < count) await sleep(20);
     };
-    await until(3);
+    await waitUntilDone(3);
     expect([...done].sort()).toEqual(["a0", "b0", "c0"]);
     // The job finished and its tenant is queued again, as when somebody has completed it by hand.
     await sleep(200);
-    await handOut(job("a"));
-    await handOut(job("b", 1));
-    await until(5);
+    await handOut(buildJob("a"));
+    await handOut(buildJob("b", 1));
+    await waitUntilDone(5);
     expect(done.slice(3)).toEqual(["a0", "b1"]);
     // A job that could be neither run nor recorded is retried later.
-    await handOut(job("broken"));
-    await until(7);
+    await handOut(buildJob("broken"));
+    await waitUntilDone(7);
     expect(log).toEqual(['"broken" could not be processed: no journal']);
     stopping.abort();
     await working;

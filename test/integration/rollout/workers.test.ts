@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { startPostgres } from "../../support/postgres";
 import { RolloutWorker } from "../../support/rollout-worker";
-import { begun, mostAtOnce, underWay } from "./workers";
+import { computePeak, listUnfinishedTenants, startRollout } from "./workers";
 
 describe("a distributed rollout", () => {
   it("applies each tenant once despite a killed worker and database restart", async () => {
     await using postgres = await startPostgres();
-    await using one = await begun(
+    await using one = await startRollout(
       postgres,
       "one",
       [
@@ -15,20 +15,20 @@ describe("a distributed rollout", () => {
       ],
       6,
     );
-    await using other = await begun(postgres, "other", [[20, 4]], 6);
+    await using other = await startRollout(postgres, "other", [[20, 4]], 6);
     const ended = [one.conducted(), other.conducted()];
-    const worker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 3, jobMs: 250 });
-    await using first = worker("first");
-    await using second = worker("second");
-    await using _third = worker("third");
+    const createWorker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 3, jobMs: 250 });
+    await using first = createWorker("first");
+    await using second = createWorker("second");
+    await using _third = createWorker("third");
 
-    await first.heard("finished", 3);
-    await first.heard("began", 4);
-    first.signal("SIGKILL");
-    await first.gone();
-    const orphans = underWay(first.events);
+    await first.waitForEvent("finished", 3);
+    await first.waitForEvent("began", 4);
+    first.sendSignal("SIGKILL");
+    await first.waitForExit();
+    const orphans = listUnfinishedTenants(first.events);
     expect(orphans.length).toBeGreaterThan(0);
-    await second.heard("finished", 5);
+    await second.waitForEvent("finished", 5);
     await postgres.restart("crash");
     expect(await Promise.all(ended)).toEqual(["done", "done"]);
 
@@ -49,11 +49,11 @@ describe("a distributed rollout", () => {
       expect(again - began).toBeLessThan(40_000);
     }
     // The limits hold, and both rollouts together use more of the shared service limit than either did alone.
-    expect(mostAtOnce(one.events, "wave 0")).toBeLessThanOrEqual(2);
-    expect(mostAtOnce(one.events, "wave 1")).toBeLessThanOrEqual(5);
-    expect(mostAtOnce(other.events, "wave 0")).toBeLessThanOrEqual(4);
-    expect(mostAtOnce(events)).toBeLessThanOrEqual(6);
-    expect(mostAtOnce(events)).toBeGreaterThan(2);
+    expect(computePeak(one.events, "wave 0")).toBeLessThanOrEqual(2);
+    expect(computePeak(one.events, "wave 1")).toBeLessThanOrEqual(5);
+    expect(computePeak(other.events, "wave 0")).toBeLessThanOrEqual(4);
+    expect(computePeak(events)).toBeLessThanOrEqual(6);
+    expect(computePeak(events)).toBeGreaterThan(2);
     expect(second.events).toContainEqual({
       at: expect.any(Number),
       kind: "log",

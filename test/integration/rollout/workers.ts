@@ -14,7 +14,7 @@ import type { WorkerEvent } from "../../support/rollout-worker";
 const ADDRESS = "https://service.example";
 
 /** A started rollout that has no workers yet. */
-export interface Begun extends AsyncDisposable {
+export interface StartedRollout extends AsyncDisposable {
   readonly id: string;
   readonly journal: Journal;
   readonly events: readonly RolloutEvent[];
@@ -23,16 +23,16 @@ export interface Begun extends AsyncDisposable {
 }
 
 /** Starts a rollout with waves of the given sizes and concurrency. */
-export async function begun(
+export async function startRollout(
   postgres: Postgres,
   name: string,
   waves: readonly (readonly [tenants: number, maxConcurrent: number])[],
   maxAtService = 100,
-): Promise<Begun> {
+): Promise<StartedRollout> {
   const journal = await Journal.open(await openPostgres(postgres.url));
   const queue = await openPgBossQueue(postgres.url, { log: () => {} });
   const spec = createSpec(name, waves, maxAtService);
-  const targets = spec.waves.flatMap(({ tenants }) => tenants.map(targetOf));
+  const targets = spec.waves.flatMap(({ tenants }) => tenants.map(buildTarget));
   const id = await journal.create(spec, targets);
   const summary = {
     planned: { added: 1, changed: 0, removed: 0 },
@@ -100,7 +100,7 @@ function createSpec(
   };
 }
 
-function targetOf(name: string): Target {
+function buildTarget(name: string): Target {
   return {
     name,
     labels: {},
@@ -114,17 +114,17 @@ function targetOf(name: string): Target {
 }
 
 /** Returns the tenants that a worker had started and not finished. */
-export function underWay(events: readonly WorkerEvent[]): string[] {
-  const names = (kind: string) =>
+export function listUnfinishedTenants(events: readonly WorkerEvent[]): string[] {
+  const listTenants = (kind: string) =>
     events.flatMap((event) => (event.kind === kind && "tenant" in event ? [event.tenant] : []));
-  const finished = new Set(names("finished"));
-  return names("began")
+  const finished = new Set(listTenants("finished"));
+  return listTenants("began")
     .filter((name) => !finished.has(name))
     .sort();
 }
 
 /** Returns the largest number of tenants in progress at once. */
-export function mostAtOnce(events: readonly RolloutEvent[], wave?: string): number {
+export function computePeak(events: readonly RolloutEvent[], wave?: string): number {
   const changes = events.filter(
     (event) =>
       (event.kind === "tenant-started" || event.kind === "tenant-finished") &&

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runCommand } from "../../support/sandbox-command";
-import { caller, startService, THREATS, VIPS } from "./service";
+import { createCaller, startService, THREATS, VIPS } from "./service";
 
 test.each(["SIGINT", "SIGTERM"] as const)("prints its URL and keys on start, and exits on %s", async (signal) => {
   const command = runCommand(["--scenario", "empty"]);
   const url = await command.url;
-  expect((await caller(url, "sandbox-globex-console").get(VIPS)).status).toBe(200);
+  expect((await createCaller(url, "sandbox-globex-console").get(VIPS)).status).toBe(200);
   command.process.kill(signal);
   const { code, stdout, stderr } = await command.ended;
   expect([code, stderr]).toEqual([0, ""]);
@@ -31,7 +31,7 @@ test.each(["SIGINT", "SIGTERM"] as const)("prints its URL and keys on start, and
 
 test("applies --threats and --rate-limit", async () => {
   const command = runCommand(["--threats", "60", "--rate-limit", "2/m", "--retry-after", "date"]);
-  const acme = caller(await command.url, "sandbox-acme-ci");
+  const acme = createCaller(await command.url, "sandbox-acme-ci");
   expect((await acme.get(`${THREATS}?minutes_ago=999999`)).body.pagination.total).toBe(60);
   expect((await acme.get(THREATS)).status).toBe(200);
   const { status, headers } = await acme.get(THREATS);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { everyItem, type Json, METRICS, NOW, REPORTS, type SandboxService, startService, THREATS } from "./service";
+import { collectPages, type Json, METRICS, NOW, REPORTS, type SandboxService, startService, THREATS } from "./service";
 
 // Tests every sentence of the reference on threats, metrics and reports, like conformance.test.ts.
-type Row = [sentence: string, proof: (service: SandboxService) => Promise<void>];
+type ConformanceRow = [sentence: string, proof: (service: SandboxService) => Promise<void>];
 
 const BY_MESSAGE = `${THREATS}/by_internet_message_id`;
 const BY_REPORT_MESSAGE = `${REPORTS}/by_report_internet_message_id`;
@@ -28,7 +28,7 @@ const endpoints = [
   `${REPORTS}/aggs/mttr`,
 ];
 
-const general: Row[] = [
+const general: ConformanceRow[] = [
   [
     "Paginated success, threats / phishing reports / threats_over_time | `status`, `pagination` {`page`, `page_size`, `total`}, `results` {`items` array}",
     async ({ acme }) => {
@@ -88,7 +88,7 @@ const general: Row[] = [
       for (const id of message.slice(0, 20)) {
         expect((await globex.get(`${BY_MESSAGE}/${encodeURIComponent(id)}`)).body.results).toEqual([]);
       }
-      const recipients = (await everyItem(globex, THREATS, "minutes_ago=999999")).map(
+      const recipients = (await collectPages(globex, THREATS, "minutes_ago=999999")).map(
         (threat) => threat.recipient_email,
       );
       expect(recipients.filter((email) => !email.endsWith("@globex.example"))).toEqual([]);
@@ -136,11 +136,11 @@ const general: Row[] = [
   ],
 ];
 
-const threats: Row[] = [
+const threats: ConformanceRow[] = [
   [
     "Threat | id, action_taken, criticality, verdict, detection_time, time, reasoning, recipient_email, …, threat_indicators",
     async ({ acme }) => {
-      for (const threat of await everyThreat(acme)) {
+      for (const threat of await collectThreats(acme)) {
         const { threat_indicators, remediation_time, ...texts } = threat;
         expect(Object.keys(texts).sort()).toEqual([
           "action_taken",
@@ -169,7 +169,7 @@ const threats: Row[] = [
   [
     "action_taken | string enum | one of: moved_to_trash, moved_to_spam, moved_to_graymail, moved_to_promotions, quarantined, released_from_quarantine, restored, none",
     async ({ acme }) => {
-      expect(distinct(await everyThreat(acme), "action_taken")).toEqual([
+      expect(listDistinct(await collectThreats(acme), "action_taken")).toEqual([
         "moved_to_graymail",
         "moved_to_promotions",
         "moved_to_spam",
@@ -184,13 +184,13 @@ const threats: Row[] = [
   [
     "criticality | Allowed values other than the example high: not shown.",
     async ({ acme }) => {
-      expect(distinct(await everyThreat(acme), "criticality")).toEqual(["high", "low", "medium"]);
+      expect(listDistinct(await collectThreats(acme), "criticality")).toEqual(["high", "low", "medium"]);
     },
   ],
   [
     "verdict | Allowed values other than the example malicious: not shown. (Those of the notes.)",
     async ({ acme }) => {
-      expect(distinct(await everyThreat(acme), "verdict")).toEqual([
+      expect(listDistinct(await collectThreats(acme), "verdict")).toEqual([
         "allowed",
         "denied",
         "graymail",
@@ -206,7 +206,7 @@ const threats: Row[] = [
   [
     "detection_time, time | string, date-time. The published schema of the threat list also names a `remediation_time` (date-time) field on a threat.",
     async ({ acme }) => {
-      for (const { time, detection_time, remediation_time, action_taken } of await everyThreat(acme)) {
+      for (const { time, detection_time, remediation_time, action_taken } of await collectThreats(acme)) {
         expect([time, detection_time]).toEqual([expect.stringMatching(RFC_3339), expect.stringMatching(RFC_3339)]);
         expect(time <= detection_time && detection_time <= NOW).toBe(true);
         expect(remediation_time === undefined).toBe(action_taken === "none");
@@ -221,7 +221,7 @@ const threats: Row[] = [
     async ({ acme }) => {
       const registered = new Map<string, string>();
       const names = new Map<string, string>();
-      for (const threat of await everyThreat(acme)) {
+      for (const threat of await collectThreats(acme)) {
         expect(threat.recipient_email).toMatch(/^[a-z.]+@acme\.example$/);
         expect(names.get(threat.recipient_email) ?? threat.recipient_name).toBe(threat.recipient_name);
         names.set(threat.recipient_email, threat.recipient_name);
@@ -238,7 +238,7 @@ const threats: Row[] = [
   [
     "Threat indicator | indicator_type, explanation, grounding | string",
     async ({ acme }) => {
-      for (const { threat_indicators } of await everyThreat(acme)) {
+      for (const { threat_indicators } of await collectThreats(acme)) {
         expect(threat_indicators.length).toBeGreaterThan(0);
         for (const indicator of threat_indicators) {
           expect(indicator).toEqual({
@@ -253,18 +253,18 @@ const threats: Row[] = [
   [
     "GET /api/v1/threats: list recent threats (the newest first)",
     async ({ acme }) => {
-      const times = (await everyThreat(acme)).map((threat) => threat.time);
+      const times = (await collectThreats(acme)).map((threat) => threat.time);
       expect(times).toEqual([...times].sort().reverse());
     },
   ],
   [
     "Query parameters, both optional: minutes_ago | integer | 7*24*60 (one week) | look-back window in minutes",
     async ({ acme }) => {
-      const all = await everyThreat(acme);
+      const all = await collectThreats(acme);
       const { body } = await acme.get(THREATS);
       expect(body).toEqual((await acme.get(`${THREATS}?minutes_ago=${7 * 24 * 60}`)).body);
       for (const minutes of [1, 60, 24 * 60, 30 * 24 * 60]) {
-        const within = await everyItem(acme, THREATS, `minutes_ago=${minutes}`);
+        const within = await collectPages(acme, THREATS, `minutes_ago=${minutes}`);
         expect(within).toEqual(all.filter((threat) => isWithin(threat.time, minutes)));
         expect(within.length).toBeGreaterThan(0);
       }
@@ -273,8 +273,8 @@ const threats: Row[] = [
   [
     "page | integer | 1 | page number",
     async ({ acme }) => {
-      const whole = await everyThreat(acme);
-      const pages = await everyItem(acme, THREATS, "minutes_ago=999999&page_size=7");
+      const whole = await collectThreats(acme);
+      const pages = await collectPages(acme, THREATS, "minutes_ago=999999&page_size=7");
       expect(pages).toEqual(whole);
       expect((await acme.get(`${THREATS}?minutes_ago=999999`)).body.pagination.page).toBe(1);
       expect((await acme.get(`${THREATS}?minutes_ago=999999`)).body.results.items).toEqual(whole.slice(0, 50));
@@ -283,11 +283,11 @@ const threats: Row[] = [
   [
     "page_size maximum | 100 | threat list. Default page size of the threat list: not shown. (50.)",
     async ({ acme }) => {
-      const size = async (query: string) =>
+      const countThreats = async (query: string) =>
         (await acme.get(`${THREATS}?minutes_ago=999999${query}`)).body.results?.items.length;
-      expect(await size("")).toBe(50);
-      expect(await size("&page_size=1")).toBe(1);
-      expect(await size("&page_size=100")).toBe(100);
+      expect(await countThreats("")).toBe(50);
+      expect(await countThreats("&page_size=1")).toBe(1);
+      expect(await countThreats("&page_size=100")).toBe(100);
       const { status, body } = await acme.get(`${THREATS}?page_size=101`);
       expect([status, body]).toEqual([400, { error: expect.stringContaining("page_size") }]);
     },
@@ -295,7 +295,7 @@ const threats: Row[] = [
   [
     "GET /api/v1/threats/by_internet_message_id/{id}: `status` and `results` as an array of Threat (not wrapped in `items`, no pagination).",
     async ({ acme, sandbox }) => {
-      const all = new Map((await everyThreat(acme)).map((threat) => [threat.id, threat]));
+      const all = new Map((await collectThreats(acme)).map((threat) => [threat.id, threat]));
       let shared = 0;
       let awkward = 0;
       for (const { original_email_internet_message_id: id } of sandbox.phishingReports("acme")) {
@@ -303,8 +303,8 @@ const threats: Row[] = [
         expect([status, body]).toEqual([200, { status: 200, results: expect.any(Array) }]);
         for (const threat of body.results) expect(threat).toEqual(all.get(threat.id));
         // One row per recipient of the same message.
-        expect(distinct(body.results, "recipient_email")).toHaveLength(body.results.length);
-        expect(distinct(body.results, "time").length).toBeLessThanOrEqual(1);
+        expect(listDistinct(body.results, "recipient_email")).toHaveLength(body.results.length);
+        expect(listDistinct(body.results, "time").length).toBeLessThanOrEqual(1);
         if (body.results.length > 1) shared += 1;
         if (body.results.length > 0 && /[/%?#]/.test(id)) awkward += 1;
       }
@@ -318,16 +318,16 @@ const threats: Row[] = [
       for (const character of ["/", "+", "%", "?", "#"]) {
         const id = ids.find((each) => each.includes(character)) ?? "";
         expect(id).toContain(character);
-        const found = async (text: string) => (await acme.get(`${BY_MESSAGE}/${text}`)).body.results?.length;
+        const countByMessage = async (text: string) => (await acme.get(`${BY_MESSAGE}/${text}`)).body.results?.length;
         // Lower-case hexadecimal digits and unescaped characters that need no escaping give the same path.
         const encoded = encodeURIComponent(id);
-        const count = await found(encoded);
-        expect(await found(encoded.replace(/%../g, (code) => code.toLowerCase()))).toBe(count);
-        expect(await found(encoded.replace("%40", "@"))).toBe(count);
+        const count = await countByMessage(encoded);
+        expect(await countByMessage(encoded.replace(/%../g, (code) => code.toLowerCase()))).toBe(count);
+        expect(await countByMessage(encoded.replace("%40", "@"))).toBe(count);
         if (count === 0) continue;
-        expect(await found(encodeURIComponent(id.slice(1, -1)))).toBe(0);
-        expect(await found(encodeURIComponent(id.toUpperCase()))).toBe(0);
-        expect(await found(encodeURIComponent(encoded))).toBe(0);
+        expect(await countByMessage(encodeURIComponent(id.slice(1, -1)))).toBe(0);
+        expect(await countByMessage(encodeURIComponent(id.toUpperCase()))).toBe(0);
+        expect(await countByMessage(encodeURIComponent(encoded))).toBe(0);
       }
       expect((await acme.get(`${BY_MESSAGE}/${encodeURIComponent("<a/b+c%@host>")}`)).body).toEqual({
         status: 200,
@@ -337,13 +337,16 @@ const threats: Row[] = [
   ],
 ];
 
-const metrics: Row[] = [
+const metrics: ConformanceRow[] = [
   [
     "threats_over_time: returns threat counts grouped by day for the period. | `date` string (date-time), `count_threats` integer",
     async ({ acme }) => {
       for (const days of [1, 7, 200]) {
-        const items = await everyItem(acme, `${METRICS}/threats_over_time`, `days=${days}`);
-        const counts = countBy(await threatsOf(acme, days), (threat) => `${threat.time.slice(0, 10)}T00:00:00.000Z`);
+        const items = await collectPages(acme, `${METRICS}/threats_over_time`, `days=${days}`);
+        const counts = countBy(
+          await collectRecentThreats(acme, days),
+          (threat) => `${threat.time.slice(0, 10)}T00:00:00.000Z`,
+        );
         expect(items).toEqual(
           [...counts]
             .map(([date, count_threats]) => ({ date, count_threats }))
@@ -374,11 +377,11 @@ const metrics: Row[] = [
         for (const days of [1, 7, 200]) {
           const { body } = await acme.get(`${METRICS}/top_targeted_entities?days=${days}&entity_type=${type}`);
           expect(body).toEqual({ status: 200, results: { items: expect.any(Array) } });
-          const counts = [...countBy(await threatsOf(acme, days), (threat) => threat.recipient_name)].filter(
+          const counts = [...countBy(await collectRecentThreats(acme, days), (threat) => threat.recipient_name)].filter(
             ([name]) => SHARED.includes(name) === isGroup,
           );
           const { items } = body.results;
-          expect(items.map((item: Json) => item.count_threats)).toEqual(topFive(counts));
+          expect(items.map((item: Json) => item.count_threats)).toEqual(listTopCounts(counts));
           for (const item of items) {
             expect(counts).toContainEqual([item.full_name, item.count_threats]);
             expect(item.job_title === "Shared Mailbox").toBe(isGroup);
@@ -403,10 +406,10 @@ const metrics: Row[] = [
     async ({ acme }) => {
       for (const days of [1, 7, 200]) {
         const { body } = await acme.get(`${METRICS}/top_threat_types?days=${days}`);
-        const counts = [...countBy(await threatsOf(acme, days), (threat) => threat.threat_type)];
+        const counts = [...countBy(await collectRecentThreats(acme, days), (threat) => threat.threat_type)];
         const { items } = body.results;
         expect(body).toEqual({ status: 200, results: { items } });
-        expect(items.map((item: Json) => item.count_threats)).toEqual(topFive(counts));
+        expect(items.map((item: Json) => item.count_threats)).toEqual(listTopCounts(counts));
         for (const { type, count_threats } of items) expect(counts).toContainEqual([type, count_threats]);
         if (days === 200) expect(items).toHaveLength(5);
       }
@@ -417,7 +420,7 @@ const metrics: Row[] = [
     async ({ acme }) => {
       const rank = ["low", "medium", "high"];
       for (const days of [1, 7, 200]) {
-        const all = await threatsOf(acme, days);
+        const all = await collectRecentThreats(acme, days);
         const expected = all
           .map((threat, index) => ({ threat, index }))
           .sort(
@@ -437,7 +440,7 @@ const metrics: Row[] = [
     "hours_saved: estimated hours saved from prevented threats in the period. Response: `results.hours_saved`. | `hours_saved` number",
     async ({ acme }) => {
       for (const days of [1, 7, 200]) {
-        const prevented = (await threatsOf(acme, days)).filter(
+        const prevented = (await collectRecentThreats(acme, days)).filter(
           ({ action_taken }) => !["none", "restored", "released_from_quarantine"].includes(action_taken),
         );
         const { body } = await acme.get(`${METRICS}/hours_saved?days=${days}`);
@@ -453,7 +456,7 @@ const metrics: Row[] = [
         expect((await acme.get(`${METRICS}/protected_inboxes?days=${days}`)).body).toEqual({
           status: 200,
           results: {
-            protected_inboxes: distinct(await threatsOf(acme, days), "recipient_email").length,
+            protected_inboxes: listDistinct(await collectRecentThreats(acme, days), "recipient_email").length,
           },
         });
       }
@@ -472,11 +475,11 @@ const metrics: Row[] = [
   ],
 ];
 
-const reports: Row[] = [
+const reports: ConformanceRow[] = [
   [
     "Phishing report (list form) | id, original_email_internet_message_id, report_internet_message_id, reasoning, report_date, reporter, sender, subject, verdict | string",
     async ({ acme }) => {
-      const all = await everyItem(acme, REPORTS, "minutes_ago=999999");
+      const all = await collectPages(acme, REPORTS, "minutes_ago=999999");
       expect(all.length).toBeGreaterThan(60);
       for (const report of all) {
         expect(report).toEqual({
@@ -491,7 +494,7 @@ const reports: Row[] = [
           verdict: expect.stringMatching(/./),
         });
       }
-      expect(distinct(all, "id")).toHaveLength(all.length);
+      expect(listDistinct(all, "id")).toHaveLength(all.length);
     },
   ],
   [
@@ -516,11 +519,11 @@ const reports: Row[] = [
   [
     "GET phishing-reports: query `minutes_ago` integer (default 30*24*60, thirty days), `page` integer (default 1).",
     async ({ acme }) => {
-      const all = await everyItem(acme, REPORTS, "minutes_ago=999999");
+      const all = await collectPages(acme, REPORTS, "minutes_ago=999999");
       const dates = all.map((report) => report.report_date);
       expect(dates).toEqual([...dates].sort().reverse());
       for (const minutes of [1, 24 * 60, 30 * 24 * 60]) {
-        const within = await everyItem(acme, REPORTS, `minutes_ago=${minutes}`);
+        const within = await collectPages(acme, REPORTS, `minutes_ago=${minutes}`);
         expect(within).toEqual(all.filter((report) => isWithin(report.report_date, minutes)));
         expect(within.length).toBeGreaterThan(0);
       }
@@ -615,12 +618,12 @@ describe.each([
 
 const SHARED = ["Executive Office", "Invoices", "Security Operations", "Jobs", "Press", "Reception"];
 
-function everyThreat(acme: SandboxService["acme"]): Promise<Json[]> {
-  return everyItem(acme, THREATS, "minutes_ago=999999&page_size=100");
+function collectThreats(acme: SandboxService["acme"]): Promise<Json[]> {
+  return collectPages(acme, THREATS, "minutes_ago=999999&page_size=100");
 }
 
-async function threatsOf(acme: SandboxService["acme"], days: number): Promise<Json[]> {
-  return await everyItem(acme, THREATS, `page_size=100&minutes_ago=${days * 24 * 60}`);
+async function collectRecentThreats(acme: SandboxService["acme"], days: number): Promise<Json[]> {
+  return await collectPages(acme, THREATS, `page_size=100&minutes_ago=${days * 24 * 60}`);
 }
 
 /** Returns whether a time lies in the window, both ends included. */
@@ -628,7 +631,7 @@ function isWithin(time: string, minutes: number): boolean {
   return Date.parse(time) >= Date.parse(NOW) - minutes * MINUTE && time <= NOW;
 }
 
-function distinct(rows: Json[], field: string): string[] {
+function listDistinct(rows: Json[], field: string): string[] {
   return [...new Set(rows.map((row) => row[field]))].sort();
 }
 
@@ -638,7 +641,7 @@ function countBy(rows: Json[], keyOf: (row: Json) => string): Map<string, number
   return counts;
 }
 
-function topFive(counts: [string, number][]): number[] {
+function listTopCounts(counts: [string, number][]): number[] {
   return counts
     .map(([, count]) => count)
     .sort((one, other) => other - one)

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ENTRIES, type Json, NOW, type SandboxService, startService, VIPS } from "./service";
 
 // Tests every sentence of the reference over HTTP; each row quotes its sentence.
-type Row = [sentence: string, proof: (service: SandboxService) => Promise<void>];
+type ConformanceRow = [sentence: string, proof: (service: SandboxService) => Promise<void>];
 
 // People of scenario acme.
 const CEO = "ruth.castellan@acme.example"; // detected by job title
@@ -14,13 +14,13 @@ const EXTERNAL_MAILBOX = "someone@elsewhere.example";
 
 const DOMAIN = { list: "deny", entry_type: "domain", value: "phish.example" };
 
-const general: Row[] = [
+const general: ConformanceRow[] = [
   [
     "The caller always acts for the tenant that the API key belongs to.",
     async ({ acme, globex }) => {
       await acme.post(ENTRIES, DOMAIN);
-      expect((await values(acme)).includes("phish.example")).toBe(true);
-      expect((await values(globex)).includes("phish.example")).toBe(false);
+      expect((await listValues(acme)).includes("phish.example")).toBe(true);
+      expect((await listValues(globex)).includes("phish.example")).toBe(false);
     },
   ],
   [
@@ -140,7 +140,7 @@ const general: Row[] = [
       expect((await globex.patch(VIPS, { email: MANUAL, comment: "mine now" })).status).toBe(404);
       expect((await globex.post(VIPS, { emails: [CEO] })).body.results.not_in_org).toEqual([CEO]);
       await globex.post(`${VIPS}/remove`, { emails: [CEO] });
-      expect(emails((await acme.get(VIPS)).body)).toContain(CEO);
+      expect(listEmails((await acme.get(VIPS)).body)).toContain(CEO);
       expect((await globex.get("/sandbox/audit")).body.results.items).toHaveLength(1);
       expect(sandbox.audit("acme")).toHaveLength(1);
       // Another tenant's list may hold the same value.
@@ -219,27 +219,27 @@ const general: Row[] = [
   [
     "GET, POST, PATCH /api/v1/settings/vip_employees; POST …/remove; GET, POST …/allow_deny_entries; PATCH, DELETE …/{id}",
     async ({ acme }) => {
-      const allowed = async (path: string) => {
+      const readAllowedMethods = async (path: string) => {
         const answer = await acme.send("PUT", path);
         return [answer.status, answer.headers.get("Allow")];
       };
-      expect(await allowed(VIPS)).toEqual([405, "GET, POST, PATCH"]);
-      expect(await allowed(`${VIPS}/remove`)).toEqual([405, "POST"]);
-      expect(await allowed(ENTRIES)).toEqual([405, "GET, POST"]);
-      expect(await allowed(`${ENTRIES}/x`)).toEqual([405, "PATCH, DELETE"]);
+      expect(await readAllowedMethods(VIPS)).toEqual([405, "GET, POST, PATCH"]);
+      expect(await readAllowedMethods(`${VIPS}/remove`)).toEqual([405, "POST"]);
+      expect(await readAllowedMethods(ENTRIES)).toEqual([405, "GET, POST"]);
+      expect(await readAllowedMethods(`${ENTRIES}/x`)).toEqual([405, "PATCH, DELETE"]);
       expect((await acme.get(`${ENTRIES}/x`)).status).toBe(405);
     },
   ],
 ];
 
-const states: Row[] = [
+const states: ConformanceRow[] = [
   [
     "not on list | POST vip_employees | every address belongs to the organization | VIP (manual) | address appears in `added`; audit-logged",
     async ({ acme, sandbox }) => {
       const { status, body } = await acme.post(VIPS, { emails: [NOBODY], comment: "on call" });
       expect(status).toBe(200);
       expect(body.results).toEqual({ added: [NOBODY], already_vip: [], not_in_org: [] });
-      expect(await vip(acme, NOBODY)).toMatchObject({
+      expect(await findVip(acme, NOBODY)).toMatchObject({
         source: "manual",
         comment: "on call",
         added_by: "Pulumi (ci)",
@@ -252,11 +252,11 @@ const states: Row[] = [
   [
     "VIP | POST vip_employees | address already on the list | VIP, unchanged | address appears in `already_vip`; not an error",
     async ({ acme, sandbox }) => {
-      const before = await vip(acme, MANUAL);
+      const before = await findVip(acme, MANUAL);
       const { status, body } = await acme.post(VIPS, { emails: [MANUAL], comment: "other words" });
       expect(status).toBe(200);
       expect(body.results).toEqual({ added: [], already_vip: [MANUAL], not_in_org: [] });
-      expect(await vip(acme, MANUAL)).toEqual(before);
+      expect(await findVip(acme, MANUAL)).toEqual(before);
       expect(sandbox.audit("acme")).toEqual([]);
     },
   ],
@@ -279,7 +279,7 @@ const states: Row[] = [
     async ({ acme, sandbox }) => {
       const { status, body } = await acme.post(`${VIPS}/remove`, { emails: [CEO, MANUAL] });
       expect([status, body]).toEqual([200, { status: 200, results: { affected: 2 } }]);
-      const listed = emails((await acme.get(VIPS)).body);
+      const listed = listEmails((await acme.get(VIPS)).body);
       expect(listed).not.toContain(CEO);
       expect(listed).not.toContain(MANUAL);
       expect(sandbox.exclusions("acme")).toEqual([MANUAL, CEO, EXCLUDED]);
@@ -313,11 +313,11 @@ const states: Row[] = [
   ],
 ];
 
-const vips: Row[] = [
+const vips: ConformanceRow[] = [
   [
     "VIP employee (list row) | email, full_name, job_title, department, comment, added_by, date_added, updated_at, source | string",
     async ({ acme }) => {
-      expect(await vip(acme, MANUAL)).toEqual({
+      expect(await findVip(acme, MANUAL)).toEqual({
         email: MANUAL,
         full_name: "Marcus Bell",
         job_title: "Accounts Payable Lead",
@@ -348,11 +348,11 @@ const vips: Row[] = [
   [
     "returns a page of the caller's VIP list, both employees detected automatically from job title and department and those added manually",
     async ({ acme }) => {
-      expect(await vip(acme, CEO)).toMatchObject({ source: "auto", job_title: "Chief Executive Officer" });
-      expect(await vip(acme, CHAIR)).toMatchObject({ source: "auto", department: "Board of Directors" });
-      expect(await vip(acme, MANUAL)).toMatchObject({ source: "manual" });
-      expect(await vip(acme, NOBODY)).toBeUndefined();
-      expect(await vip(acme, EXCLUDED)).toBeUndefined();
+      expect(await findVip(acme, CEO)).toMatchObject({ source: "auto", job_title: "Chief Executive Officer" });
+      expect(await findVip(acme, CHAIR)).toMatchObject({ source: "auto", department: "Board of Directors" });
+      expect(await findVip(acme, MANUAL)).toMatchObject({ source: "manual" });
+      expect(await findVip(acme, NOBODY)).toBeUndefined();
+      expect(await findVip(acme, EXCLUDED)).toBeUndefined();
     },
   ],
   [
@@ -383,30 +383,34 @@ const vips: Row[] = [
   [
     "q | free-text match across email, full name, job title, department, comment and the adder's name",
     async ({ acme }) => {
-      const found = async (q: string) => emails((await acme.get(`${VIPS}?q=${encodeURIComponent(q)}`)).body).sort();
-      expect(await found("MARCUS.bell@")).toEqual([MANUAL]);
-      expect(await found("ruth castellan")).toEqual([CEO]);
-      expect(await found("chief executive")).toEqual([CEO]);
-      expect(await found("board of directors")).toEqual(["", "", CHAIR]);
-      expect(await found("supplier bank")).toEqual([MANUAL]);
-      expect(await found("lindqvist (console)")).toEqual(["oskar.kowalski@acme.example", "yuki.sato@acme.example"]);
-      expect(await found("nothing of the kind")).toEqual([]);
-      expect(await found("%")).toEqual([]);
-      expect(await found("")).toHaveLength(17);
+      const searchVips = async (q: string) =>
+        listEmails((await acme.get(`${VIPS}?q=${encodeURIComponent(q)}`)).body).sort();
+      expect(await searchVips("MARCUS.bell@")).toEqual([MANUAL]);
+      expect(await searchVips("ruth castellan")).toEqual([CEO]);
+      expect(await searchVips("chief executive")).toEqual([CEO]);
+      expect(await searchVips("board of directors")).toEqual(["", "", CHAIR]);
+      expect(await searchVips("supplier bank")).toEqual([MANUAL]);
+      expect(await searchVips("lindqvist (console)")).toEqual([
+        "oskar.kowalski@acme.example",
+        "yuki.sato@acme.example",
+      ]);
+      expect(await searchVips("nothing of the kind")).toEqual([]);
+      expect(await searchVips("%")).toEqual([]);
+      expect(await searchVips("")).toHaveLength(17);
       expect((await acme.get(`${VIPS}?q=castellan`)).body.results.total).toBe(1);
     },
   ],
   [
     "sort | string, asc or desc | desc | order by date added",
     async ({ acme }) => {
-      const dates = async (query: string) => {
+      const listVipDates = async (query: string) => {
         const { items } = (await acme.get(VIPS + query)).body.results;
         return items.filter((row: Json) => row.email !== "").map((row: Json) => row.date_added);
       };
-      const ascending = await dates("?sort=asc");
+      const ascending = await listVipDates("?sort=asc");
       expect(ascending).toEqual([...ascending].sort());
-      expect(await dates("?sort=desc")).toEqual([...ascending].reverse());
-      expect(await dates("")).toEqual([...ascending].reverse());
+      expect(await listVipDates("?sort=desc")).toEqual([...ascending].reverse());
+      expect(await listVipDates("")).toEqual([...ascending].reverse());
     },
   ],
   [
@@ -417,7 +421,7 @@ const vips: Row[] = [
       const { body } = await acme.post(VIPS, { emails: sent.filter((email) => email.trim() !== "") });
       expect(body.results.added).toEqual([NOBODY, "hannah.kim@acme.example"]);
       expect(
-        emails((await acme.get(VIPS)).body)
+        listEmails((await acme.get(VIPS)).body)
           .slice(0, 2)
           .sort(),
       ).toEqual(["hannah.kim@acme.example", NOBODY]);
@@ -447,7 +451,7 @@ const vips: Row[] = [
         source: "manual",
         updated_at: NOW,
       });
-      expect(await vip(acme, MANUAL)).toMatchObject({ comment: "", updated_at: NOW });
+      expect(await findVip(acme, MANUAL)).toMatchObject({ comment: "", updated_at: NOW });
       expect(sandbox.audit("acme")).toHaveLength(1);
     },
   ],
@@ -459,7 +463,7 @@ const vips: Row[] = [
       expect(sandbox.audit("acme")).toEqual([]);
       const { body } = await acme.post(VIPS, { emails: [CEO], comment: "explicitly" });
       expect(body.results).toEqual({ added: [], already_vip: [CEO], not_in_org: [] });
-      expect(await vip(acme, CEO)).toMatchObject({ source: "manual", comment: "explicitly" });
+      expect(await findVip(acme, CEO)).toMatchObject({ source: "manual", comment: "explicitly" });
       expect((await acme.patch(VIPS, edit)).body.results).toMatchObject({ comment: "never by mail" });
       for (const email of [NOBODY, EXCLUDED, EXTERNAL_MAILBOX]) {
         expect((await acme.patch(VIPS, { email, comment: "" })).status).toBe(404);
@@ -481,10 +485,10 @@ const vips: Row[] = [
   [
     "`affected` counts the exclusions written, not the VIPs removed. A second removal of the same mailbox returns `affected` 0, so the call is idempotent.",
     async ({ acme }) => {
-      const remove = async (...list: string[]) =>
+      const removeVips = async (...list: string[]) =>
         (await acme.post(`${VIPS}/remove`, { emails: list })).body.results.affected;
-      expect(await remove(CEO, NOBODY, EXCLUDED, CEO.toUpperCase())).toBe(2);
-      expect(await remove(CEO, NOBODY, EXCLUDED)).toBe(0);
+      expect(await removeVips(CEO, NOBODY, EXCLUDED, CEO.toUpperCase())).toBe(2);
+      expect(await removeVips(CEO, NOBODY, EXCLUDED)).toBe(0);
     },
   ],
   [
@@ -497,7 +501,7 @@ const vips: Row[] = [
   ],
 ];
 
-const entries: Row[] = [
+const entries: ConformanceRow[] = [
   [
     "Allow/deny entry | id, list, entry_type, value, verdict_scope, comment, created_at, created_by",
     async ({ acme }) => {
@@ -562,14 +566,14 @@ const entries: Row[] = [
   [
     "GET allow_deny_entries: `list` (allow or deny, filters the entries)",
     async ({ acme }) => {
-      const lists = async (query: string) => {
+      const listEntryLists = async (query: string) => {
         const { items, total } = (await acme.get(ENTRIES + query)).body.results;
         expect(items).toHaveLength(total);
         return items.map((entry: Json) => entry.list);
       };
-      expect(await lists("?list=allow")).toEqual(Array(5).fill("allow"));
-      expect(await lists("?list=deny")).toEqual(Array(7).fill("deny"));
-      expect(await lists("")).toHaveLength(12);
+      expect(await listEntryLists("?list=allow")).toEqual(Array(5).fill("allow"));
+      expect(await listEntryLists("?list=deny")).toEqual(Array(7).fill("deny"));
+      expect(await listEntryLists("")).toHaveLength(12);
     },
   ],
   [
@@ -586,12 +590,12 @@ const entries: Row[] = [
   [
     "plus a substring match on the identifier value",
     async ({ acme }) => {
-      const found = async (query: string) =>
+      const searchEntries = async (query: string) =>
         (await acme.get(ENTRIES + query)).body.results.items.map((entry: Json) => entry.value);
-      expect(await found("?q=INVOICES")).toEqual(["acme-invoices.test"]);
-      expect(await found("?q=113.7")).toEqual(["203.0.113.77"]);
-      expect(await found("?list=allow&q=invoices")).toEqual([]);
-      expect(await found("?q=scam")).toEqual([]); // in a comment only
+      expect(await searchEntries("?q=INVOICES")).toEqual(["acme-invoices.test"]);
+      expect(await searchEntries("?q=113.7")).toEqual(["203.0.113.77"]);
+      expect(await searchEntries("?list=allow&q=invoices")).toEqual([]);
+      expect(await searchEntries("?q=scam")).toEqual([]); // in a comment only
     },
   ],
   [
@@ -669,7 +673,7 @@ const entries: Row[] = [
         status: 200,
         results: { deleted: true, deleted_at: NOW, deleted_by: "Dana Reyes (console)", id },
       });
-      expect(await values(acme)).not.toContain("phish.example");
+      expect(await listValues(acme)).not.toContain("phish.example");
       expect((await acme.delete(`${ENTRIES}/${id}`)).status).toBe(404);
       expect((await acme.post(ENTRIES, DOMAIN)).status).toBe(201);
     },
@@ -697,15 +701,15 @@ describe.each([
   });
 });
 
-async function vip(caller: SandboxService["acme"], email: string): Promise<Json> {
+async function findVip(caller: SandboxService["acme"], email: string): Promise<Json> {
   const { items } = (await caller.get(`${VIPS}?page_size=200`)).body.results;
   return items.find((row: Json) => row.email === email);
 }
 
-function emails(body: Json): string[] {
+function listEmails(body: Json): string[] {
   return body.results.items.map((row: Json) => row.email);
 }
 
-async function values(caller: SandboxService["acme"]): Promise<string[]> {
+async function listValues(caller: SandboxService["acme"]): Promise<string[]> {
   return (await caller.get(ENTRIES)).body.results.items.map((entry: Json) => entry.value);
 }

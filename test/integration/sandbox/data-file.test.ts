@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { runCommand } from "../../support/sandbox-command";
-import { caller, ENTRIES, METRICS, REPORTS, startService, THREATS, VIPS } from "./service";
+import { createCaller, ENTRIES, METRICS, REPORTS, startService, THREATS, VIPS } from "./service";
 
 let directory: string;
 let data: string;
@@ -25,10 +25,10 @@ test("reopens a file with its data, without seeding it again", async () => {
     await acme.post(ENTRIES, entry);
     await acme.post(`${VIPS}/remove`, { emails: ["ruth.castellan@acme.example"] });
     await acme.delete(`${ENTRIES}/${sandbox.allowDenyEntries("acme").at(-1)?.id}`);
-    return inside(sandbox);
+    return readContents(sandbox);
   })();
   await using service = await startService({ data });
-  expect(inside(service.sandbox)).toEqual(before);
+  expect(readContents(service.sandbox)).toEqual(before);
   expect(service.sandbox.tenants[0]?.apiKeys.ci).toBe("sandbox-acme-ci");
   expect((await service.acme.post(ENTRIES, entry)).status).toBe(409);
 });
@@ -69,7 +69,7 @@ test("rejects a scenario other than the file's own", async () => {
 });
 
 test("rejects a foreign or newer database and leaves it untouched", async () => {
-  const refusesUntouched = async (message: RegExp) => {
+  const expectUnchangedRejection = async (message: RegExp) => {
     const bytes = readFileSync(data);
     await expect(startSandbox({ data })).rejects.toMatchObject({
       code: "ERR_SANDBOX_DATA_FILE",
@@ -80,20 +80,20 @@ test("rejects a foreign or newer database and leaves it untouched", async () => 
   };
   for (const text of ["", "Dear diary", "x".repeat(5_000)]) {
     writeFileSync(data, text);
-    await refusesUntouched(/isn't a sandbox database/);
+    await expectUnchangedRejection(/isn't a sandbox database/);
   }
   rmSync(data);
   const stranger = new DatabaseSync(data);
   stranger.exec("CREATE TABLE diary (day TEXT)");
   stranger.close();
-  await refusesUntouched(/isn't a sandbox database/);
+  await expectUnchangedRejection(/isn't a sandbox database/);
 
   rmSync(data);
   await (await startSandbox({ data })).close();
   const later = new DatabaseSync(data);
   later.exec("PRAGMA user_version = 99");
   later.close();
-  await refusesUntouched(/schema version 99/);
+  await expectUnchangedRejection(/schema version 99/);
 });
 
 test("migrates a file of schema version 1 and keeps its data", async () => {
@@ -101,7 +101,7 @@ test("migrates a file of schema version 1 and keeps its data", async () => {
   const before = await (async () => {
     await using service = await startService({ data });
     await service.acme.post(ENTRIES, entry);
-    return inside(service.sandbox);
+    return readContents(service.sandbox);
   })();
   const earlier = new DatabaseSync(data);
   earlier.exec(
@@ -110,7 +110,7 @@ test("migrates a file of schema version 1 and keeps its data", async () => {
   earlier.close();
   {
     await using service = await startService({ data });
-    expect(inside(service.sandbox)).toEqual(before);
+    expect(readContents(service.sandbox)).toEqual(before);
     const { body } = await service.acme.get(`${THREATS}?minutes_ago=999999`);
     expect(body.pagination.total).toBe(1520);
     expect(service.sandbox.threats("acme").map((threat) => threat.sender_domain)).toContain("kept.example");
@@ -121,7 +121,7 @@ test("migrates a file of schema version 1 and keeps its data", async () => {
 });
 
 test("migrates a file of schema version 2 and counts its threats", async () => {
-  const metrics = async () => {
+  const readMetrics = async () => {
     await using service = await startService({ data });
     const names = ["threats_over_time", "top_targeted_entities", "top_threat_types", "hours_saved"];
     return await Promise.all(
@@ -130,11 +130,11 @@ test("migrates a file of schema version 2 and counts its threats", async () => {
       ),
     );
   };
-  const before = await metrics();
+  const before = await readMetrics();
   const earlier = new DatabaseSync(data);
   earlier.exec("DROP TABLE threat_counts; PRAGMA user_version = 2; VACUUM");
   earlier.close();
-  expect(await metrics()).toEqual(before);
+  expect(await readMetrics()).toEqual(before);
 });
 
 test("generates mail only once", async () => {
@@ -176,12 +176,12 @@ test("reports an invalid path or a file in use", async () => {
 test("keeps every acknowledged write after a kill", async () => {
   const child = runCommand(["--data", data]);
   const url = await child.url;
-  const acme = caller(url, "sandbox-acme-ci");
+  const acme = createCaller(url, "sandbox-acme-ci");
   const answered = { created: new Set<string>(), deleted: new Set<string>(), excluded: new Set<string>() };
   let sent = 0;
 
   // Eight writers create, exclude and sometimes delete until the process is killed.
-  const writer = async () => {
+  const writeUntilKilled = async () => {
     for (;;) {
       const n = sent++;
       const value = `d${n}.example`;
@@ -194,7 +194,7 @@ test("keeps every acknowledged write after a kill", async () => {
       answered.deleted.add(created.body.results.id);
     }
   };
-  const writers = Array.from({ length: 8 }, () => writer().catch(() => {}));
+  const writers = Array.from({ length: 8 }, () => writeUntilKilled().catch(() => {}));
   while (answered.created.size < 150) await new Promise((resolve) => setTimeout(resolve, 1));
   child.process.kill("SIGKILL");
   await Promise.all([...writers, child.ended]);
@@ -202,7 +202,7 @@ test("keeps every acknowledged write after a kill", async () => {
   await using sandbox = await startSandbox({ data });
   const entries = new Set(sandbox.allowDenyEntries("acme").map((entry) => entry.id));
   const exclusions = new Set(sandbox.exclusions("acme"));
-  const audited = (action: string) => {
+  const listAudited = (action: string) => {
     const targets = sandbox
       .audit("acme")
       .filter((row) => row.action === action)
@@ -210,17 +210,17 @@ test("keeps every acknowledged write after a kill", async () => {
     expect(new Set(targets).size).toBe(targets.length);
     return new Set(targets);
   };
-  const created = audited("allow_deny_entry.create");
-  const deleted = audited("allow_deny_entry.delete");
-  const excluded = audited("vip_employee.remove");
+  const created = listAudited("allow_deny_entry.create");
+  const deleted = listAudited("allow_deny_entry.delete");
+  const excluded = listAudited("vip_employee.remove");
 
-  expect(without(answered.created, created)).toEqual([]);
-  expect(without(answered.deleted, deleted)).toEqual([]);
-  expect(without(answered.excluded, excluded)).toEqual([]);
+  expect(subtractTexts(answered.created, created)).toEqual([]);
+  expect(subtractTexts(answered.deleted, deleted)).toEqual([]);
+  expect(subtractTexts(answered.excluded, excluded)).toEqual([]);
   // The data matches the audit log: no extra rows, and no partial writes.
-  const seeded = new Set(await seededEntries());
-  expect(without(entries, seeded)).toEqual(without(created, deleted));
-  expect(without(exclusions, new Set(["walter.finch@acme.example"]))).toEqual(without(excluded, new Set()));
+  const seeded = new Set(await listSeededIds());
+  expect(subtractTexts(entries, seeded)).toEqual(subtractTexts(created, deleted));
+  expect(subtractTexts(exclusions, new Set(["walter.finch@acme.example"]))).toEqual(subtractTexts(excluded, new Set()));
   expect(excluded.size % 2).toBe(0);
 });
 
@@ -237,16 +237,16 @@ test("leaves no partial file when killed during creation", async () => {
   }
 });
 
-function without(texts: Set<string>, others: Set<string>): string[] {
+function subtractTexts(texts: Set<string>, others: Set<string>): string[] {
   return [...texts].filter((text) => !others.has(text)).sort();
 }
 
-async function seededEntries(): Promise<string[]> {
+async function listSeededIds(): Promise<string[]> {
   await using fresh = await startSandbox();
   return fresh.allowDenyEntries("acme").map((entry) => entry.id);
 }
 
-function inside(sandbox: Awaited<ReturnType<typeof startSandbox>>): unknown {
+function readContents(sandbox: Awaited<ReturnType<typeof startSandbox>>): unknown {
   return ["acme", "globex"].map((tenant) => [
     sandbox.vips(tenant),
     sandbox.allowDenyEntries(tenant),

@@ -5,13 +5,13 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type SandboxOptions, startSandbox } from "../../../provider/sandbox";
-import { everyItem, type Json, METRICS, NOW, REPORTS, startService, THREATS, VIPS } from "./service";
+import { collectPages, type Json, METRICS, NOW, REPORTS, startService, THREATS, VIPS } from "./service";
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 /** Returns a clock that the test sets. */
-function settableClock(time = NOW): { clock: () => Date; set(ms: number): void } {
+function createSettableClock(time = NOW): { clock: () => Date; set(ms: number): void } {
   let now = Date.parse(time);
   return {
     clock: () => new Date(now),
@@ -28,48 +28,48 @@ describe("time windows", () => {
     [REPORTS, "minutes_ago=60", 60 * MINUTE],
     [REPORTS, "", 30 * DAY],
   ])("are exact at both edges: %s?%s", async (path, query, length) => {
-    const { clock, set } = settableClock();
+    const { clock, set } = createSettableClock();
     await using service = await startService({ clock });
     const { acme } = service;
-    const timeOf = (item: Json) => Date.parse(path === THREATS ? item.time : item.report_date);
-    const all = await everyItem(acme, path, "minutes_ago=999999");
-    const time = timeOf(all[20]);
-    const same = all.filter((item) => timeOf(item) === time);
-    const shows = async (now: number) => {
+    const parseTime = (item: Json) => Date.parse(path === THREATS ? item.time : item.report_date);
+    const all = await collectPages(acme, path, "minutes_ago=999999");
+    const time = parseTime(all[20]);
+    const same = all.filter((item) => parseTime(item) === time);
+    const listShown = async (now: number) => {
       set(now);
-      return (await everyItem(acme, path, query)).filter((item) => timeOf(item) === time);
+      return (await collectPages(acme, path, query)).filter((item) => parseTime(item) === time);
     };
-    expect(await shows(time - 1)).toEqual([]);
-    expect(await shows(time)).toEqual(same);
-    expect(await shows(time + length)).toEqual(same);
-    expect(await shows(time + length + 1)).toEqual([]);
+    expect(await listShown(time - 1)).toEqual([]);
+    expect(await listShown(time)).toEqual(same);
+    expect(await listShown(time + length)).toEqual(same);
+    expect(await listShown(time + length + 1)).toEqual([]);
   });
 
   test("use 24-hour days in metrics", async () => {
-    const { clock, set } = settableClock();
+    const { clock, set } = createSettableClock();
     await using service = await startService({ clock });
     const { acme } = service;
-    const all = await everyItem(acme, THREATS, "minutes_ago=999999");
+    const all = await collectPages(acme, THREATS, "minutes_ago=999999");
     const { time } = all.at(-1);
     const oldest = all.filter((threat) => threat.time === time);
-    const counted = async (now: number) => {
+    const countThreatsOfWeek = async (now: number) => {
       set(now);
       const days = (await acme.get(`${METRICS}/threats_over_time?days=7`)).body.results.items;
       return days.reduce((sum: number, { count_threats }: Json) => sum + count_threats, 0);
     };
-    const inMinutes = async (now: number) => {
+    const countThreatsOfMinutes = async (now: number) => {
       set(now);
       return (await acme.get(`${THREATS}?minutes_ago=${7 * 24 * 60}`)).body.pagination.total;
     };
     const edge = Date.parse(time) + 7 * DAY;
-    expect((await counted(edge)) - (await counted(edge + 1))).toBe(oldest.length);
+    expect((await countThreatsOfWeek(edge)) - (await countThreatsOfWeek(edge + 1))).toBe(oldest.length);
     const midnight = Date.parse(`${NOW.slice(0, 10)}T00:00:00.000Z`);
     for (const now of [edge, edge + 1, Date.parse(NOW), midnight - 1, midnight, midnight + 1])
-      expect(await counted(now)).toBe(await inMinutes(now));
+      expect(await countThreatsOfWeek(now)).toBe(await countThreatsOfMinutes(now));
   });
 
   test("contain mail at first, and none half a year later", async () => {
-    const { clock, set } = settableClock();
+    const { clock, set } = createSettableClock();
     await using service = await startService({ clock });
     for (const tenant of [service.acme, service.globex]) {
       for (const path of [`${THREATS}?minutes_ago=1`, `${REPORTS}?minutes_ago=1`]) {
@@ -83,10 +83,10 @@ describe("time windows", () => {
         results: { items: [] },
       });
     }
-    const metric = async (name: string) => (await service.acme.get(`${METRICS}/${name}`)).body.results;
-    expect(await metric("top_targeted_entities")).toEqual({ items: [] });
-    expect(await metric("hours_saved")).toEqual({ hours_saved: 0 });
-    expect(await metric("protected_inboxes")).toEqual({ protected_inboxes: 0 });
+    const readMetric = async (name: string) => (await service.acme.get(`${METRICS}/${name}`)).body.results;
+    expect(await readMetric("top_targeted_entities")).toEqual({ items: [] });
+    expect(await readMetric("hours_saved")).toEqual({ hours_saved: 0 });
+    expect(await readMetric("protected_inboxes")).toEqual({ protected_inboxes: 0 });
     expect((await service.acme.get(`${REPORTS}/aggs/mttr`)).body.results).toEqual({ analysis_time: 0 });
   });
 });
@@ -119,7 +119,7 @@ test("returns the mean duration of finished analyses", async () => {
 });
 
 describe("generated mail", () => {
-  const mailOf = async (options: SandboxOptions) => {
+  const readMail = async (options: SandboxOptions) => {
     await using service = await startService(options);
     return ["acme", "globex"].map((tenant) => [
       service.sandbox.threats(tenant),
@@ -128,9 +128,9 @@ describe("generated mail", () => {
   };
 
   test("is deterministic for a seed, scenario and clock", async () => {
-    const mail = await mailOf({});
-    expect(await mailOf({ seed: 1 })).toEqual(mail);
-    expect(await mailOf({ seed: 2 })).not.toEqual(mail);
+    const mail = await readMail({});
+    expect(await readMail({ seed: 1 })).toEqual(mail);
+    expect(await readMail({ seed: 2 })).not.toEqual(mail);
     await using service = await startService();
     const { acme, sandbox } = service;
     await acme.post(`${VIPS}/remove`, { emails: ["ruth.castellan@acme.example"] });
@@ -142,21 +142,21 @@ describe("generated mail", () => {
   });
 
   test("has the default or the requested number of threats", async () => {
-    const sizes = async (options: SandboxOptions) =>
-      (await mailOf(options)).map(([threats, reports]) => [threats?.length, (reports?.length ?? 0) > 0]);
-    expect(await sizes({})).toEqual([
+    const countMail = async (options: SandboxOptions) =>
+      (await readMail(options)).map(([threats, reports]) => [threats?.length, (reports?.length ?? 0) > 0]);
+    expect(await countMail({})).toEqual([
       [1520, true],
       [320, true],
     ]);
-    expect(await sizes({ threats: 1 })).toEqual([
+    expect(await countMail({ threats: 1 })).toEqual([
       [1, true],
       [1, true],
     ]);
-    expect(await sizes({ scenario: "empty" })).toEqual([
+    expect(await countMail({ scenario: "empty" })).toEqual([
       [0, false],
       [0, false],
     ]);
-    expect(await sizes({ scenario: "empty", threats: 70 })).toEqual([
+    expect(await countMail({ scenario: "empty", threats: 70 })).toEqual([
       [70, true],
       [70, true],
     ]);
@@ -198,7 +198,7 @@ describe("generated mail", () => {
   });
 
   test("uses reserved domains only", async () => {
-    const text = JSON.stringify(await mailOf({}));
+    const text = JSON.stringify(await readMail({}));
     const domains = new Set(
       [...text.matchAll(/(?:@|https:\/\/)([a-z0-9.-]+\.[a-z]+)|"sender_domain":"([^"]+)"/g)].map(
         ([, linked, sender]) => linked ?? sender ?? "",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type SandboxOptions, type Scenario, startSandbox } from "../../../provider/sandbox";
-import { caller, ENTRIES, type Json, NOW, startService, VIPS } from "./service";
+import { createCaller, ENTRIES, type Json, NOW, startService, VIPS } from "./service";
 
 const CEO = "ruth.castellan@acme.example";
 const NOBODY = "mei.chen@acme.example";
@@ -94,7 +94,7 @@ describe("scenarios", () => {
     ]);
     for (const { apiKeys } of sandbox.tenants) {
       for (const key of Object.values(apiKeys)) {
-        expect((await caller(sandbox.url, key).get(VIPS)).status).toBe(200);
+        expect((await createCaller(sandbox.url, key).get(VIPS)).status).toBe(200);
       }
     }
   });
@@ -264,12 +264,12 @@ describe("inspection", () => {
     const { acme, globex, stranger, sandbox } = service;
     for (const n of [1, 2, 3]) await acme.post(`${VIPS}/remove`, { emails: [`p${n}@acme.example`] });
     await globex.post(`${VIPS}/remove`, { emails: ["p4@globex.example"] });
-    const targets = (rows: Json[]) => rows.map((row) => row.target);
+    const listTargets = (rows: Json[]) => rows.map((row) => row.target);
     const { body } = await acme.get("/sandbox/audit?limit=2");
-    expect(targets(body.results.items)).toEqual(["p2@acme.example", "p3@acme.example"]);
+    expect(listTargets(body.results.items)).toEqual(["p2@acme.example", "p3@acme.example"]);
     expect(body.results.total).toBe(3);
     expect((await acme.get("/sandbox/audit")).body.results.items).toEqual(sandbox.audit("acme"));
-    expect(targets(sandbox.audit("globex"))).toEqual(["p4@globex.example"]);
+    expect(listTargets(sandbox.audit("globex"))).toEqual(["p4@globex.example"]);
     expect((await stranger.get("/sandbox/audit")).status).toBe(401);
     expect((await acme.get("/sandbox/audit?limit=0")).status).toBe(400);
   });

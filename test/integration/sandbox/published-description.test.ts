@@ -27,14 +27,14 @@ const ALL = [
   `POST ${VIPS}/remove`,
 ];
 
-interface Described {
+interface DescribedOperation {
   name: string;
   operation: Json;
   path: RegExp;
   method: string;
 }
 
-function operationsOf(description: Json): Described[] {
+function listOperations(description: Json): DescribedOperation[] {
   return Object.entries<Json>(description.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
@@ -45,14 +45,14 @@ function operationsOf(description: Json): Described[] {
   );
 }
 
-async function describedBy(service: SandboxService): Promise<Json> {
+async function fetchDescription(service: SandboxService): Promise<Json> {
   const { status, headers, body } = await service.stranger.get("/openapi.json");
   expect([status, headers.get("Content-Type")]).toEqual([200, "application/json"]);
   return body;
 }
 
 /** Compiles every schema of a description into a validator. */
-function judgeOf(description: Json): (schema: Json) => ValidateFunction {
+function createValidator(description: Json): (schema: Json) => ValidateFunction {
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true });
   addFormats["default"](ajv);
   ajv.addKeyword("components");
@@ -66,7 +66,7 @@ function judgeOf(description: Json): (schema: Json) => ValidateFunction {
 
 test("describes the twenty endpoints and their responses", async () => {
   await using service = await startService();
-  const description = await describedBy(service);
+  const description = await fetchDescription(service);
   expect(description).toMatchObject({
     openapi: "3.1.0",
     // "The interface description carries version 1.0.0."
@@ -74,11 +74,11 @@ test("describes the twenty endpoints and their responses", async () => {
     security: [{ ApiKey: [] }],
     components: { securitySchemes: { ApiKey: { type: "apiKey", in: "header", name: "X-Api-Key" } } },
   });
-  const operations = operationsOf(description);
+  const operations = listOperations(description);
   expect(operations.map(({ name }) => name).sort()).toEqual([...ALL].sort());
   expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(20);
 
-  const judge = judgeOf(description);
+  const judge = createValidator(description);
   for (const { name, operation, method } of operations) {
     expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(["401", "429", "500"]));
     const success = name === `POST ${ENTRIES}` ? "201" : "200";
@@ -99,27 +99,27 @@ test("describes the twenty endpoints and their responses", async () => {
 
 test("contains the reference's defaults and limits", async () => {
   await using service = await startService();
-  const { paths } = await describedBy(service);
-  const parameter = (path: string, name: string) =>
+  const { paths } = await fetchDescription(service);
+  const findParameter = (path: string, name: string) =>
     paths[path].get.parameters.find((each: Json) => each.name === name).schema;
-  expect(parameter(THREATS, "minutes_ago")).toMatchObject({
+  expect(findParameter(THREATS, "minutes_ago")).toMatchObject({
     type: "integer",
     minimum: 1,
     default: 7 * 24 * 60,
   });
-  expect(parameter(THREATS, "page")).toMatchObject({ type: "integer", minimum: 1, default: 1 });
-  expect(parameter(THREATS, "page_size")).toEqual({ type: "integer", minimum: 1, maximum: 100, default: 50 });
-  expect(parameter(REPORTS, "minutes_ago")).toMatchObject({ type: "integer", default: 30 * 24 * 60 });
-  expect(parameter(`${METRICS}/threats_over_time`, "days")).toMatchObject({ type: "integer", default: 7 });
-  expect(parameter(`${METRICS}/top_targeted_entities`, "entity_type")).toEqual({
+  expect(findParameter(THREATS, "page")).toMatchObject({ type: "integer", minimum: 1, default: 1 });
+  expect(findParameter(THREATS, "page_size")).toEqual({ type: "integer", minimum: 1, maximum: 100, default: 50 });
+  expect(findParameter(REPORTS, "minutes_ago")).toMatchObject({ type: "integer", default: 30 * 24 * 60 });
+  expect(findParameter(`${METRICS}/threats_over_time`, "days")).toMatchObject({ type: "integer", default: 7 });
+  expect(findParameter(`${METRICS}/top_targeted_entities`, "entity_type")).toEqual({
     type: "string",
     enum: ["user", "group"],
     default: "user",
   });
   for (const path of [VIPS, ENTRIES]) {
-    expect(parameter(path, "page_size")).toEqual({ type: "integer", minimum: 1, maximum: 200, default: 50 });
+    expect(findParameter(path, "page_size")).toEqual({ type: "integer", minimum: 1, maximum: 200, default: 50 });
   }
-  expect(parameter(VIPS, "sort")).toEqual({ type: "string", enum: ["asc", "desc"], default: "desc" });
+  expect(findParameter(VIPS, "sort")).toEqual({ type: "string", enum: ["asc", "desc"], default: "desc" });
   const remove = paths[`${VIPS}/remove`].post.requestBody.content["application/json"].schema;
   expect(remove.properties.emails).toMatchObject({ minItems: 1, maxItems: 1000 });
 });
@@ -140,10 +140,10 @@ describe.each<[string, SandboxOptions]>([
         return undefined;
       },
     });
-    const description = await describedBy(service);
-    const operations = operationsOf(description);
-    const judge = judgeOf(description);
-    await walk(service);
+    const description = await fetchDescription(service);
+    const operations = listOperations(description);
+    const judge = createValidator(description);
+    await requestEveryOperation(service);
 
     const seen = new Set<string>();
     for (const { method, path, status, body } of answers) {
@@ -161,7 +161,7 @@ describe.each<[string, SandboxOptions]>([
 });
 
 /** Requests a successful response and every documented error from each endpoint. */
-async function walk({ acme, globex, stranger, sandbox }: SandboxService): Promise<void> {
+async function requestEveryOperation({ acme, globex, stranger, sandbox }: SandboxService): Promise<void> {
   const encoded = encodeURIComponent;
   for (const path of [THREATS, REPORTS, VIPS, ENTRIES]) {
     for (const query of ["", "?page=2", "?page=999", "?page=0", "?minutes_ago=999999", "?page_size=100"]) {

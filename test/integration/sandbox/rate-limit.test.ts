@@ -4,7 +4,11 @@ import { ENTRIES, type Json, NOW, startService, THREATS, VIPS } from "./service"
 
 // "Requests are rate limited. Numeric rate limits and the response when a limit is exceeded: not shown."
 
-async function limited(rateLimit: { perSecond: number; burst?: number; retryAfter?: "seconds" | "date" | "none" }) {
+async function startLimitedService(rateLimit: {
+  perSecond: number;
+  burst?: number;
+  retryAfter?: "seconds" | "date" | "none";
+}) {
   let now = Date.parse(NOW);
   const service = await startService({ rateLimit, clock: () => new Date(now) });
   return {
@@ -16,27 +20,27 @@ async function limited(rateLimit: { perSecond: number; burst?: number; retryAfte
 }
 
 test("answers 429 with Retry-After above the limit", async () => {
-  await using service = await limited({ perSecond: 3 });
+  await using service = await startLimitedService({ perSecond: 3 });
   const { acme, pass, sandbox } = service;
-  const statuses = async (count: number) => {
+  const collectStatuses = async (count: number) => {
     const all: number[] = [];
     for (let n = 0; n < count; n += 1) all.push((await acme.get(VIPS)).status);
     return all;
   };
-  expect(await statuses(5)).toEqual([200, 200, 200, 429, 429]);
+  expect(await collectStatuses(5)).toEqual([200, 200, 200, 429, 429]);
   const { body, headers } = await acme.get(THREATS);
   expect([body, headers.get("Retry-After")]).toEqual([{ error: expect.stringContaining("3 per second") }, "1"]);
   pass(333);
-  expect(await statuses(1)).toEqual([429]);
+  expect(await collectStatuses(1)).toEqual([429]);
   pass(1);
-  expect(await statuses(2)).toEqual([200, 429]);
+  expect(await collectStatuses(2)).toEqual([200, 429]);
   pass(60_000);
-  expect(await statuses(4)).toEqual([200, 200, 200, 429]);
+  expect(await collectStatuses(4)).toEqual([200, 200, 200, 429]);
   expect(sandbox.requests.filter(({ status }) => status === 429)).toHaveLength(6);
 });
 
 test("performs no write that it rejects", async () => {
-  await using service = await limited({ perSecond: 1 });
+  await using service = await startLimitedService({ perSecond: 1 });
   const { acme, sandbox } = service;
   await acme.get(VIPS);
   const entry = { list: "deny", entry_type: "domain", value: "a.example" };
@@ -45,20 +49,20 @@ test("performs no write that it rejects", async () => {
 });
 
 test("applies the limit per tenant, across its keys", async () => {
-  await using service = await limited({ perSecond: 1 });
+  await using service = await startLimitedService({ perSecond: 1 });
   const { acme, acmeConsole, globex, stranger } = service;
-  const status = async (of: Json, path: string) => (await of.get(path)).status;
-  expect(await status(acme, VIPS)).toBe(200);
-  expect(await status(acmeConsole, VIPS)).toBe(429);
-  expect(await status(globex, VIPS)).toBe(200);
-  expect(await status(stranger, VIPS)).toBe(401);
-  expect(await status(acme, "/openapi.json")).toBe(200);
-  expect(await status(acme, "/sandbox/audit")).toBe(200);
-  expect(await status(acme, "/sandbox/requests")).toBe(200);
+  const getStatus = async (of: Json, path: string) => (await of.get(path)).status;
+  expect(await getStatus(acme, VIPS)).toBe(200);
+  expect(await getStatus(acmeConsole, VIPS)).toBe(429);
+  expect(await getStatus(globex, VIPS)).toBe(200);
+  expect(await getStatus(stranger, VIPS)).toBe(401);
+  expect(await getStatus(acme, "/openapi.json")).toBe(200);
+  expect(await getStatus(acme, "/sandbox/audit")).toBe(200);
+  expect(await getStatus(acme, "/sandbox/requests")).toBe(200);
 });
 
 test("allows a burst, then refills one token at a time", async () => {
-  await using service = await limited({ perSecond: 2 / 60, burst: 2 });
+  await using service = await startLimitedService({ perSecond: 2 / 60, burst: 2 });
   const { acme, pass } = service;
   expect([(await acme.get(VIPS)).status, (await acme.get(VIPS)).status]).toEqual([200, 200]);
   pass(100);
@@ -71,7 +75,7 @@ test("allows a burst, then refills one token at a time", async () => {
 });
 
 test("sends Retry-After as a date or not at all, as configured", async () => {
-  await using dated = await limited({ perSecond: 0.4, retryAfter: "date" });
+  await using dated = await startLimitedService({ perSecond: 0.4, retryAfter: "date" });
   await dated.acme.get(VIPS);
   dated.pass(1);
   const date = (await dated.acme.get(VIPS)).headers.get("Retry-After") ?? "";
@@ -79,7 +83,7 @@ test("sends Retry-After as a date or not at all, as configured", async () => {
   dated.pass(Date.parse(date) - Date.parse(NOW) - 1);
   expect((await dated.acme.get(VIPS)).status).toBe(200);
 
-  await using silent = await limited({ perSecond: 1, retryAfter: "none" });
+  await using silent = await startLimitedService({ perSecond: 1, retryAfter: "none" });
   await silent.acme.get(VIPS);
   const refused = await silent.acme.get(VIPS);
   expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, null]);

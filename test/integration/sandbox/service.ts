@@ -13,7 +13,7 @@ export const NOW = "2026-01-15T12:00:00.000Z";
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Json = any;
 
-export interface Answer {
+export interface SandboxResponse {
   status: number;
   headers: Headers;
   body: Json;
@@ -21,12 +21,12 @@ export interface Answer {
 
 /** Sends requests with one key, or without a key. */
 export interface ApiCaller {
-  get(path: string): Promise<Answer>;
-  post(path: string, body: unknown): Promise<Answer>;
-  patch(path: string, body: unknown): Promise<Answer>;
-  delete(path: string): Promise<Answer>;
+  get(path: string): Promise<SandboxResponse>;
+  post(path: string, body: unknown): Promise<SandboxResponse>;
+  patch(path: string, body: unknown): Promise<SandboxResponse>;
+  delete(path: string): Promise<SandboxResponse>;
   /** Sends the request exactly as given. */
-  send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<Answer>;
+  send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<SandboxResponse>;
 }
 
 export interface SandboxService extends AsyncDisposable {
@@ -42,16 +42,16 @@ export async function startService(options: SandboxOptions = {}): Promise<Sandbo
   const sandbox = await startSandbox({ clock: () => new Date(NOW), ...options });
   return {
     sandbox,
-    acme: caller(sandbox.url, "sandbox-acme-ci"),
-    acmeConsole: caller(sandbox.url, "sandbox-acme-console"),
-    globex: caller(sandbox.url, "sandbox-globex-ci"),
-    stranger: caller(sandbox.url),
+    acme: createCaller(sandbox.url, "sandbox-acme-ci"),
+    acmeConsole: createCaller(sandbox.url, "sandbox-acme-console"),
+    globex: createCaller(sandbox.url, "sandbox-globex-ci"),
+    stranger: createCaller(sandbox.url),
     [Symbol.asyncDispose]: () => sandbox.close(),
   };
 }
 
 /** Returns the items of all pages of a list whose envelope has `pagination`. */
-export async function everyItem(of: ApiCaller, path: string, query: string): Promise<Json[]> {
+export async function collectPages(of: ApiCaller, path: string, query: string): Promise<Json[]> {
   const items: Json[] = [];
   for (let page = 1; ; page += 1) {
     const { body } = await of.get(`${path}?${query}&page=${page}`);
@@ -60,14 +60,14 @@ export async function everyItem(of: ApiCaller, path: string, query: string): Pro
   }
 }
 
-export function caller(url: string, key?: string): ApiCaller {
+export function createCaller(url: string, key?: string): ApiCaller {
   const auth: Record<string, string> = key === undefined ? {} : { "X-Api-Key": key };
-  const send = async (
+  const sendRequest = async (
     method: string,
     path: string,
     headers: Record<string, string> = {},
     body?: string,
-  ): Promise<Answer> => {
+  ): Promise<SandboxResponse> => {
     const response = await fetch(url + path, {
       method,
       headers: { ...auth, ...headers },
@@ -78,10 +78,10 @@ export function caller(url: string, key?: string): ApiCaller {
   };
   const json = { "Content-Type": "application/json" };
   return {
-    send,
-    get: (path) => send("GET", path),
-    post: (path, body) => send("POST", path, json, JSON.stringify(body)),
-    patch: (path, body) => send("PATCH", path, json, JSON.stringify(body)),
-    delete: (path) => send("DELETE", path),
+    send: sendRequest,
+    get: (path) => sendRequest("GET", path),
+    post: (path, body) => sendRequest("POST", path, json, JSON.stringify(body)),
+    patch: (path, body) => sendRequest("PATCH", path, json, JSON.stringify(body)),
+    delete: (path) => sendRequest("DELETE", path),
   };
 }

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { COMMAND } from "../../support/command-process";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { createTestDirectory } from "../../support/test-directory";
 import { unwrapError } from "../../support/unwrap-error";
 
@@ -11,7 +11,7 @@ const LINES = Object.values(HOSTILE)
   .join("\n")
   .toWellFormed();
 
-async function email(...args: string[]): Promise<string> {
+async function runEmailSecurity(...args: string[]): Promise<string> {
   return await new Promise((done) => {
     execFile(process.execPath, [COMMAND, ...args], (_error, stdout, stderr) => done(unwrapError(stdout + stderr)));
   });
@@ -23,20 +23,20 @@ test.each<[string, ...string[]]>([
   ["an unknown option", `--${LINES}`],
   ["a scenario", "--scenario", LINES],
 ])("escapes %s in an error", async (_name, ...args) => {
-  const output = await email("sandbox", ...args);
+  const output = await runEmailSecurity("sandbox", ...args);
   expect(output).toContain("error:");
-  expect(commandsIn(output)).toEqual([]);
+  expect(findTerminalCommands(output)).toEqual([]);
 });
 
 test("escapes an unknown command in an error", async () => {
-  const output = await email(LINES);
+  const output = await runEmailSecurity(LINES);
   expect(output).toContain("error:");
-  expect(commandsIn(output)).toEqual([]);
+  expect(findTerminalCommands(output)).toEqual([]);
 });
 
 test("escapes a file name in an error", async () => {
   using directory = createTestDirectory();
-  const output = await email("sandbox", "--data", join(directory.path, LINES, "file"));
+  const output = await runEmailSecurity("sandbox", "--data", join(directory.path, LINES, "file"));
   expect(output).toContain("can't be opened");
-  expect(commandsIn(output)).toEqual([]);
+  expect(findTerminalCommands(output)).toEqual([]);
 });

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { type Sandbox, type ServiceRequest, type ServiceResponse, startSandbox } from "../../../provider/sandbox";
-import { commandsIn, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
-import { matrix } from "../../support/matrix-sampling";
+import { findTerminalCommands, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
+import { selectCases } from "../../support/matrix-sampling";
 import { InitFailed, type ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 
@@ -21,14 +21,14 @@ const SENDABLE = ALL.filter((text) => text.isWellFormed());
  * One test each would take a minute, so all run at once: on one line, on several lines, and at the start for text that
  * only matters there.
  */
-const TOGETHER = matrix("hostile-text", Object.entries(HOSTILE), [
+const TOGETHER = selectCases("hostile-text", Object.entries(HOSTILE), [
   ["in a line", ALL.join(" ")],
   ["in lines", ALL.join("\n")],
   ["at the start", "::add-mask::x"],
 ]);
 
 /** Texts that a terminal, the engine or a pipeline would interpret. */
-const COMMANDS = Object.entries(HOSTILE).filter(([, text]) => commandsIn(text).length > 0);
+const COMMANDS = Object.entries(HOSTILE).filter(([, text]) => findTerminalCommands(text).length > 0);
 
 let answer: (request: ServiceRequest, response: ServiceResponse) => ServiceResponse | undefined;
 let sandbox: Sandbox;
@@ -54,14 +54,14 @@ afterAll(async () => {
 
 /** Asserts that nothing in it is interpreted where it is printed. */
 function expectNothingButText(shown: unknown): void {
-  const text = typeof shown === "string" ? shown : stringsIn(shown).join("\n");
-  expect(commandsIn(text)).toEqual([]);
+  const text = typeof shown === "string" ? shown : collectStrings(shown).join("\n");
+  expect(findTerminalCommands(text)).toEqual([]);
 }
 
-function stringsIn(value: unknown): string[] {
+function collectStrings(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, one]) => [key, ...stringsIn(one)]);
+  return Object.entries(value).flatMap(([key, one]) => [key, ...collectStrings(one)]);
 }
 
 const ARGUMENTS: Readonly<Record<HandlerName, (text: string) => ResourceProperties[]>> = {
@@ -107,7 +107,7 @@ describe("check", () => {
   test.each(Object.entries(ARGUMENTS))("escapes hostile text in the problems of %s", async (handler, make) => {
     for (const text of SENDABLE) {
       for (const args of make(text)) {
-        const { failures } = await provider.resource(handler as HandlerName).check(args);
+        const { failures } = await provider.getResource(handler as HandlerName).check(args);
         expectNothingButText(failures);
         for (const property of Object.keys(failures)) {
           // The engine prints a property's value next to its failure, unescaped.
@@ -120,15 +120,15 @@ describe("check", () => {
   test.each(COMMANDS.filter(([, text]) => text.isWellFormed()))(
     "rejects a comment that contains %s, and shows where",
     async (_name, text) => {
-      const of = async (handler: HandlerName, args: ResourceProperties) =>
-        (await provider.resource(handler).check(args)).failures;
+      const checkArguments = async (handler: HandlerName, args: ResourceProperties) =>
+        (await provider.getResource(handler).check(args)).failures;
       const comment = `See ${"the wiki ".repeat(20)}\n${text}`;
       const allFailures = [
-        await of("allowDenyEntry", { list: "deny", value: "a.example", comment }),
-        await of("vipEmployee", { email: "a@b.example", comment }),
-        await of("allowDenyList", { entries: { "a.example": `deny: ${comment}` } }),
-        await of("allowDenyList", { entries: [{ list: "deny", value: "a.example", comment }] }),
-        await of("vipList", { members: { "a@b.example": comment } }),
+        await checkArguments("allowDenyEntry", { list: "deny", value: "a.example", comment }),
+        await checkArguments("vipEmployee", { email: "a@b.example", comment }),
+        await checkArguments("allowDenyList", { entries: { "a.example": `deny: ${comment}` } }),
+        await checkArguments("allowDenyList", { entries: [{ list: "deny", value: "a.example", comment }] }),
+        await checkArguments("vipList", { members: { "a@b.example": comment } }),
       ];
       for (const failures of allFailures) {
         expect(failures[""]).toContain("would interpret as a command");
@@ -140,21 +140,21 @@ describe("check", () => {
   test("accepts a comment with line breaks, markup and any script", async () => {
     const comment = `a\r\n\tb\n<script>alert(1)</script> ![](http://x) =SUM(A1) ::1 می\u200cخواهم 👨\u200d👩\u200d👧 # ## x [y]`;
     const { failures } = await provider
-      .resource("allowDenyEntry")
+      .getResource("allowDenyEntry")
       .check({ list: "deny", value: "fine.example", comment });
     expect(failures).toEqual({});
   });
 });
 
 /** Removes the entry's id: it comes from the service and is kept verbatim, and the engine prints it in quotes. */
-function withoutEntryId(shown: unknown): unknown {
+function removeEntryId(shown: unknown): unknown {
   if (typeof shown !== "object" || shown === null) return shown;
   const { entryId: _id, ...rest } = shown as ResourceProperties;
-  return Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, withoutEntryId(one)]));
+  return Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, removeEntryId(one)]));
 }
 
 /** Replaces every display-only text of a service response with hostile text. */
-function poisoned({ status, body }: ServiceResponse, text: string): ServiceResponse {
+function poisonResponse({ status, body }: ServiceResponse, text: string): ServiceResponse {
   const own = new Set(["id", "email", "value", "list", "entry_type", "verdict_scope"]);
   const poison = (value: unknown, key = ""): unknown => {
     if (Array.isArray(value)) return value.map((one) => poison(one));
@@ -169,12 +169,12 @@ function poisoned({ status, body }: ServiceResponse, text: string): ServiceRespo
 describe("hostile text from the service", () => {
   test.each(TOGETHER)("is escaped in output and state: %s", async (name, text) => {
     // Uses a new process, since one that has seen only failures stops sending requests.
-    await provider.nextRun();
+    await provider.startNextRun();
     const at = `a${TOGETHER.findIndex(([one]) => one === name)}`;
-    const entry = provider.resource("allowDenyEntry");
-    const vip = provider.resource("vipEmployee");
+    const entry = provider.getResource("allowDenyEntry");
+    const vip = provider.getResource("vipEmployee");
     const shown: unknown[] = [];
-    const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    const recordAttempt = async (work: () => Promise<unknown>): Promise<void> => {
       try {
         shown.push(await work());
       } catch (error) {
@@ -182,29 +182,29 @@ describe("hostile text from the service", () => {
         if (error instanceof InitFailed) shown.push(error.id, error.properties, error.reasons);
       }
     };
-    answer = (_request, response) => poisoned(response, text);
+    answer = (_request, response) => poisonResponse(response, text);
     const value = `${at}.example`;
     const inputs = { list: "deny", value, entryType: "domain", verdictScope: "global" };
-    await attempt(() => entry.create({ ...inputs, comment: "INC-7" }));
+    await recordAttempt(() => entry.create({ ...inputs, comment: "INC-7" }));
     answer = () => undefined;
     const row = sandbox.allowDenyEntries("acme").find((one) => one.value === value);
     expect(row, JSON.stringify(shown)).toBeDefined();
-    answer = (_request, response) => poisoned(response, text);
-    await attempt(() => entry.create({ ...inputs, comment: "INC-8" }));
-    await attempt(() => vip.create({ email: "yuki.sato@acme.example", comment: "x" }));
-    await attempt(() => vip.read("yuki.sato@acme.example", { email: "yuki.sato@acme.example" }));
+    answer = (_request, response) => poisonResponse(response, text);
+    await recordAttempt(() => entry.create({ ...inputs, comment: "INC-8" }));
+    await recordAttempt(() => vip.create({ email: "yuki.sato@acme.example", comment: "x" }));
+    await recordAttempt(() => vip.read("yuki.sato@acme.example", { email: "yuki.sato@acme.example" }));
     // Uses another process, which reads the lists itself.
-    await provider.nextRun();
+    await provider.startNextRun();
     const old = { ...inputs, entryId: row?.id };
-    await attempt(() => provider.resource("allowDenyEntry").read("id", old));
+    await recordAttempt(() => provider.getResource("allowDenyEntry").read("id", old));
     const unmanaged = { mode: "exclusive", entries: {}, members: {} };
-    await attempt(() => provider.resource("allowDenyList").read("allow-deny-list", unmanaged));
-    await attempt(() => provider.resource("vipList").read("vip-list", unmanaged));
+    await recordAttempt(() => provider.getResource("allowDenyList").read("allow-deny-list", unmanaged));
+    await recordAttempt(() => provider.getResource("vipList").read("vip-list", unmanaged));
     answer = () => ({ status: 400, body: { error: text, not_in_org: [text] } });
-    await attempt(() => provider.resource("allowDenyEntry").delete("id", old));
-    await attempt(() => provider.resource("vipList").create({ members: { "yuki.sato@acme.example": "z" } }));
+    await recordAttempt(() => provider.getResource("allowDenyEntry").delete("id", old));
+    await recordAttempt(() => provider.getResource("vipList").create({ members: { "yuki.sato@acme.example": "z" } }));
 
-    expectNothingButText(shown.map(withoutEntryId));
+    expectNothingButText(shown.map(removeEntryId));
     expect(shown.length).toBeGreaterThanOrEqual(9);
   });
 
@@ -228,12 +228,12 @@ describe("hostile text from the service", () => {
         body: { status: 200, results: { items, page: 1, page_size: 200, total: items.length } },
       };
     };
-    await provider.nextRun();
+    await provider.startNextRun();
     const before = provider.printed.length;
     const entries = await provider
-      .resource("allowDenyList")
+      .getResource("allowDenyList")
       .read("allow-deny-list", { mode: "exclusive", entries: {} });
-    const vips = await provider.resource("vipList").read("vip-list", { mode: "exclusive", members: {} });
+    const vips = await provider.getResource("vipList").read("vip-list", { mode: "exclusive", members: {} });
     expect(Object.keys(entries?.properties["entries"] as object)).toHaveLength(2 * some.length);
     expect(Object.keys(vips?.properties["members"] as object).length).toBeGreaterThanOrEqual(COMMANDS.length);
     expectNothingButText([entries, vips]);
@@ -243,19 +243,21 @@ describe("hostile text from the service", () => {
       ["vipList", vips],
     ] as const) {
       const content = handler === "vipList" ? { members: {} } : { entries: {} };
-      const { failures } = await provider.resource(handler).check({ mode: "exclusive", ...content }, state?.properties);
+      const { failures } = await provider
+        .getResource(handler)
+        .check({ mode: "exclusive", ...content }, state?.properties);
       expect(failures[""]).toContain("would lose");
       expectNothingButText(failures);
       const inputs = { mode: "exclusive", maxRemovalFraction: 1, ...content };
       await provider
-        .resource(handler)
+        .getResource(handler)
         .update(state?.id ?? "", state?.properties ?? {}, inputs)
         .catch((error) => {
           expectNothingButText((error as Error).message);
           if (error instanceof InitFailed) expectNothingButText([error.properties, error.reasons]);
         });
     }
-    const printed = await provider.printedSoFar();
+    const printed = await provider.readPrintedLines();
     expect(printed.length).toBeGreaterThan(before);
     expectNothingButText(printed);
   });

@@ -15,7 +15,7 @@ const canary = new Canary();
 const { key } = canary;
 
 /** Returns every representation of a value that could be printed, sent or stored. */
-function everythingShown(thing: unknown): string {
+function formatEveryRepresentation(thing: unknown): string {
   const all = { showHidden: true, depth: Number.POSITIVE_INFINITY, maxStringLength: null, getters: true };
   const shown = [String(thing), inspect(thing), inspect(thing, all), inspect(thing, { ...all, customInspect: false })];
   for (let at = thing; at instanceof Error; at = at.cause) {
@@ -67,7 +67,7 @@ describe("service that echoes the key", () => {
       const { message, serviceMessage, stack, cause } = error as client.ServiceError;
       const shown = [message, serviceMessage, stack, inspect(error), inspect(cause), JSON.stringify(error)].join("\n");
       expect(canary.find(`${given.status}`, shown)).toEqual([]);
-      if (echo === key) expect(canary.find(`${given.status}`, everythingShown(error))).toEqual([]);
+      if (echo === key) expect(canary.find(`${given.status}`, formatEveryRepresentation(error))).toEqual([]);
     }
     await own.close();
   });
@@ -81,7 +81,7 @@ test("hides the key when objects that hold it are printed", async () => {
   await tenant.readAllVips().catch(() => undefined);
   const { allowDenyEntries, metrics, phishingReports, threats, vipEmployees } = own;
   for (const thing of [own, tenant, { tenant }, allowDenyEntries, metrics, phishingReports, threats, vipEmployees]) {
-    expect(canary.find(inspect(thing).slice(0, 80), everythingShown(thing))).toEqual([]);
+    expect(canary.find(inspect(thing).slice(0, 80), formatEveryRepresentation(thing))).toEqual([]);
   }
   await own.close();
 });
@@ -95,7 +95,7 @@ describe("process with the key in its environment", () => {
   };
 
   /** Runs a program with the built provider handlers. */
-  async function run(directory: string, program: string, ...flags: string[]): Promise<string> {
+  async function runProgram(directory: string, program: string, ...flags: string[]): Promise<string> {
     const runtime = resolve("provider/dist/resources/runtime.js");
     const text = `const runtime = require(${JSON.stringify(runtime)});\n${program}`;
     const options = { cwd: directory, env: { ...environment, EMAIL_SECURITY_CACHE_DIR: directory } };
@@ -118,7 +118,7 @@ describe("process with the key in its environment", () => {
       require("node:util").inspect(runtime, { depth: Infinity, showHidden: true }).split("\\n").forEach((line) => console.log(line));
       runtime.vipEmployee.create({ email: "a@b.example" }).then(undefined, (error) => { setImmediate(() => { throw error; }); });
     `;
-    const printed = await run(directory.path, program, ...flags);
+    const printed = await runProgram(directory.path, program, ...flags);
     expect(printed).toContain("NetworkError");
     expect(canary.find("what it printed", printed)).toEqual([]);
     expect(await readFile(`${directory.path}/report.json`, "utf8")).toContain("javascriptStack");
@@ -128,6 +128,6 @@ describe("process with the key in its environment", () => {
   test("would expose the key in a report with the environment", async () => {
     using directory = createTestDirectory();
     const program = "process.report.excludeEnv = false; console.log(JSON.stringify(process.report.getReport()));";
-    expect(canary.find("the report", await run(directory.path, program))).not.toEqual([]);
+    expect(canary.find("the report", await runProgram(directory.path, program))).not.toEqual([]);
   });
 });

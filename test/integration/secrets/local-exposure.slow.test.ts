@@ -4,10 +4,10 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { COMMAND } from "../../support/command-process";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { hasShell } from "../engine-setup/fake-toolchain";
 
-import { click, Machine } from "./machine";
+import { Machine, setConsoleRows } from "./machine";
 
 /* Other users of the machine, and programs started on it, see only the tenant data that they need. */
 
@@ -35,15 +35,15 @@ describe("file written by a command", () => {
     "by %s is this user's alone, and one that is there keeps its mode",
     async (_verb, args, files) => {
       using machine = new Machine();
-      const mode = (file: string): string => (statSync(join(machine.work, file)).mode & 0o777).toString(8);
+      const readMode = (file: string): string => (statSync(join(machine.work, file)).mode & 0o777).toString(8);
       const run = await machine.run(args);
-      for (const file of files) expect([file, mode(file)], run.output).toEqual([file, "600"]);
+      for (const file of files) expect([file, readMode(file)], run.output).toEqual([file, "600"]);
       const [first = ""] = files;
       if (!first.startsWith("a.") || args.includes("--pulumi-import")) return;
       machine.write(`work/${first}`, "");
       chmodSync(join(machine.work, first), 0o644);
       await machine.run(args);
-      expect(mode(first)).toBe("644");
+      expect(readMode(first)).toBe("644");
     },
   );
 });
@@ -89,11 +89,11 @@ describe("text from the console", () => {
       created_by: text.toWellFormed(),
       verdict_scope: "global",
     }));
-    click(clicked);
+    setConsoleRows(clicked);
     const { output, stderr } = await machine.run(["drift", "settings/t0.yaml", "--adopt", "added"]);
     expect(stderr.match(/^Not adopted: /gm)?.length, output).toBe(clicked.length);
     expect(stderr).not.toMatch(/^wrote /im);
-    expect(commandsIn(output)).toEqual([]);
+    expect(findTerminalCommands(output)).toEqual([]);
   });
 });
 

@@ -15,7 +15,7 @@ export const KEYS = { T0_API_KEY: KEY, GLOBEX_KEY: "canary-globex", INITECH_TOKE
 let clicked: readonly WireRow[] = [];
 
 /** Sets the console's rows for this test. */
-export function click(rows: readonly WireRow[]): void {
+export function setConsoleRows(rows: readonly WireRow[]): void {
   clicked = rows;
 }
 
@@ -50,10 +50,10 @@ export class Machine extends FakeToolchain {
     );
     for (const directory of ["state", "seen"]) mkdirSync(join(this.directory, directory));
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) this.addProgram(host, "");
-    const record = (words: string) => `env > "${this.directory}/seen/${words}.$$"`;
+    const formatEnvironmentDump = (words: string) => `env > "${this.directory}/seen/${words}.$$"`;
     this.addProgram(
       "pulumi",
-      `${record("pulumi $1 $2")}
+      `${formatEnvironmentDump("pulumi $1 $2")}
 case "$*" in
   version) echo v3.300.0 ;;
   *whoami*) echo '{"url":"file:///state"}' ;;
@@ -63,7 +63,7 @@ case "$*" in
   *) echo "error: no stack named 'x' found" >&2; exit 255 ;;
 esac`,
     );
-    this.addProgram("git", `${record("git $1")}\nexit 1`);
+    this.addProgram("git", `${formatEnvironmentDump("git $1")}\nexit 1`);
   }
 
   async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CliResult> {

@@ -42,7 +42,11 @@ export class ActiveDirectoryStandIn implements AsyncDisposable {
         .on("error", () => socket.destroy())
         .on("data", (chunk) => {
           received = Buffer.concat([received, chunk]);
-          for (let size = measure(received); size !== undefined && size <= received.length; size = measure(received)) {
+          for (
+            let size = measureMessage(received);
+            size !== undefined && size <= received.length;
+            size = measureMessage(received)
+          ) {
             this.#answer(socket, new BerReader(received.subarray(0, size)));
             received = received.subarray(size);
           }
@@ -80,8 +84,8 @@ export class ActiveDirectoryStandIn implements AsyncDisposable {
     reader.readSequence();
     const id = reader.readInt() ?? 0;
     const operation = reader.peek();
-    if (operation === BIND_REQUEST) socket.write(result(id, BIND, 0));
-    else if (operation === EXTENDED_REQUEST) socket.write(result(id, EXTENDED, PROTOCOL_ERROR));
+    if (operation === BIND_REQUEST) socket.write(encodeResult(id, BIND, 0));
+    else if (operation === EXTENDED_REQUEST) socket.write(encodeResult(id, EXTENDED, PROTOCOL_ERROR));
     else if (operation === SEARCH_REQUEST) this.#search(socket, id, parseSearch(reader));
     else socket.end();
   }
@@ -94,7 +98,7 @@ export class ActiveDirectoryStandIn implements AsyncDisposable {
     const end = search.start + page.length;
     const isCut = end < matches.length && search.pageSize === Number.POSITIVE_INFINITY;
     const code = isCut ? SIZE_LIMIT_EXCEEDED : search.isBase && matches.length === 0 ? NO_SUCH_OBJECT : 0;
-    socket.write(result(id, SEARCH_DONE, code, end < matches.length ? String(end) : ""));
+    socket.write(encodeResult(id, SEARCH_DONE, code, end < matches.length ? String(end) : ""));
   }
 
   #isMatch(dn: string, entry: Attributes, { base, filter, isBase }: Search): boolean {
@@ -116,7 +120,7 @@ export class ActiveDirectoryStandIn implements AsyncDisposable {
 }
 
 /** Returns the size of the first message; undefined before its head has arrived. */
-function measure(bytes: Buffer): number | undefined {
+function measureMessage(bytes: Buffer): number | undefined {
   const [, length = 0] = bytes;
   if (bytes.length < 2) return undefined;
   if (length < 0x80) return 2 + length;
@@ -177,7 +181,7 @@ function encodeEntry(id: number, dn: string, attributes: Attributes): Buffer {
   return writer.buffer;
 }
 
-function result(id: number, operation: number, code: number, cookie = ""): Buffer {
+function encodeResult(id: number, operation: number, code: number, cookie = ""): Buffer {
   const writer = new BerWriter();
   writer.startSequence();
   writer.writeInt(id);

@@ -3,52 +3,42 @@ import type { AddressInfo } from "node:net";
 import { expect, it, vi } from "vitest";
 import { readGoogleDirectory } from "../../../provider/sources/directories/google-directory";
 import { Canary } from "../../support/leak-canary";
-import { GoogleStandIn, googleFailure, googleUser } from "./google-stand-in";
-import { sourceContext } from "./json-api-stand-in";
+import { buildGoogleFailure, buildGoogleUser, GoogleStandIn } from "./google-stand-in";
+import { buildSourceContext } from "./json-api-stand-in";
+import { captureSourceError } from "./source-error";
 
 const canary = new Canary();
 const TOKEN = { EMAIL_SECURITY_SOURCE_EXECUTIVES_TOKEN: canary.key };
 const BOARD = { group: "board@acme.example" };
 
-async function google(): Promise<GoogleStandIn> {
+async function startGoogle(): Promise<GoogleStandIn> {
   return await new GoogleStandIn(canary.key).start();
 }
 
-/** Returns the message of the error of a reading, which must not contain the token. */
-async function failureOf(reading: Promise<unknown>): Promise<string> {
-  const error = await reading.then(
-    () => new Error("it was read"),
-    (reason: unknown) => reason,
-  );
-  expect(error).toMatchObject({ code: "ERR_SOURCE" });
-  expect(canary.find("error", `${(error as Error).stack} ${JSON.stringify(error)}`)).toEqual([]);
-  return (error as Error).message;
-}
-
 it("lists the members of a group and of its nested groups once", async () => {
-  await using directory = await google();
+  await using directory = await startGoogle();
   directory.groups.set("chiefs@acme.example", [
-    googleUser("jane@acme.example", "ACTIVE"),
-    googleUser("joe@acme.example"),
+    buildGoogleUser("jane@acme.example", "ACTIVE"),
+    buildGoogleUser("joe@acme.example"),
   ]);
   directory.groups.set(BOARD.group, [
-    googleUser("jane@acme.example", "ACTIVE"),
+    buildGoogleUser("jane@acme.example", "ACTIVE"),
     { id: "nested", email: "chiefs@acme.example", type: "GROUP", role: "MEMBER" },
   ]);
-  const reading = await readGoogleDirectory(BOARD, sourceContext(directory.origin, TOKEN));
+  const reading = await readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN));
   expect(reading).toEqual({ items: [{ value: "jane@acme.example" }, { value: "joe@acme.example" }], skipped: [] });
 });
 
 it("reports members who can't be VIPs, by reason", async () => {
-  await using directory = await google();
+  await using directory = await startGoogle();
   directory.groups.set(BOARD.group, [
-    googleUser("jane@acme.example", "ACTIVE"),
-    googleUser("left@acme.example", "SUSPENDED"),
+    buildGoogleUser("jane@acme.example", "ACTIVE"),
+    buildGoogleUser("left@acme.example", "SUSPENDED"),
     { id: "partner", email: "partner@other.example", type: "EXTERNAL", role: "MEMBER" },
     { id: "C0123", type: "CUSTOMER", role: "MEMBER" },
     { id: "unnamed", type: "USER", role: "MEMBER" },
   ]);
-  const reading = await readGoogleDirectory(BOARD, sourceContext(directory.origin, TOKEN));
+  const reading = await readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN));
   expect(reading.items).toEqual([{ value: "jane@acme.example" }]);
   expect(reading.skipped).toEqual([
     { reason: "disabled account", count: 1, examples: ["left@acme.example"] },
@@ -59,26 +49,26 @@ it("reports members who can't be VIPs, by reason", async () => {
 });
 
 it("returns nobody for an empty group", async () => {
-  await using directory = await google();
+  await using directory = await startGoogle();
   directory.groups.set(BOARD.group, []);
-  const reading = await readGoogleDirectory(BOARD, sourceContext(directory.origin, TOKEN));
+  const reading = await readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN));
   expect(reading).toEqual({ items: [], skipped: [] });
 });
 
 it("reads 50,000 members in 250 requests", async () => {
-  await using directory = await google();
-  const members = Array.from({ length: 50_000 }, (_, index) => googleUser(`p${index}@acme.example`, "ACTIVE"));
+  await using directory = await startGoogle();
+  const members = Array.from({ length: 50_000 }, (_, index) => buildGoogleUser(`p${index}@acme.example`, "ACTIVE"));
   directory.groups.set(BOARD.group, members);
-  const context = sourceContext(directory.origin, { ...TOKEN, max: 50_000 });
+  const context = buildSourceContext(directory.origin, { ...TOKEN, max: 50_000 });
   expect((await readGoogleDirectory(BOARD, context)).items).toHaveLength(50_000);
   expect(directory.requests).toHaveLength(250);
 });
 
 it("stops reading beyond the maximum", async () => {
-  await using directory = await google();
-  const members = Array.from({ length: 5_000 }, (_, index) => googleUser(`p${index}@acme.example`, "ACTIVE"));
+  await using directory = await startGoogle();
+  const members = Array.from({ length: 5_000 }, (_, index) => buildGoogleUser(`p${index}@acme.example`, "ACTIVE"));
   directory.groups.set(BOARD.group, members);
-  await readGoogleDirectory(BOARD, sourceContext(directory.origin, { ...TOKEN, max: 10 }));
+  await readGoogleDirectory(BOARD, buildSourceContext(directory.origin, { ...TOKEN, max: 10 }));
   expect(directory.requests).toHaveLength(1);
 });
 
@@ -89,18 +79,21 @@ it.each([
   ["rateLimitExceeded", 429],
   ["backendError", 503],
 ])("reads again after %s with %d", async (reason, status) => {
-  await using directory = await google();
-  directory.groups.set(BOARD.group, [googleUser("jane@acme.example", "ACTIVE")]);
-  directory.faults.push(googleFailure(status, reason, "Quota exceeded"));
-  const reading = await readGoogleDirectory(BOARD, sourceContext(directory.origin, TOKEN));
+  await using directory = await startGoogle();
+  directory.groups.set(BOARD.group, [buildGoogleUser("jane@acme.example", "ACTIVE")]);
+  directory.faults.push(buildGoogleFailure(status, reason, "Quota exceeded"));
+  const reading = await readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN));
   expect(reading.items).toHaveLength(1);
   expect(directory.requests).toHaveLength(2);
 });
 
 it("names the role and the scope that are missing", async () => {
-  await using directory = await google();
+  await using directory = await startGoogle();
   directory.isAllowed = false;
-  const message = await failureOf(readGoogleDirectory(BOARD, sourceContext(directory.origin, TOKEN)));
+  const message = await captureSourceError(
+    readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN)),
+    canary,
+  );
   expect(message).toContain("403: forbidden: Not Authorized to access this resource/api.");
   expect(message).toContain("Groups Reader");
   expect(message).toContain("https://www.googleapis.com/auth/admin.directory.group.member.readonly");
@@ -108,30 +101,33 @@ it("names the role and the scope that are missing", async () => {
 });
 
 it("rejects a missing group", async () => {
-  await using directory = await google();
-  const message = await failureOf(readGoogleDirectory(BOARD, sourceContext(directory.origin, TOKEN)));
+  await using directory = await startGoogle();
+  const message = await captureSourceError(
+    readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN)),
+    canary,
+  );
   expect(message).toContain("404: notFound: Resource Not Found: groupKey. Check group");
 });
 
 it("rejects a page that repeats", async () => {
-  await using directory = await google();
+  await using directory = await startGoogle();
   for (let page = 0; page < 3; page++) directory.faults.push({ status: 200, body: { nextPageToken: "again" } });
-  expect(await failureOf(readGoogleDirectory(BOARD, sourceContext(directory.origin, TOKEN)))).toContain(
-    "repeats a page",
-  );
+  expect(
+    await captureSourceError(readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN)), canary),
+  ).toContain("repeats a page");
 });
 
 it("encodes the address of a group", async () => {
-  await using directory = await google();
+  await using directory = await startGoogle();
   const group = "a/../b?c@acme.example";
-  directory.groups.set(group, [googleUser("jane@acme.example", "ACTIVE")]);
-  const reading = await readGoogleDirectory({ group }, sourceContext(directory.origin, TOKEN));
+  directory.groups.set(group, [buildGoogleUser("jane@acme.example", "ACTIVE")]);
+  const reading = await readGoogleDirectory({ group }, buildSourceContext(directory.origin, TOKEN));
   expect(reading.items).toHaveLength(1);
 });
 
 it("authenticates with the service account of a machine", async () => {
-  await using directory = await google();
-  directory.groups.set(BOARD.group, [googleUser("jane@acme.example", "ACTIVE")]);
+  await using directory = await startGoogle();
+  directory.groups.set(BOARD.group, [buildGoogleUser("jane@acme.example", "ACTIVE")]);
   const requested: string[] = [];
   const metadata = createServer((request, response) => {
     requested.push(request.url ?? "");
@@ -144,7 +140,7 @@ it("authenticates with the service account of a machine", async () => {
     vi.stubEnv("GCE_METADATA_HOST", `127.0.0.1:${(metadata.address() as AddressInfo).port}`);
     vi.stubEnv("METADATA_SERVER_DETECTION", "assume-present");
     vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", "");
-    const reading = await readGoogleDirectory(BOARD, sourceContext(directory.origin));
+    const reading = await readGoogleDirectory(BOARD, buildSourceContext(directory.origin));
     expect(reading.items).toHaveLength(1);
     const [token = ""] = requested.filter((url) => url.includes("/token"));
     expect(decodeURIComponent(token)).toContain("admin.directory.group.member.readonly");
@@ -157,7 +153,10 @@ it("authenticates with the service account of a machine", async () => {
 it("explains an unusable key file without its contents", async () => {
   vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", "/nonexistent/key.json");
   try {
-    const message = await failureOf(readGoogleDirectory(BOARD, sourceContext("https://admin.googleapis.com")));
+    const message = await captureSourceError(
+      readGoogleDirectory(BOARD, buildSourceContext("https://admin.googleapis.com")),
+      canary,
+    );
     expect(message).toMatch(/^The source executives has no access token: .*nonexistent.*Configure Application Default/);
   } finally {
     vi.unstubAllEnvs();

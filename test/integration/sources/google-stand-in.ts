@@ -21,14 +21,14 @@ export class GoogleStandIn extends JsonApiStandIn {
 
   protected respond({ headers, url }: StandInRequest): StandInResponse {
     if (headers.authorization !== `Bearer ${this.token}`) {
-      return googleFailure(401, "authError", "Invalid Credentials");
+      return buildGoogleFailure(401, "authError", "Invalid Credentials");
     }
-    if (!this.isAllowed) return googleFailure(403, "forbidden", "Not Authorized to access this resource/api");
+    if (!this.isAllowed) return buildGoogleFailure(403, "forbidden", "Not Authorized to access this resource/api");
     const [, key = ""] = /^\/admin\/directory\/v1\/groups\/([^/]+)\/members$/.exec(url.pathname) ?? [];
     const group = decodeURIComponent(key);
-    if (!this.groups.has(group)) return googleFailure(404, "notFound", "Resource Not Found: groupKey");
+    if (!this.groups.has(group)) return buildGoogleFailure(404, "notFound", "Resource Not Found: groupKey");
     const size = Number(url.searchParams.get("maxResults") ?? 200);
-    if (size > 200) return googleFailure(400, "invalid", "Invalid Value");
+    if (size > 200) return buildGoogleFailure(400, "invalid", "Invalid Value");
     const isDerived = url.searchParams.get("includeDerivedMembership") === "true";
     const members = isDerived ? [...this.#collect(group)] : (this.groups.get(group) ?? []);
     const start = Number(url.searchParams.get("pageToken") ?? 0);
@@ -51,10 +51,10 @@ export class GoogleStandIn extends JsonApiStandIn {
   }
 }
 
-export function googleFailure(status: number, reason: string, message: string): StandInResponse {
+export function buildGoogleFailure(status: number, reason: string, message: string): StandInResponse {
   return { status, body: { error: { code: status, message, errors: [{ message, domain: "global", reason }] } } };
 }
 
-export function googleUser(email: string, status?: string): GoogleMember {
+export function buildGoogleUser(email: string, status?: string): GoogleMember {
   return { id: `id-${email}`, email, type: "USER", role: "MEMBER", ...(status !== undefined && { status }) };
 }

@@ -50,10 +50,10 @@ export class GraphStandIn extends JsonApiStandIn {
 
   protected respond({ headers, url }: StandInRequest): StandInResponse {
     if (headers.authorization !== `Bearer ${this.token}`) {
-      return failure(401, "InvalidAuthenticationToken", "Access token is empty.");
+      return buildFailure(401, "InvalidAuthenticationToken", "Access token is empty.");
     }
     if (!this.permissions.includes("GroupMember.Read.All")) {
-      return failure(403, "Authorization_RequestDenied", "Insufficient privileges to complete the operation.");
+      return buildFailure(403, "Authorization_RequestDenied", "Insufficient privileges to complete the operation.");
     }
     if (url.pathname === "/v1.0/groups") return this.#listGroups(url);
     const [, id = ""] =
@@ -61,10 +61,10 @@ export class GraphStandIn extends JsonApiStandIn {
     const group = this.groups.get(decodeURIComponent(id));
     if (group === undefined) {
       const message = `Resource '${id}' does not exist or one of its queried reference-property objects are not present.`;
-      return failure(404, "Request_ResourceNotFound", message);
+      return buildFailure(404, "Request_ResourceNotFound", message);
     }
     if (headers["consistencylevel"] !== "eventual" || url.searchParams.get("$count") !== "true") {
-      return failure(400, "Request_UnsupportedQuery", "The specified cast requires the ConsistencyLevel header.");
+      return buildFailure(400, "Request_UnsupportedQuery", "The specified cast requires the ConsistencyLevel header.");
     }
     return this.#listMembers(group, url);
   }
@@ -78,7 +78,7 @@ export class GraphStandIn extends JsonApiStandIn {
 
   #listMembers(group: GraphGroup, url: URL): StandInResponse {
     const size = Number(url.searchParams.get("$top") ?? 100);
-    if (size > 999) return failure(400, "Request_BadRequest", "Invalid page size specified.");
+    if (size > 999) return buildFailure(400, "Request_BadRequest", "Invalid page size specified.");
     const users = [...this.#collectUsers(group, new Set())].map((id) => this.users.get(id));
     const start = Number(url.searchParams.get("$skiptoken") ?? 0);
     const properties = url.searchParams.get("$select")?.split(",") ?? BASIC_PROPERTIES;
@@ -112,6 +112,6 @@ export class GraphStandIn extends JsonApiStandIn {
   }
 }
 
-function failure(status: number, code: string, message: string): StandInResponse {
+function buildFailure(status: number, code: string, message: string): StandInResponse {
   return { status, body: { error: { code, message, innerError: { date: "2026-11-29T00:00:00" } } } };
 }

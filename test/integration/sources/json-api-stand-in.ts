@@ -56,7 +56,7 @@ export abstract class JsonApiStandIn implements AsyncDisposable {
 }
 
 /** The context of a source named `executives` that may read an address. */
-export function sourceContext(
+export function buildSourceContext(
   address: string,
   { max = 5_000, ...environment }: { readonly max?: number } & Readonly<Record<string, unknown>> = {},
 ): SourceContext {

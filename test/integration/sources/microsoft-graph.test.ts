@@ -5,33 +5,23 @@ import { readMicrosoftGraph } from "../../../provider/sources/directories/micros
 import type { SourceContext } from "../../../provider/sources/source-content";
 import { Canary } from "../../support/leak-canary";
 import { GraphStandIn } from "./graph-stand-in";
-import { sourceContext } from "./json-api-stand-in";
+import { buildSourceContext } from "./json-api-stand-in";
+import { captureSourceError } from "./source-error";
 
 const canary = new Canary();
 const TOKEN = { EMAIL_SECURITY_SOURCE_EXECUTIVES_TOKEN: canary.key };
 
-async function graph(): Promise<GraphStandIn> {
+async function startGraph(): Promise<GraphStandIn> {
   return await new GraphStandIn(canary.key).start();
 }
 
-/** Returns the message of the error of a reading, which must not contain the token. */
-async function failureOf(reading: Promise<unknown>): Promise<string> {
-  const error = await reading.then(
-    () => new Error("it was read"),
-    (reason: unknown) => reason,
-  );
-  expect(error).toMatchObject({ code: "ERR_SOURCE" });
-  expect(canary.find("error", `${(error as Error).stack} ${JSON.stringify(error)}`)).toEqual([]);
-  return (error as Error).message;
-}
-
 it("lists the members of a group and of its nested groups once", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   const jane = directory.addUser({ mail: "jane@acme.example", displayName: "Jane Doe" });
   const joe = directory.addUser({ mail: "joe@acme.example", displayName: "Joe Doe" });
   directory.addGroup("Board", [joe, "group-2"]);
   directory.addGroup("Chiefs' circle", ["group-1", jane, joe]);
-  const reading = await readMicrosoftGraph({ group: "Chiefs' circle" }, sourceContext(directory.origin, TOKEN));
+  const reading = await readMicrosoftGraph({ group: "Chiefs' circle" }, buildSourceContext(directory.origin, TOKEN));
   expect(reading.items).toEqual([
     { value: "joe@acme.example", name: "Joe Doe" },
     { value: "jane@acme.example", name: "Jane Doe" },
@@ -40,7 +30,7 @@ it("lists the members of a group and of its nested groups once", async () => {
 });
 
 it("reports members who can't be VIPs, by reason", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   const members = [
     directory.addUser({
       mail: "old-name@acme.example",
@@ -57,7 +47,7 @@ it("reports members who can't be VIPs, by reason", async () => {
     directory.addUser({ mail: "not a mailbox" }),
   ];
   const id = directory.addGroup("Board", members);
-  const reading = await readMicrosoftGraph({ groupId: id }, sourceContext(directory.origin, TOKEN));
+  const reading = await readMicrosoftGraph({ groupId: id }, buildSourceContext(directory.origin, TOKEN));
   expect(reading.items).toEqual([{ value: "new-name@acme.example", name: "Person user-1" }]);
   expect(reading.skipped).toEqual([
     { reason: "alias of a listed person", count: 1, examples: ["old-name@acme.example"] },
@@ -73,48 +63,57 @@ it("reports members who can't be VIPs, by reason", async () => {
 });
 
 it("reads 50,000 members in 51 requests", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   const members = Array.from({ length: 50_000 }, (_, index) => directory.addUser({ mail: `p${index}@acme.example` }));
   const id = directory.addGroup("Everyone", members);
-  const reading = await readMicrosoftGraph({ groupId: id }, sourceContext(directory.origin, { ...TOKEN, max: 50_000 }));
+  const reading = await readMicrosoftGraph(
+    { groupId: id },
+    buildSourceContext(directory.origin, { ...TOKEN, max: 50_000 }),
+  );
   expect(reading.items).toHaveLength(50_000);
   expect(directory.requests).toHaveLength(51);
 });
 
 it("stops reading beyond the maximum", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   const members = Array.from({ length: 5_000 }, (_, index) => directory.addUser({ mail: `p${index}@acme.example` }));
   const id = directory.addGroup("Everyone", members);
-  const reading = await readMicrosoftGraph({ groupId: id }, sourceContext(directory.origin, { ...TOKEN, max: 10 }));
+  const reading = await readMicrosoftGraph(
+    { groupId: id },
+    buildSourceContext(directory.origin, { ...TOKEN, max: 10 }),
+  );
   expect(reading.items.length).toBeGreaterThan(10);
   expect(directory.requests).toHaveLength(1);
 });
 
 it("waits as long as Retry-After asks for", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   const id = directory.addGroup("Board", [directory.addUser({ mail: "jane@acme.example" })]);
   const throttled = { error: { code: "TooManyRequests", message: "Too Many Requests" } };
   directory.faults.push({ status: 429, headers: { "retry-after": "2" }, body: throttled });
   const startedAt = performance.now();
-  const reading = await readMicrosoftGraph({ groupId: id }, sourceContext(directory.origin, TOKEN));
+  const reading = await readMicrosoftGraph({ groupId: id }, buildSourceContext(directory.origin, TOKEN));
   expect(reading.items).toHaveLength(1);
   expect(performance.now() - startedAt).toBeGreaterThan(1_900);
   expect(directory.requests).toHaveLength(2);
 });
 
 it("doesn't wait for an hour", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   directory.faults.push({ status: 429, headers: { "retry-after": "3600" }, body: {} });
-  const message = await failureOf(readMicrosoftGraph({ groupId: "g" }, sourceContext(directory.origin, TOKEN)));
+  const message = await captureSourceError(
+    readMicrosoftGraph({ groupId: "g" }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
+  );
   expect(message).toContain("returned 429. Before a retry, wait 3600 s");
   expect(directory.requests).toHaveLength(1);
 });
 
 it("stops waiting when the run is aborted", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   directory.faults.push({ status: 429, headers: { "retry-after": "60" }, body: {} });
   const signal = AbortSignal.timeout(200);
-  const context: SourceContext = { ...sourceContext(directory.origin, TOKEN), signal };
+  const context: SourceContext = { ...buildSourceContext(directory.origin, TOKEN), signal };
   await expect(readMicrosoftGraph({ groupId: "g" }, context)).rejects.toThrow(/abort|timeout/i);
 });
 
@@ -122,63 +121,80 @@ it.each([
   { permissions: ["GroupMember.Read.All"] as const },
   { permissions: ["GroupMember.Read.All", "User.ReadBasic.All"] as const },
 ])("names the missing permission with $permissions", async ({ permissions }) => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   const id = directory.addGroup("Board", [directory.addUser({ mail: "jane@acme.example" })]);
   directory.permissions = permissions;
-  const message = await failureOf(readMicrosoftGraph({ groupId: id }, sourceContext(directory.origin, TOKEN)));
+  const message = await captureSourceError(
+    readMicrosoftGraph({ groupId: id }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
+  );
   expect(message).toContain("Grant it the application permission User.Read.All in addition to GroupMember.Read.All");
 });
 
 it("names the permission to read groups", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   directory.permissions = [];
-  const message = await failureOf(readMicrosoftGraph({ group: "Board" }, sourceContext(directory.origin, TOKEN)));
+  const message = await captureSourceError(
+    readMicrosoftGraph({ group: "Board" }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
+  );
   expect(message).toContain("403: Authorization_RequestDenied: Insufficient privileges to complete the operation.");
   expect(message).toContain("GroupMember.Read.All");
 });
 
 it("lists the ids of groups with the same name", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   directory.addGroup("Board", []);
   directory.addGroup("Board", []);
-  const message = await failureOf(readMicrosoftGraph({ group: "Board" }, sourceContext(directory.origin, TOKEN)));
+  const message = await captureSourceError(
+    readMicrosoftGraph({ group: "Board" }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
+  );
   expect(message).toContain(
     '2 groups have the display name "Board". Set groupId to one of their ids: "group-1", "group-2".',
   );
 });
 
 it.each([{ group: "No such group" }, { groupId: "no-such-id" }])("rejects a missing group: %o", async (source) => {
-  await using directory = await graph();
-  expect(await failureOf(readMicrosoftGraph(source, sourceContext(directory.origin, TOKEN)))).toMatch(
-    /has no group with the display name|Check groupId/,
-  );
+  await using directory = await startGraph();
+  expect(
+    await captureSourceError(readMicrosoftGraph(source, buildSourceContext(directory.origin, TOKEN)), canary),
+  ).toMatch(/has no group with the display name|Check groupId/);
 });
 
 it("sends the token to no other address", async () => {
-  await using directory = await graph();
-  await using other = await graph();
+  await using directory = await startGraph();
+  await using other = await startGraph();
   directory.faults.push({
     status: 200,
     body: { value: [], "@odata.nextLink": `${other.origin}/v1.0/groups/g/transitiveMembers/microsoft.graph.user` },
   });
-  const message = await failureOf(readMicrosoftGraph({ groupId: "g" }, sourceContext(directory.origin, TOKEN)));
+  const message = await captureSourceError(
+    readMicrosoftGraph({ groupId: "g" }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
+  );
   expect(message).toContain("The link to the next page of Microsoft Graph is at another address.");
   expect(other.requests).toEqual([]);
 });
 
 it("follows no link in a circle", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   const link = `${directory.origin}/v1.0/groups/g/transitiveMembers/microsoft.graph.user?page=2`;
   for (let page = 0; page < 3; page++)
     directory.faults.push({ status: 200, body: { value: [], "@odata.nextLink": link } });
-  const message = await failureOf(readMicrosoftGraph({ groupId: "g" }, sourceContext(directory.origin, TOKEN)));
+  const message = await captureSourceError(
+    readMicrosoftGraph({ groupId: "g" }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
+  );
   expect(message).toContain("repeats a page");
 });
 
 it("requests nothing from an address that the run doesn't allow", async () => {
-  await using directory = await graph();
-  const context = sourceContext(`${directory.origin}/v1.0/users/`, TOKEN);
-  expect(await failureOf(readMicrosoftGraph({ groupId: "g" }, context))).toContain("EMAIL_SECURITY_SOURCES");
+  await using directory = await startGraph();
+  const context = buildSourceContext(`${directory.origin}/v1.0/users/`, TOKEN);
+  expect(await captureSourceError(readMicrosoftGraph({ groupId: "g" }, context), canary)).toContain(
+    "EMAIL_SECURITY_SOURCES",
+  );
   expect(directory.requests).toEqual([]);
 });
 
@@ -197,23 +213,23 @@ it.each([
     "Bad: token ***",
   ],
 ])("rejects %s", async (_, fault, expected) => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   directory.faults.push(fault);
-  expect(await failureOf(readMicrosoftGraph({ groupId: "g" }, sourceContext(directory.origin, TOKEN)))).toContain(
-    expected,
-  );
+  expect(
+    await captureSourceError(readMicrosoftGraph({ groupId: "g" }, buildSourceContext(directory.origin, TOKEN)), canary),
+  ).toContain(expected);
 });
 
 it("reads a page again after it was cut short", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   const id = directory.addGroup("Board", [directory.addUser({ mail: "jane@acme.example" })]);
   directory.faults.push({ status: 200, body: { value: [{ id: "x".repeat(1_000) }] }, isCutShort: true });
-  const reading = await readMicrosoftGraph({ groupId: id }, sourceContext(directory.origin, TOKEN));
+  const reading = await readMicrosoftGraph({ groupId: id }, buildSourceContext(directory.origin, TOKEN));
   expect(reading.items).toHaveLength(1);
 });
 
 it("authenticates with a managed identity", async () => {
-  await using directory = await graph();
+  await using directory = await startGraph();
   const id = directory.addGroup("Board", [directory.addUser({ mail: "jane@acme.example" })]);
   const requested: string[] = [];
   const endpoint = createServer((request, response) => {
@@ -229,7 +245,7 @@ it("authenticates with a managed identity", async () => {
     vi.stubEnv("IDENTITY_ENDPOINT", `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/msi/token`);
     vi.stubEnv("IDENTITY_HEADER", "header");
     vi.stubEnv("AZURE_TOKEN_CREDENTIALS", "ManagedIdentityCredential");
-    const reading = await readMicrosoftGraph({ groupId: id }, sourceContext(directory.origin));
+    const reading = await readMicrosoftGraph({ groupId: id }, buildSourceContext(directory.origin));
     expect(reading.items).toEqual([{ value: "jane@acme.example", name: "Person user-1" }]);
     expect(requested).toEqual([expect.stringContaining(`resource=${encodeURIComponent(directory.origin)}`)]);
   } finally {
@@ -248,8 +264,8 @@ it("explains unusable credentials without their secret", async () => {
   };
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
   try {
-    const context = sourceContext("https://graph.microsoft.com", { AZURE_CLIENT_SECRET: canary.key });
-    const message = await failureOf(readMicrosoftGraph({ groupId: "g" }, context));
+    const context = buildSourceContext("https://graph.microsoft.com", { AZURE_CLIENT_SECRET: canary.key });
+    const message = await captureSourceError(readMicrosoftGraph({ groupId: "g" }, context), canary);
     expect(message).toMatch(
       /^The source executives has no access token: .*\*\*\*.*Or set EMAIL_SECURITY_SOURCE_EXECUTIVES_TOKEN\.$/,
     );

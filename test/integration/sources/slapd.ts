@@ -54,7 +54,7 @@ export class Slapd implements AsyncDisposable {
     await mkdir(join(directory, "data"));
     await writeFile(join(directory, "server.crt"), cert);
     await writeFile(join(directory, "server.key"), key);
-    await writeFile(join(directory, "slapd.conf"), configure(programs, directory, options));
+    await writeFile(join(directory, "slapd.conf"), formatConfiguration(programs, directory, options));
     await writeFile(join(directory, "entries.ldif"), `${BASE_ENTRIES}${options.ldif}`);
     const environment = { ...process.env, ...programs.environment };
     const files = ["-f", join(directory, "slapd.conf")];
@@ -112,7 +112,7 @@ const TLS_SETTINGS = `TLSCertificateFile {directory}/server.crt
 TLSCertificateKeyFile {directory}/server.key
 security tls=1`;
 
-function configure({ modules, schema }: SlapdPrograms, directory: string, options: SlapdOptions): string {
+function formatConfiguration({ modules, schema }: SlapdPrograms, directory: string, options: SlapdOptions): string {
   return `${["core", "cosine", "nis", "inetorgperson"].map((name) => `include ${schema}/${name}.schema`).join("\n")}
 attributetype ( 1.2.840.113556.1.4.8 NAME 'userAccountControl' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
 attributetype ( 1.2.840.113556.1.2.210 NAME 'proxyAddresses' EQUALITY caseExactMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )
@@ -161,16 +161,19 @@ async function waitForPort(port: number, server: ChildProcess): Promise<void> {
 }
 
 /** A person in LDIF. An attribute can have several values. */
-export function person(uid: string, attributes: Readonly<Record<string, string | readonly string[]>> = {}): string {
+export function formatPersonLdif(
+  uid: string,
+  attributes: Readonly<Record<string, string | readonly string[]>> = {},
+): string {
   const classes = ["inetOrgPerson", "accountState"];
-  return entry(`uid=${uid},${SUFFIX}`, { objectClass: classes, uid, cn: uid, sn: uid, ...attributes });
+  return formatLdif(`uid=${uid},${SUFFIX}`, { objectClass: classes, uid, cn: uid, sn: uid, ...attributes });
 }
 
-export function group(cn: string, members: readonly string[]): string {
-  return entry(`cn=${cn},${SUFFIX}`, { objectClass: "groupOfNames", cn, member: members });
+export function formatGroup(cn: string, members: readonly string[]): string {
+  return formatLdif(`cn=${cn},${SUFFIX}`, { objectClass: "groupOfNames", cn, member: members });
 }
 
-export function entry(dn: string, attributes: Readonly<Record<string, string | readonly string[]>>): string {
+export function formatLdif(dn: string, attributes: Readonly<Record<string, string | readonly string[]>>): string {
   const lines = Object.entries({ dn, ...attributes }).flatMap(([name, values]) =>
     // Base64, because values may contain any character.
     [values].flat().map((value) => `${name}:: ${Buffer.from(value).toString("base64")}`),
@@ -178,6 +181,6 @@ export function entry(dn: string, attributes: Readonly<Record<string, string | r
   return `${lines.join("\n")}\n\n`;
 }
 
-export function uidName(uid: string): string {
+export function formatUidName(uid: string): string {
   return `uid=${uid},${SUFFIX}`;
 }

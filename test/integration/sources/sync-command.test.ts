@@ -34,10 +34,11 @@ it("writes, checks and reports with the documented exit codes", async () => {
     EMAIL_SECURITY_SOURCES: `phish=${feed.origin}/`,
     EMAIL_SECURITY_SOURCE_PHISH_TOKEN: "canary-token",
   };
-  const run = (...args: string[]) => runCli(directory.path, ["sync", "--today", "2026-11-29", ...args], environment);
+  const runSync = (...args: string[]) =>
+    runCli(directory.path, ["sync", "--today", "2026-11-29", ...args], environment);
   feed.list(["evil.example"]);
 
-  const check = await run("--check", "--format", "json");
+  const check = await runSync("--check", "--format", "json");
   expect(check).toMatchObject({ code: 2, stderr: "" });
   const report = syncSchema.parse(JSON.parse(check.stdout));
   expect(report.sources.map(({ name, outcome }) => [name, outcome])).toEqual([
@@ -46,9 +47,9 @@ it("writes, checks and reports with the documented exit codes", async () => {
   ]);
   expect(existsSync(directory.at(GENERATED))).toBe(false);
 
-  expect(await run("--source", "phish")).toMatchObject({ code: 0 });
+  expect(await runSync("--source", "phish")).toMatchObject({ code: 0 });
   expect(existsSync(directory.at("settings/sources/staff.yaml"))).toBe(false);
-  const written = await run("--output", "report.md");
+  const written = await runSync("--output", "report.md");
   expect(written).toMatchObject({ code: 0 });
   expect(readFileSync(directory.at("report.md"), "utf8")).toContain("- `jane@acme.example`");
   expect(readFileSync(directory.at("settings/sources/staff.yaml"), "utf8")).toContain(
@@ -56,8 +57,8 @@ it("writes, checks and reports with the documented exit codes", async () => {
   );
 
   const before = statSync(directory.at(GENERATED)).mtimeMs;
-  expect(await run("--check")).toMatchObject({ code: 0 });
-  expect(await run()).toMatchObject({ code: 0 });
+  expect(await runSync("--check")).toMatchObject({ code: 0 });
+  expect(await runSync()).toMatchObject({ code: 0 });
   expect(statSync(directory.at(GENERATED)).mtimeMs).toBe(before);
   expect(await runCli(directory.path, ["lint", "--today", "2026-11-29"])).toMatchObject({ code: 0 });
 
@@ -65,7 +66,7 @@ it("writes, checks and reports with the documented exit codes", async () => {
 
   feed.answer = (_request, response) => response.writeHead(403).end();
   directory.write("people.csv", "Mail\njane@acme.example\n");
-  const blocked = await run();
+  const blocked = await runSync();
   expect(blocked.code).toBe(1);
   expect(blocked.stdout).toMatch(/phish .*: blocked; nothing is changed[\s\S]*ERR_SOURCE[\s\S]*lena@acme\.example/);
   expect(readFileSync(directory.at("settings/sources/staff.yaml"), "utf8")).not.toContain("lena");
@@ -84,7 +85,7 @@ it("syncs, lints and reads 50,000 entries with one request per sync, and the sam
     { length: 50_000 },
     (_, index) => `d${(index * 7_919) % 50_000}.evil-${index % 97}.example`,
   );
-  const sync = () =>
+  const syncFeed = () =>
     syncSources({
       files: [directory.at("settings")],
       names: ["phish"],
@@ -94,18 +95,18 @@ it("syncs, lints and reads 50,000 entries with one request per sync, and the sam
     });
   feed.list(values);
   feed.requests.length = 0;
-  const [first] = await sync();
+  const [first] = await syncFeed();
   expect(first?.report.added).toHaveLength(50_000);
   directory.write(GENERATED, first?.change?.after ?? "");
   directory.write("settings/sources/staff.yaml", "version: 1\n");
-  const [second] = await sync();
+  const [second] = await syncFeed();
   expect(second).toMatchObject({ report: { outcome: "unchanged", elements: 50_000 } });
   expect(second).not.toHaveProperty("change");
   expect(feed.requests).toHaveLength(2);
 
   // A feed in another order, with one new entry and one that left, changes exactly two lines and the date.
   feed.list([...values.slice(1).reverse(), "new.example"]);
-  const [third] = await sync();
+  const [third] = await syncFeed();
   const before = new Set(first?.change?.after.split("\n"));
   const changed = third?.change?.after.split("\n").filter((line) => !before.has(line));
   expect(changed).toHaveLength(2);

@@ -27,29 +27,29 @@ sources:
     EMAIL_SECURITY_SOURCE_EXECUTIVES_TOKEN: canary.key,
   };
   const outputs: string[] = [];
-  const sync = async (today: string, ...args: string[]): Promise<number | null> => {
+  const runSync = async (today: string, ...args: string[]): Promise<number | null> => {
     const run = await runCli(directory.path, ["sync", "--today", today, ...args], environment);
     outputs.push(run.stdout, run.stderr);
     return run.code;
   };
 
-  expect(await sync("2026-11-29")).toBe(0);
+  expect(await runSync("2026-11-29")).toBe(0);
   expect(outputs.join("")).toContain("disabled account");
   const first = readFileSync(directory.at(GENERATED), "utf8");
   expect(first).toContain('email: jane@acme.example, comment: "Member of Board: Jane Doe"');
   expect(first).not.toContain("left@acme.example");
 
-  expect(await sync("2026-11-30")).toBe(0);
+  expect(await runSync("2026-11-30")).toBe(0);
   expect(readFileSync(directory.at(GENERATED), "utf8")).toBe(first);
 
   graph.groups.set(group, { id: group, displayName: "Board", members: [jane] });
-  expect(await sync("2026-12-01", "--check")).toBe(2);
-  expect(await sync("2026-12-01")).toBe(0);
+  expect(await runSync("2026-12-01", "--check")).toBe(2);
+  expect(await runSync("2026-12-01")).toBe(0);
   expect(readFileSync(directory.at(GENERATED), "utf8")).not.toContain("joe@acme.example");
 
   const before = readFileSync(directory.at(GENERATED), "utf8");
   graph.permissions = ["GroupMember.Read.All"];
-  expect(await sync("2026-12-02")).toBe(1);
+  expect(await runSync("2026-12-02")).toBe(1);
   expect(outputs.join("")).toContain("User.Read.All");
   expect(readFileSync(directory.at(GENERATED), "utf8")).toBe(before);
   expect(canary.find("output", outputs.join("\n"))).toEqual([]);

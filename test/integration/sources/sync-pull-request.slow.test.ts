@@ -20,7 +20,7 @@ const GENERATED = "settings/sources/phish.yaml";
 const BRANCH = "email-security/sync-phish";
 
 /** A repository whose settings declare two feeds, with its remote on GitHub. */
-class Project implements Disposable {
+class SyncProject implements Disposable {
   readonly repository: SettingsRepository;
   readonly remote: TestDirectory;
   readonly #host: TestDirectory;
@@ -61,7 +61,7 @@ sources:
     return (JSON.parse(readFileSync(this.#host.at("state.json"), "utf8")) as GitHubState).pulls;
   }
 
-  remoteGit(...args: string[]): string {
+  runRemoteGit(...args: string[]): string {
     return execFileSync("git", ["--git-dir", this.remote.path, ...args], { encoding: "utf8" }).trim();
   }
 
@@ -84,7 +84,7 @@ function listBoth(phish: readonly string[], spam: readonly string[] = ["spam.tes
 }
 
 it("proposes each source in a pull request, and keeps it as it is on later days", async () => {
-  using project = new Project();
+  using project = new SyncProject();
   listBoth(["evil.test", "bad.test", "acme.example"]);
   const first = await project.sync("2026-11-20");
   expect(first.code).toBe(0);
@@ -95,14 +95,14 @@ it("proposes each source in a pull request, and keeps it as it is on later days"
   expect(project.repository.git("status", "--porcelain")).toBe("");
   expect(project.pulls[0]?.body).toMatch(/Added \(2\)[\s\S]*`evil\.test`[\s\S]*Rejected:[\s\S]*`acme\.example`/);
 
-  const tip = project.remoteGit("rev-parse", BRANCH);
+  const tip = project.runRemoteGit("rev-parse", BRANCH);
   const later = await project.sync("2026-11-23");
   expect(later.sources.map(({ proposal }) => proposal?.state)).toEqual(["current", "current"]);
-  expect(project.remoteGit("rev-parse", BRANCH)).toBe(tip);
+  expect(project.runRemoteGit("rev-parse", BRANCH)).toBe(tip);
 
   listBoth(["evil.test", "bad.test", "worse.test"]);
   await project.sync("2026-11-24");
-  const text = project.remoteGit("show", `${BRANCH}:${GENERATED}`);
+  const text = project.runRemoteGit("show", `${BRANCH}:${GENERATED}`);
   expect(text).toContain("value: evil.test, expires: 2026-12-04, seen: { first: 2026-11-20 } }");
   expect(text).toContain("value: worse.test, expires: 2026-12-08, seen: { first: 2026-11-24 } }");
 
@@ -113,7 +113,7 @@ it("proposes each source in a pull request, and keeps it as it is on later days"
 });
 
 it("proposes the other sources if one is blocked, and exits with 1", async () => {
-  using project = new Project();
+  using project = new SyncProject();
   feed.answer = (request, response) => {
     if (request.url === "/phish.txt") response.writeHead(503).end();
     else response.writeHead(200, { "content-type": "text/plain" }).end("spam.test\n");
@@ -128,12 +128,12 @@ it("proposes the other sources if one is blocked, and exits with 1", async () =>
 });
 
 it("proposes nothing from settings that differ from the default branch", async () => {
-  using project = new Project();
+  using project = new SyncProject();
   listBoth(["evil.test"]);
   const file = "settings/acme.yaml";
   project.repository.write(file, `${readFileSync(project.repository.at(file), "utf8")}# mine\n`);
   const { code, sources } = await project.sync("2026-11-20", "--source", "phish");
   expect(code).toBe(1);
   expect(sources).toMatchObject([{ outcome: "blocked", problem: { code: "ERR_GIT" } }]);
-  expect(project.remoteGit("branch", "--list")).toBe("* main");
+  expect(project.runRemoteGit("branch", "--list")).toBe("* main");
 });

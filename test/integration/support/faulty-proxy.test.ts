@@ -6,7 +6,7 @@ import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
 const ENTRIES = "/api/v1/settings/allow_deny_entries";
 const ENTRY = { list: "deny", entry_type: "domain", value: "evil.example" };
 
-async function proxied() {
+async function startProxiedSandbox() {
   const sandbox = await startSandbox({ scenario: "empty" });
   const proxy = await startFaultyProxy({ target: sandbox.url });
   return {
@@ -20,7 +20,7 @@ async function proxied() {
   };
 }
 
-async function post(proxy: FaultyProxy, signal?: AbortSignal) {
+async function postEntry(proxy: FaultyProxy, signal?: AbortSignal) {
   return await fetch(`${proxy.url}${ENTRIES}?x=1`, {
     method: "POST",
     headers: { "x-api-key": "sandbox-acme-ci", "content-type": "application/json" },
@@ -29,7 +29,7 @@ async function post(proxy: FaultyProxy, signal?: AbortSignal) {
   });
 }
 
-const causeOf = async (promise: Promise<unknown>): Promise<unknown> =>
+const getCause = async (promise: Promise<unknown>): Promise<unknown> =>
   await promise.then(
     () => "no failure",
     (error: Error & { code?: string }) =>
@@ -37,7 +37,7 @@ const causeOf = async (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 test("forwards requests and records them with their responses", async () => {
-  await using made = await proxied();
+  await using made = await startProxiedSandbox();
   const { proxy } = made;
   const boundaries: string[] = [];
   proxy.hooks = {
@@ -46,7 +46,7 @@ test("forwards requests and records them with their responses", async () => {
       boundaries.push(`committed ${made.entries()} ${served} ${clientOutcome}`),
     afterAnswer: ({ clientOutcome }) => boundaries.push(`answered ${clientOutcome}`),
   };
-  const response = await post(proxy);
+  const response = await postEntry(proxy);
   expect(await response.json()).toMatchObject({ results: { value: "evil.example" } });
   const expected = { index: 0, method: "POST", path: ENTRIES, query: "?x=1", body: JSON.stringify(ENTRY) };
   expect(proxy.requests).toEqual([{ ...expected, served: 201, clientOutcome: 201 }]);
@@ -54,7 +54,7 @@ test("forwards requests and records them with their responses", async () => {
 });
 
 test("applies a fault to the selected requests, before or after the service", async () => {
-  await using made = await proxied();
+  await using made = await startProxiedSandbox();
   const { proxy } = made;
   const reset = proxy.inject({
     method: "POST",
@@ -63,21 +63,21 @@ test("applies a fault to the selected requests, before or after the service", as
     fault: { forwarded: false, response: "reset" },
   });
   const half = proxy.inject({ nth: [1], path: /entries/, fault: { forwarded: true, response: "half" } });
-  expect(await causeOf(post(proxy))).toBe("ECONNRESET");
+  expect(await getCause(postEntry(proxy))).toBe("ECONNRESET");
   expect(made.entries()).toBe(0);
   expect(reset.hits).toBe(1);
   // The other injection counted that request too, but didn't hit it.
   expect(half).toMatchObject({ matches: 1, hits: 0 });
 
-  await proxy.heal();
+  await proxy.removeFaults();
   proxy.inject({ fault: { forwarded: true, response: "half" } });
-  expect(await causeOf((await post(proxy)).text())).toBe("UND_ERR_RES_CONTENT_LENGTH_MISMATCH");
+  expect(await getCause((await postEntry(proxy)).text())).toBe("UND_ERR_RES_CONTENT_LENGTH_MISMATCH");
   expect(made.entries()).toBe(1);
   expect(proxy.requests).toMatchObject([{ served: 201, clientOutcome: "half" }]);
 });
 
 test("returns the injected response", async () => {
-  await using made = await proxied();
+  await using made = await startProxiedSandbox();
   const { proxy } = made;
   vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-11-21T09:30:00Z") });
   onTestFinished(() => void vi.useRealTimers());
@@ -87,44 +87,44 @@ test("returns the injected response", async () => {
     body: "<p>",
   };
   proxy.inject({ nth: [1], fault: { forwarded: true, response: responseOverride } });
-  const response = await post(proxy);
+  const response = await postEntry(proxy);
   expect([response.status, await response.text()]).toEqual([503, "<p>"]);
   expect(response.headers.get("content-type")).toBe("text/html");
   expect(response.headers.get("retry-after")).toBe("Sat, 21 Nov 2026 09:30:05 GMT");
 
-  await proxy.heal();
+  await proxy.removeFaults();
   proxy.inject({ nth: [1], fault: { forwarded: false, response: "silence" } });
   proxy.inject({ nth: [2], fault: { forwarded: false, response: "trickle" } });
-  expect(await causeOf(post(proxy, AbortSignal.timeout(50)))).toBe(23);
-  const slow = await post(proxy, AbortSignal.timeout(100));
-  expect(await causeOf(slow.text())).toBe(23);
+  expect(await getCause(postEntry(proxy, AbortSignal.timeout(50)))).toBe(23);
+  const slow = await postEntry(proxy, AbortSignal.timeout(100));
+  expect(await getCause(slow.text())).toBe(23);
 });
 
 test("refuses connections, then accepts them again at the same address", async () => {
-  await using made = await proxied();
+  await using made = await startProxiedSandbox();
   const { proxy } = made;
   proxy.hooks = { afterCommit: () => proxy.rejectConnections() };
-  expect((await post(proxy)).status).toBe(201);
-  expect(await causeOf(post(proxy))).toBe("ECONNREFUSED");
-  await proxy.heal();
-  expect((await post(proxy)).status).toBe(409);
+  expect((await postEntry(proxy)).status).toBe(201);
+  expect(await getCause(postEntry(proxy))).toBe("ECONNREFUSED");
+  await proxy.removeFaults();
+  expect((await postEntry(proxy)).status).toBe(409);
 });
 
 test("drops a connection when a hook says so or the service is down", async () => {
-  await using made = await proxied();
+  await using made = await startProxiedSandbox();
   const { proxy } = made;
   proxy.hooks = { beforeForward: () => "drop" };
-  expect(await causeOf(post(proxy))).toBe("ECONNRESET");
+  expect(await getCause(postEntry(proxy))).toBe("ECONNRESET");
   expect(proxy.served).toEqual([]);
   proxy.hooks = { beforeForward: () => made.sandbox.close() };
-  expect(await causeOf(post(proxy))).toBe("ECONNRESET");
+  expect(await getCause(postEntry(proxy))).toBe("ECONNRESET");
 });
 
 test("speaks TLS with its own certificate", async () => {
-  await using made = await proxied();
+  await using made = await startProxiedSandbox();
   const certificate = makeCertificate("localhost");
   await using proxy = await startFaultyProxy({ target: made.sandbox.url, certificate });
-  expect(await causeOf(post(proxy))).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
+  expect(await getCause(postEntry(proxy))).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
   expect(proxy.requests).toEqual([]);
   await expect.poll(() => proxy.brokenGreetings).toBe(1);
 });

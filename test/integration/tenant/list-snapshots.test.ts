@@ -1,95 +1,101 @@
 import { expect, it } from "vitest";
 import type { ServiceRequest, ServiceResponse } from "../../../provider/sandbox";
 import type { EntryQuery } from "../../../provider/tenant";
-import { domain, person, service } from "./service";
+import { formatPerson } from "../../support/people";
+import { formatDomain, startTenantService } from "./service";
 
-const query = (at: number, list: "allow" | "deny" = "deny"): EntryQuery => ({
+const buildQuery = (at: number, list: "allow" | "deny" = "deny"): EntryQuery => ({
   list,
   entryType: "domain",
-  value: domain(list, at),
+  value: formatDomain(list, at),
   verdictScope: "global",
 });
 const MANY = Array.from({ length: 5_000 }, (_, at) => at);
 
 it("shares one read of each list among 5,000 callers", async () => {
-  await using acme = await service({ people: 450, vips: 450, denied: 401, allowed: 1 });
+  await using acme = await startTenantService({ people: 450, vips: 450, denied: 401, allowed: 1 });
   const { tenant, trace } = acme;
   const reading = ["allow 1 200", "deny 1 200", "deny 2 200", "deny 3 200"];
   const vips = ["vips 1 200", "vips 2 200", "vips 3 200"];
-  const found = await Promise.all(MANY.flatMap((at) => [tenant.findEntry(query(at)), tenant.findVip(person(at))]));
+  const found = await Promise.all(
+    MANY.flatMap((at) => [tenant.findEntry(buildQuery(at)), tenant.findVip(formatPerson(at))]),
+  );
   expect(found.filter((row) => row !== undefined)).toHaveLength(401 + 450);
   expect(trace().sort()).toEqual([...reading, ...vips].sort());
-  await Promise.all(MANY.map((at) => tenant.refetchEntry(query(at))));
+  await Promise.all(MANY.map((at) => tenant.refetchEntry(buildQuery(at))));
   expect(trace().sort()).toEqual(reading);
-  await Promise.all(MANY.map((at) => tenant.refetchVip(person(at))));
+  await Promise.all(MANY.map((at) => tenant.refetchVip(formatPerson(at))));
   expect(trace()).toEqual(vips);
 });
 
 it("confirms 5,000 missing rows with the reads for one", async () => {
-  await using acme = await service({ people: 450, vips: 450, denied: 401, allowed: 200 });
+  await using acme = await startTenantService({ people: 450, vips: 450, denied: 401, allowed: 200 });
   const { tenant, trace } = acme;
   const found = await Promise.all(
-    MANY.flatMap((at) => [tenant.findEntryConfirmed(query(at + 401)), tenant.findVipConfirmed(person(at + 450))]),
+    MANY.flatMap((at) => [
+      tenant.findEntryConfirmed(buildQuery(at + 401)),
+      tenant.findVipConfirmed(formatPerson(at + 450)),
+    ]),
   );
   expect(found.every((row) => row === undefined)).toBe(true);
   const pages = ["deny 1 200", "deny 2 200", "deny 3 200", "vips 1 200", "vips 2 200", "vips 3 200"];
-  expect(trace().sort()).toEqual(times(6, ["allow 1 200", ...pages]).sort());
+  expect(trace().sort()).toEqual(repeatLines(6, ["allow 1 200", ...pages]).sort());
   // Other misses in the meantime cause no requests.
-  expect(await tenant.findEntryConfirmed(query(9_999))).toBeUndefined();
-  expect(await tenant.findVipConfirmed(person(9_999))).toBeUndefined();
-  expect(await tenant.findEntryConfirmed(query(400))).toMatchObject({ value: domain("deny", 400) });
-  expect(await tenant.findVipConfirmed(person(449))).toMatchObject({ email: person(449) });
+  expect(await tenant.findEntryConfirmed(buildQuery(9_999))).toBeUndefined();
+  expect(await tenant.findVipConfirmed(formatPerson(9_999))).toBeUndefined();
+  expect(await tenant.findEntryConfirmed(buildQuery(400))).toMatchObject({ value: formatDomain("deny", 400) });
+  expect(await tenant.findVipConfirmed(formatPerson(449))).toMatchObject({ email: formatPerson(449) });
   expect(trace()).toEqual([]);
 });
 
 it("rereads a list for 3 s before reporting a row gone", async () => {
-  await using acme = await service({ people: 200, vips: 200, denied: 200 });
+  await using acme = await startTenantService({ people: 200, vips: 200, denied: 200 });
   const { tenant, time, trace } = acme;
-  expect(await tenant.findEntryConfirmed(query(999))).toBeUndefined();
-  expect(await tenant.findVipConfirmed(person(999))).toBeUndefined();
-  expect(trace().sort()).toEqual(times(6, ["allow 1 200", "deny 1 200", "vips 1 200"]).sort());
+  expect(await tenant.findEntryConfirmed(buildQuery(999))).toBeUndefined();
+  expect(await tenant.findVipConfirmed(formatPerson(999))).toBeUndefined();
+  expect(trace().sort()).toEqual(repeatLines(6, ["allow 1 200", "deny 1 200", "vips 1 200"]).sort());
   const pauses = [100, 200, 400, 800, 1_500];
   expect(time.slept).toEqual([...pauses.flatMap((pause) => [pause, pause]), ...pauses]);
 });
 
 it("skips the rereads for a row that isn't expected", async () => {
-  await using acme = await service({ people: 200, vips: 200, denied: 200 });
+  await using acme = await startTenantService({ people: 200, vips: 200, denied: 200 });
   const isExpected = false;
-  expect(await acme.tenant.findEntryConfirmed(query(999), { isExpected })).toBeUndefined();
-  expect(await acme.tenant.findVipConfirmed(person(999), { isExpected })).toBeUndefined();
+  expect(await acme.tenant.findEntryConfirmed(buildQuery(999), { isExpected })).toBeUndefined();
+  expect(await acme.tenant.findVipConfirmed(formatPerson(999), { isExpected })).toBeUndefined();
   expect(acme.trace().sort()).toEqual(["allow 1 200", "deny 1 200", "vips 1 200"]);
 });
 
 it("finds an entry missed by a read during a concurrent write", async () => {
   let hidden = 2;
   // Twice, another row takes the entry's place: one row was added for each one removed, so the read looks complete.
-  const shift = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
+  const shiftDenies = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
     if (request.query["list"] !== "deny" || hidden === 0) return undefined;
     const text = JSON.stringify(response.body);
-    if (!text.includes(`"${domain("deny", 7)}"`)) return undefined;
+    if (!text.includes(`"${formatDomain("deny", 7)}"`)) return undefined;
     hidden -= 1;
     const other = text.replace(/\{[^{}]*"value":"deny-7\.example"[^{}]*\}/, (row) => row.replaceAll("7", "x"));
     return { ...response, body: JSON.parse(other) };
   };
-  await using acme = await service({ denied: 300, afterHandle: shift });
+  await using acme = await startTenantService({ denied: 300, afterHandle: shiftDenies });
   const { tenant, trace } = acme;
-  expect(await tenant.findEntry(query(7))).toBeUndefined();
+  expect(await tenant.findEntry(buildQuery(7))).toBeUndefined();
   hidden = 0;
-  expect(await tenant.findEntryConfirmed(query(7))).toMatchObject({ value: domain("deny", 7) });
-  expect(trace().sort()).toEqual(times(2, ["allow 1 200", "deny 1 200", "deny 2 200"]).sort());
+  expect(await tenant.findEntryConfirmed(buildQuery(7))).toMatchObject({ value: formatDomain("deny", 7) });
+  expect(trace().sort()).toEqual(repeatLines(2, ["allow 1 200", "deny 1 200", "deny 2 200"]).sort());
   // Two reads had the row, so one read that misses it doesn't prove its removal.
-  await tenant.refetchEntry(query(8));
+  await tenant.refetchEntry(buildQuery(8));
   hidden = 1;
-  await tenant.refetchEntry(query(8));
+  await tenant.refetchEntry(buildQuery(8));
   trace();
-  expect(await tenant.findEntry(query(7))).toBeUndefined();
-  expect(await tenant.findEntryConfirmed(query(7))).toMatchObject({ value: domain("deny", 7) });
+  expect(await tenant.findEntry(buildQuery(7))).toBeUndefined();
+  expect(await tenant.findEntryConfirmed(buildQuery(7))).toMatchObject({ value: formatDomain("deny", 7) });
   expect(trace().sort()).toEqual(["allow 1 200", "deny 1 200", "deny 2 200"]);
 });
 
 it("rereads when an entry is deleted between two pages", async () => {
   let done = false;
-  await using acme = await service({
+  await using acme = await startTenantService({
     denied: 401,
     intercept: async ({ query: pageQuery }) => {
       if (done || pageQuery["list"] !== "deny" || pageQuery["page"] !== "2") return;
@@ -100,7 +106,7 @@ it("rereads when an entry is deleted between two pages", async () => {
     },
   });
   const { tenant, trace } = acme;
-  const found = await Promise.all(MANY.slice(0, 401).map((at) => tenant.findEntryConfirmed(query(at))));
+  const found = await Promise.all(MANY.slice(0, 401).map((at) => tenant.findEntryConfirmed(buildQuery(at))));
   expect(found.filter((row) => row === undefined)).toHaveLength(1);
   expect(trace().filter((line) => line.startsWith("deny"))).toEqual([
     "deny 1 200",
@@ -108,12 +114,12 @@ it("rereads when an entry is deleted between two pages", async () => {
     "deny 1 200",
     "deny 2 200",
     // A missing row causes another read.
-    ...times(5, ["deny 1 200", "deny 2 200"]),
+    ...repeatLines(5, ["deny 1 200", "deny 2 200"]),
   ]);
 });
 
 it("merges its own writes into the snapshots of both lists", async () => {
-  await using acme = await service({ people: 3, vips: 3, denied: 250, allowed: 250 });
+  await using acme = await startTenantService({ people: 3, vips: 3, denied: 250, allowed: 250 });
   const { tenant, trace } = acme;
   const created = {
     list: "deny",
@@ -122,10 +128,10 @@ it("merges its own writes into the snapshots of both lists", async () => {
     verdict_scope: "global",
   } as const;
   // The read is in flight while the entry is created, so it may or may not include the entry.
-  const [, { row, isNew }] = await Promise.all([tenant.refetchEntry(query(1)), tenant.createEntry(created)]);
+  const [, { row, isNew }] = await Promise.all([tenant.refetchEntry(buildQuery(1)), tenant.createEntry(created)]);
   expect(isNew).toBe(true);
   trace();
-  const wanted = { ...query(0), value: "new.example" };
+  const wanted = { ...buildQuery(0), value: "new.example" };
   expect(await tenant.findEntry(wanted)).toEqual(row);
   expect(await tenant.readAllEntries()).toHaveLength(501);
   await tenant.updateEntry(row.id, { list: "allow" });
@@ -134,32 +140,32 @@ it("merges its own writes into the snapshots of both lists", async () => {
   expect(await tenant.findEntry(wanted)).toBeUndefined();
   expect(await tenant.readAllEntries()).toHaveLength(500);
   expect(trace()).toEqual([`PATCH allow_deny_entries/${row.id} 200`, `DELETE allow_deny_entries/${row.id} 200`]);
-  await tenant.findVip(person(0));
-  await tenant.editVipComment(person(0), "Chair");
-  await tenant.removeVip(person(1));
+  await tenant.findVip(formatPerson(0));
+  await tenant.editVipComment(formatPerson(0), "Chair");
+  await tenant.removeVip(formatPerson(1));
   expect((await tenant.readAllVips()).map(({ email, comment }) => `${email} ${comment}`).sort()).toEqual([
-    `${person(0)} Chair`,
-    `${person(2)} Board`,
+    `${formatPerson(0)} Chair`,
+    `${formatPerson(2)} Board`,
   ]);
 });
 
 it("returns all entries and VIPs from shared snapshots", async () => {
-  const twiceAndNameless = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
+  const duplicateNamelessVips = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
     if (!request.path.endsWith("/vip_employees")) return undefined;
     const { results } = response.body as { results: { items: object[]; total: number } };
     const items = [
       ...results.items,
-      { email: person(0).toUpperCase(), source: "auto" },
+      { email: formatPerson(0).toUpperCase(), source: "auto" },
       { full_name: "Hiroshi Tanabe", source: "auto" },
     ];
     return { ...response, body: { status: 200, results: { ...results, items, total: items.length } } };
   };
-  await using acme = await service({
+  await using acme = await startTenantService({
     people: 2,
     vips: 2,
     denied: 2,
     allowed: 2,
-    afterHandle: twiceAndNameless,
+    afterHandle: duplicateNamelessVips,
   });
   const { tenant, trace } = acme;
   const [entries, vips] = await Promise.all([tenant.readAllEntries(), tenant.readAllVips()]);
@@ -171,12 +177,12 @@ it("returns all entries and VIPs from shared snapshots", async () => {
   ]);
   expect(entries.slice(0, 2).every(({ list }) => list === "allow")).toBe(true);
   expect(vips.map(({ email, comment }) => `${email} ${comment}`).sort()).toEqual([
-    `${person(0)} Board`,
-    `${person(1)} Board`,
+    `${formatPerson(0)} Board`,
+    `${formatPerson(1)} Board`,
   ]);
   expect(trace().sort()).toEqual(["allow 1 200", "deny 1 200", "vips 1 200"]);
 });
 
-function times(count: number, lines: string[]): string[] {
+function repeatLines(count: number, lines: string[]): string[] {
   return Array.from({ length: count }, () => lines).flat();
 }

@@ -2,10 +2,8 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, it } from "vitest";
 import { RateLimitedError } from "../../../provider/client";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { domain, person, service } from "./service";
-
-const entry = (at: number) =>
-  ({ list: "deny", entry_type: "domain", value: domain("deny", at), verdict_scope: "global" }) as const;
+import { formatPerson } from "../../support/people";
+import { buildDeny, startTenantService } from "./service";
 
 it("sends at most 16 writes concurrently at first", async () => {
   let underWay = 0;
@@ -14,7 +12,7 @@ it("sends at most 16 writes concurrently at first", async () => {
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  await using acme = await service({
+  await using acme = await startTenantService({
     people: 10,
     vips: 10,
     intercept: async ({ method }) => {
@@ -28,8 +26,8 @@ it("sends at most 16 writes concurrently at first", async () => {
     },
   });
   const { tenant, sandbox, trace } = acme;
-  const edits = Array.from({ length: 10 }, (_, at) => tenant.editVipComment(person(at), "Again"));
-  const creations = Array.from({ length: 12 }, (_, at) => tenant.createEntry(entry(at)));
+  const edits = Array.from({ length: 10 }, (_, at) => tenant.editVipComment(formatPerson(at), "Again"));
+  const creations = Array.from({ length: 12 }, (_, at) => tenant.createEntry(buildDeny(at)));
   await Promise.all([...edits, ...creations]);
   expect(most).toBe(16);
   expect(trace()).toHaveLength(22);
@@ -40,7 +38,7 @@ it.each(["seconds", "date", "none"] as const)(
   "completes all writes despite a rate limit (Retry-After: %s)",
   async (retryAfter) => {
     const refusedAt: number[] = [];
-    await using acme = await service({
+    await using acme = await startTenantService({
       rateLimit: { perSecond: 10, burst: 10, retryAfter },
       afterHandle: (_request, { status }) => {
         if (status === 429) refusedAt.push(acme.time.atMs);
@@ -50,26 +48,26 @@ it.each(["seconds", "date", "none"] as const)(
     const { tenant, sandbox, time } = acme;
     const starts: { atMs: number; underWay: number }[] = [];
     let underWay = 0;
-    const began = () => {
+    const countStart = () => {
       underWay += 1;
       starts.push({ atMs: time.atMs, underWay });
     };
-    const ended = () => {
+    const countEnd = () => {
       underWay -= 1;
     };
-    subscribe("undici:request:create", began);
-    subscribe("undici:request:trailers", ended);
-    const created = await Promise.all(Array.from({ length: 100 }, (_, at) => tenant.createEntry(entry(at))));
-    unsubscribe("undici:request:create", began);
-    unsubscribe("undici:request:trailers", ended);
+    subscribe("undici:request:create", countStart);
+    subscribe("undici:request:trailers", countEnd);
+    const created = await Promise.all(Array.from({ length: 100 }, (_, at) => tenant.createEntry(buildDeny(at))));
+    unsubscribe("undici:request:create", countStart);
+    unsubscribe("undici:request:trailers", countEnd);
     expect(created.every(({ isNew }) => isNew)).toBe(true);
     expect(sandbox.allowDenyEntries("acme")).toHaveLength(100);
     expect(refusedAt.length).toBeGreaterThan(0);
     // 90 requests beyond the burst, at 10 per second.
     expect(time.atMs).toBeGreaterThanOrEqual(9_000);
-    const most = (some: typeof starts) => Math.max(...some.map((start) => start.underWay));
-    expect(most(starts.filter(({ atMs }) => atMs === 0))).toBe(16);
-    expect(most(starts.filter(({ atMs }) => atMs > 0))).toBe(8);
+    const computePeak = (some: typeof starts) => Math.max(...some.map((start) => start.underWay));
+    expect(computePeak(starts.filter(({ atMs }) => atMs === 0))).toBe(16);
+    expect(computePeak(starts.filter(({ atMs }) => atMs > 0))).toBe(8);
     expect(starts.at(-1)?.underWay).toBe(1);
     // No request starts during the pause after a 429.
     const pauseMs = retryAfter === "seconds" ? 1_000 : 250;
@@ -84,7 +82,7 @@ it("retries a rejected page instead of the full list", async () => {
     rejectedPages.delete(`${query["list"]} ${query["page"]}`)
       ? { status: 429, headers: { "Retry-After": "3" }, body: { error: "too many" } }
       : undefined;
-  await using acme = await service({ denied: 600, intercept: rejectOnce });
+  await using acme = await startTenantService({ denied: 600, intercept: rejectOnce });
   expect(await acme.tenant.readAllEntries()).toHaveLength(600);
   expect(acme.trace().filter((line) => line.startsWith("deny"))).toEqual([
     "deny 1 200",
@@ -98,21 +96,21 @@ it("retries a rejected page instead of the full list", async () => {
 
 it("retries a rejected batch unchanged", async () => {
   let refusals = 2;
-  await using acme = await service({
+  await using acme = await startTenantService({
     people: 3,
     intercept: () => {
       refusals -= 1;
       return refusals < 0 ? undefined : { status: 429, body: { error: "too many" } };
     },
   });
-  await Promise.all([0, 1, 2].map((at) => acme.tenant.addVip(person(at), "Board")));
+  await Promise.all([0, 1, 2].map((at) => acme.tenant.addVip(formatPerson(at), "Board")));
   expect(acme.trace()).toEqual(["add 3 Board 429", "add 3 Board 429", "add 3 Board 200"]);
   expect(acme.time.slept).toEqual([250, 500]);
 });
 
 it("gives up after eight attempts with the service's message", async () => {
-  await using acme = await service({ intercept: () => ({ status: 429, body: { error: "closed today" } }) });
-  const failure = await acme.tenant.createEntry(entry(1)).catch((error: unknown) => error);
+  await using acme = await startTenantService({ intercept: () => ({ status: 429, body: { error: "closed today" } }) });
+  const failure = await acme.tenant.createEntry(buildDeny(1)).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(RateLimitedError);
   expect(failure).toMatchObject({ serviceMessage: "closed today" });
   expect(acme.trace()).toHaveLength(8);

@@ -7,6 +7,7 @@ import {
   startSandbox,
 } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
+import { listPeople } from "../../support/people";
 import { click } from "../../support/tenant-console";
 import { VirtualTime } from "../../support/virtual-time";
 
@@ -16,7 +17,7 @@ export interface TenantService extends AsyncDisposable {
   readonly client: SettingsClient;
   readonly tenant: TenantCache;
   readonly time: VirtualTime;
-  /** Returns the requests since the last call, oldest first, formatted by {@link describe}. */
+  /** Returns the requests since the last call, oldest first, formatted by {@link describeRequest}. */
   trace(): string[];
   /** Sends a colleague's request in the console, which the trace leaves out. */
   console(method: string, path: string, body?: unknown): Promise<void>;
@@ -32,26 +33,26 @@ export interface TenantServiceOptions extends SandboxOptions {
 const CONSOLE = "Dana (console)";
 const AT = "2025-01-13T06:00:00.000Z";
 
-export const person = (at: number) => `person-${at}@acme.example`;
-export const people = (count: number) => Array.from({ length: count }, (_, at) => person(at));
-export const domain = (list: string, at: number) => `${list}-${at}.example`;
+export const formatDomain = (list: string, at: number) => `${list}-${at}.example`;
+export const buildDeny = (at: number) =>
+  ({ list: "deny", entry_type: "domain", value: formatDomain("deny", at), verdict_scope: "global" }) as const;
 
-export async function service(options: TenantServiceOptions = {}): Promise<TenantService> {
+export async function startTenantService(options: TenantServiceOptions = {}): Promise<TenantService> {
   const time = new VirtualTime();
   const { people: count = 0, vips = 0, denied = 0, allowed = 0, ...rest } = options;
   const company: ScenarioTenant = {
     name: "acme",
     keyLabels: { ci: "Pulumi (ci)", console: CONSOLE },
     detectedAt: AT,
-    employees: people(count).map((email) => ({
+    employees: listPeople(count).map((email) => ({
       email,
       fullName: email,
       jobTitle: "Engineer",
       department: "R",
     })),
-    manualVips: people(vips).map((email) => ({ email, comment: "Board", addedBy: CONSOLE, dateAdded: AT })),
+    manualVips: listPeople(vips).map((email) => ({ email, comment: "Board", addedBy: CONSOLE, dateAdded: AT })),
     exclusions: [],
-    entries: [...entries("deny", denied), ...entries("allow", allowed)],
+    entries: [...buildEntries("deny", denied), ...buildEntries("allow", allowed)],
     threats: 0,
   };
   const sandbox = await startSandbox({
@@ -71,7 +72,7 @@ export async function service(options: TenantServiceOptions = {}): Promise<Tenan
     }),
     time,
     trace() {
-      const lines = sandbox.requests.filter(({ keyLabel }) => keyLabel !== CONSOLE).map(describe);
+      const lines = sandbox.requests.filter(({ keyLabel }) => keyLabel !== CONSOLE).map(describeRequest);
       sandbox.clearRequests();
       return lines;
     },
@@ -85,11 +86,11 @@ export async function service(options: TenantServiceOptions = {}): Promise<Tenan
   };
 }
 
-function entries(list: "allow" | "deny", count: number): ScenarioTenant["entries"] {
+function buildEntries(list: "allow" | "deny", count: number): ScenarioTenant["entries"] {
   return Array.from({ length: count }, (_, at) => ({
     list,
     entryType: "domain",
-    value: domain(list, at),
+    value: formatDomain(list, at),
     comment: "",
     createdBy: CONSOLE,
     createdAt: AT,
@@ -100,7 +101,7 @@ function entries(list: "allow" | "deny", count: number): ScenarioTenant["entries
  * Formats a read as "deny 2 200" (list, page, status), a write of VIPs as "add 1000 Board 200", and any other write as
  * its method.
  */
-export function describe({ method, path, query, body, status }: RecordedRequest): string {
+export function describeRequest({ method, path, query, body, status }: RecordedRequest): string {
   const place = path.replace("/api/v1/settings/", "");
   if (method === "GET") return `${query["list"] ?? "vips"} ${query["page"]} ${status}`;
   const { emails, comment } = (body ?? {}) as { emails?: string[]; comment?: string };

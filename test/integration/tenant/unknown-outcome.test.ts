@@ -1,25 +1,23 @@
 import { describe, expect, it } from "vitest";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { domain, people, service, type TenantService } from "./service";
+import { listPeople } from "../../support/people";
+import { buildDeny, formatDomain, startTenantService, type TenantService } from "./service";
 
 const BOOM = { status: 502, body: { error: "boom" } };
 
-const entry = (at: number) =>
-  ({ list: "deny", entry_type: "domain", value: domain("deny", at), verdict_scope: "global" }) as const;
-
-type Failing = TenantService & { fail(times: number): void };
+type FailingService = TenantService & { fail(times: number): void };
 
 /** Starts a service that fails the given number of writes, before or after they take effect. */
-async function failing(when: "before" | "after", people = 0): Promise<Failing> {
+async function startFailingService(when: "before" | "after", people = 0): Promise<FailingService> {
   let left = 0;
-  const fail = ({ method }: ServiceRequest) => {
+  const failWrite = ({ method }: ServiceRequest) => {
     if (method === "GET" || left === 0) return undefined;
     left -= 1;
     return BOOM;
   };
-  const acme = await service({
+  const acme = await startTenantService({
     people,
-    ...(when === "before" ? { intercept: fail } : { afterHandle: fail }),
+    ...(when === "before" ? { intercept: failWrite } : { afterHandle: failWrite }),
   });
   return Object.assign(acme, {
     fail(times: number) {
@@ -34,25 +32,25 @@ const TWICE = [...READINGS, ...READINGS];
 
 describe("entry creation with an unknown outcome", () => {
   it("succeeds when the list shows the entry", async () => {
-    await using acme = await failing("after");
+    await using acme = await startFailingService("after");
     acme.fail(1);
-    const { row, isNew } = await acme.tenant.createEntry(entry(1));
-    expect([row.value, isNew]).toEqual([domain("deny", 1), false]);
+    const { row, isNew } = await acme.tenant.createEntry(buildDeny(1));
+    expect([row.value, isNew]).toEqual([formatDomain("deny", 1), false]);
     expect(acme.trace()).toEqual(["POST allow_deny_entries 502", ...READINGS]);
   });
 
   it("is retried when the list doesn't show the entry", async () => {
-    await using acme = await failing("before");
+    await using acme = await startFailingService("before");
     acme.fail(1);
-    const { isNew } = await acme.tenant.createEntry(entry(1));
+    const { isNew } = await acme.tenant.createEntry(buildDeny(1));
     expect(isNew).toBe(true);
     expect(acme.trace()).toEqual(["POST allow_deny_entries 502", ...TWICE, "POST allow_deny_entries 201"]);
   });
 
   it("is attempted three times, with two reads before each retry", async () => {
-    await using acme = await failing("before");
+    await using acme = await startFailingService("before");
     acme.fail(99);
-    await expect(acme.tenant.createEntry(entry(1))).rejects.toMatchObject({
+    await expect(acme.tenant.createEntry(buildDeny(1))).rejects.toMatchObject({
       code: "ERR_SERVER",
       outcomeUnknown: true,
     });
@@ -61,16 +59,16 @@ describe("entry creation with an unknown outcome", () => {
   });
 
   it("isn't retried when the list can't be read", async () => {
-    await using acme = await service({ intercept: () => BOOM });
-    const failure = await acme.tenant.createEntry(entry(1)).catch((error: unknown) => error);
+    await using acme = await startTenantService({ intercept: () => BOOM });
+    const failure = await acme.tenant.createEntry(buildDeny(1)).catch((error: unknown) => error);
     expect(failure).toMatchObject({ request: { method: "POST" }, outcomeUnknown: true });
     expect(acme.trace().filter((line) => line.startsWith("POST"))).toHaveLength(1);
   });
 
   it("shares its reads with others that failed at once", async () => {
-    await using acme = await failing("after");
+    await using acme = await startFailingService("after");
     acme.fail(16);
-    await Promise.all(Array.from({ length: 16 }, (_, at) => acme.tenant.createEntry(entry(at))));
+    await Promise.all(Array.from({ length: 16 }, (_, at) => acme.tenant.createEntry(buildDeny(at))));
     const lines = acme.trace();
     expect(lines.filter((line) => line.startsWith("POST"))).toHaveLength(16);
     expect(lines.length).toBeLessThanOrEqual(16 + 2 * READINGS.length);
@@ -80,11 +78,11 @@ describe("entry creation with an unknown outcome", () => {
 
 describe("batch of VIPs with an unknown outcome", () => {
   it.each(["before", "after"] as const)("is verified and retried if needed (failed %s)", async (when) => {
-    await using acme = await failing(when, 300);
+    await using acme = await startFailingService(when, 300);
     acme.fail(1);
     const { tenant, sandbox, trace } = acme;
     const readings = ["vips 1 200", "vips 2 200"];
-    await Promise.all(people(300).map((email) => tenant.addVip(email, "Board")));
+    await Promise.all(listPeople(300).map((email) => tenant.addVip(email, "Board")));
     const again = when === "before";
     const missed = ["vips 1 200"];
     expect(trace()).toEqual(["add 300 Board 502", ...(again ? [...missed, "add 300 Board 200"] : readings)]);
@@ -92,11 +90,11 @@ describe("batch of VIPs with an unknown outcome", () => {
   });
 
   it.each(["before", "after"] as const)("is verified for a removal too (failed %s)", async (when) => {
-    await using acme = await failing(when, 300);
+    await using acme = await startFailingService(when, 300);
     const { tenant, sandbox, trace } = acme;
-    await acme.console("POST", "/vip_employees", { emails: people(300), comment: "x" });
+    await acme.console("POST", "/vip_employees", { emails: listPeople(300), comment: "x" });
     acme.fail(1);
-    await Promise.all(people(300).map((email) => tenant.removeVip(email)));
+    await Promise.all(listPeople(300).map((email) => tenant.removeVip(email)));
     const removals = trace().filter((line) => line.startsWith("remove"));
     expect(removals).toEqual(when === "before" ? ["remove 300 502", "remove 300 200"] : ["remove 300 502"]);
     expect(sandbox.vips("acme")).toEqual([]);
@@ -105,8 +103,8 @@ describe("batch of VIPs with an unknown outcome", () => {
 });
 
 it("reports its own deletion when a retry finds nothing", async () => {
-  await using acme = await failing("after");
-  await acme.console("POST", "/allow_deny_entries", entry(1));
+  await using acme = await startFailingService("after");
+  await acme.console("POST", "/allow_deny_entries", buildDeny(1));
   acme.fail(1);
   const [made] = await acme.tenant.readAllEntries();
   acme.trace();
@@ -119,7 +117,7 @@ it.each([
   ["an empty 200, after it was done", { status: 200, body: "" }, true, 2],
 ] as const)("accepts a deletion answered with %s", async (_what, answer, isDone, requests) => {
   let left = 1;
-  await using acme = await service({
+  await using acme = await startTenantService({
     denied: 1,
     afterHandle: ({ method }) => (method === "DELETE" && left-- > 0 ? answer : undefined),
   });
@@ -132,7 +130,7 @@ it.each([
 
 it("retries a deletion answered with an empty 200 but not done", async () => {
   let left = 1;
-  await using acme = await service({
+  await using acme = await startTenantService({
     denied: 1,
     intercept: ({ method }) => (method === "DELETE" && left-- > 0 ? { status: 200, body: "" } : undefined),
   });

@@ -1,46 +1,47 @@
 import { describe, expect, it } from "vitest";
 import { NotInOrganizationError, SettingsClient } from "../../../provider/client";
 import { TenantCache } from "../../../provider/tenant";
-import { people, person, service } from "./service";
+import { formatPerson, listPeople } from "../../support/people";
+import { startTenantService } from "./service";
 
 it("adds and removes 2,500 VIPs in three requests each", async () => {
-  await using acme = await service({ people: 2_500 });
+  await using acme = await startTenantService({ people: 2_500 });
   const { tenant, sandbox, trace } = acme;
-  await Promise.all(people(2_500).map((email) => tenant.addVip(email, "Board")));
+  await Promise.all(listPeople(2_500).map((email) => tenant.addVip(email, "Board")));
   expect(trace().sort()).toEqual(["add 1000 Board 200", "add 1000 Board 200", "add 500 Board 200"]);
   expect(sandbox.vips("acme")).toHaveLength(2_500);
-  await Promise.all(people(2_500).map((email) => tenant.removeVip(email)));
+  await Promise.all(listPeople(2_500).map((email) => tenant.removeVip(email)));
   expect(trace().sort()).toEqual(["remove 1000 200", "remove 1000 200", "remove 500 200"]);
   expect(sandbox.vips("acme")).toEqual([]);
   expect(sandbox.exclusions("acme")).toHaveLength(2_500);
 });
 
 it("batches additions on the real clock", async () => {
-  await using acme = await service({ people: 1_500 });
+  await using acme = await startTenantService({ people: 1_500 });
   const client = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
   const tenant = new TenantCache({ client });
-  await Promise.all(people(1_500).map((email) => tenant.addVip(email, "Board")));
+  await Promise.all(listPeople(1_500).map((email) => tenant.addVip(email, "Board")));
   expect(acme.trace().sort()).toEqual(["add 1000 Board 200", "add 500 Board 200"]);
   await client.close();
 });
 
 it("groups additions by comment", async () => {
-  await using acme = await service({ people: 2_400 });
+  await using acme = await startTenantService({ people: 2_400 });
   const { tenant, sandbox, trace } = acme;
   const comments = ["Board", "Finance", undefined];
-  await Promise.all(people(2_400).map((email, at) => tenant.addVip(email, comments[at % 3])));
+  await Promise.all(listPeople(2_400).map((email, at) => tenant.addVip(email, comments[at % 3])));
   expect(trace().sort()).toEqual(["add 800 Board 200", "add 800 Finance 200", "add 800 undefined 200"]);
   const byMailbox = new Map(sandbox.vips("acme").map((row) => [row.email, row.comment]));
-  expect(comments.map((_, at) => byMailbox.get(person(at)))).toEqual(["Board", "Finance", ""]);
+  expect(comments.map((_, at) => byMailbox.get(formatPerson(at)))).toEqual(["Board", "Finance", ""]);
 });
 
 it("returns each caller the result of its own mailbox", async () => {
-  await using acme = await service({ people: 3, vips: 1 });
-  const results = await Promise.all(people(3).map((email) => acme.tenant.addVip(email, "Board")));
+  await using acme = await startTenantService({ people: 3, vips: 1 });
+  const results = await Promise.all(listPeople(3).map((email) => acme.tenant.addVip(email, "Board")));
   expect(results).toEqual([
-    { added: [], already_vip: [person(0)], not_in_org: [] },
-    { added: [person(1)], already_vip: [], not_in_org: [] },
-    { added: [person(2)], already_vip: [], not_in_org: [] },
+    { added: [], already_vip: [formatPerson(0)], not_in_org: [] },
+    { added: [formatPerson(1)], already_vip: [], not_in_org: [] },
+    { added: [formatPerson(2)], already_vip: [], not_in_org: [] },
   ]);
   expect(acme.trace()).toEqual(["add 3 Board 200"]);
 });
@@ -54,9 +55,9 @@ describe.each([
   const { notInOrgStatus: status } = behaviour;
 
   it("are rejected alone with one extra request per batch", async () => {
-    await using acme = await service({ people: 2_497, ...behaviour });
+    await using acme = await startTenantService({ people: 2_497, ...behaviour });
     const { tenant, sandbox, trace } = acme;
-    const emails = people(2_497);
+    const emails = listPeople(2_497);
     // Two external mailboxes in the first thousand, one in the last five hundred.
     for (const at of [3, 700, 2_200]) emails.splice(at, 0, `Outsider-${at}@acme.example`);
     const results = await Promise.allSettled(emails.map((email) => tenant.addVip(email, "Board")));

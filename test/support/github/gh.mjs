@@ -14,27 +14,27 @@ const file = process.env.GH_STATE ?? join(process.env.GH_CONFIG_DIR ?? "", "stat
 const state = JSON.parse(readFileSync(file, "utf8"));
 if (!process.env.GH_TOKEN) throw new Error("gh: no GH_TOKEN");
 
-const value = (name) => {
+const getFlag = (name) => {
   const at = args.indexOf(name);
   return at < 0 ? undefined : args[at + 1];
 };
-const body = () => readFileSync(value("--body-file") === "-" ? 0 : value("--body-file"), "utf8");
+const readBody = () => readFileSync(getFlag("--body-file") === "-" ? 0 : getFlag("--body-file"), "utf8");
 const print = (answer) => {
-  const filter = value("--jq");
+  const filter = getFlag("--jq");
   const text = JSON.stringify(answer);
   if (filter !== undefined) process.stdout.write(execFileSync("gojq", ["-r", filter], { input: text }));
   else if (!args.includes("--silent")) console.log(text);
 };
 
-const addressOf = ({ number }) => `https://github.com/acme/email-security/pull/${number}`;
+const getPullRequestUrl = ({ number }) => `https://github.com/acme/email-security/pull/${number}`;
 
 const commands = {
   "auth setup-git"() {},
   api() {
     const url = new URL(`https://api.github.com/${args.find((arg) => arg.startsWith("repos/"))}`);
     const path = url.pathname.replace("/repos/acme/email-security/", "");
-    const method = value("--method") ?? "GET";
-    const [, field] = /^body=@(.+)$/.exec(value("--field") ?? "") ?? [];
+    const method = getFlag("--method") ?? "GET";
+    const [, field] = /^body=@(.+)$/.exec(getFlag("--field") ?? "") ?? [];
     if (method === "GET" && path === "actions/artifacts") {
       print({ artifacts: state.artifacts.filter(({ name }) => name === url.searchParams.get("name")) });
     } else if (method === "GET" && /^issues\/\d+\/comments$/.test(path)) {
@@ -60,26 +60,26 @@ const commands = {
   },
   "label create"() {},
   "run list"() {
-    const runs = (state.runs ?? []).filter(({ workflow }) => workflow === value("--workflow"));
-    print(runs.slice(0, Number(value("--limit"))).map(({ status }) => ({ status })));
+    const runs = (state.runs ?? []).filter(({ workflow }) => workflow === getFlag("--workflow"));
+    print(runs.slice(0, Number(getFlag("--limit"))).map(({ status }) => ({ status })));
   },
   "issue list"() {
-    const label = value("--label");
-    const open = state.issues.filter((issue) => issue.state === value("--state") && issue.label === label);
-    print(open.slice(0, Number(value("--limit"))).map(({ number, title }) => ({ number, title })));
+    const label = getFlag("--label");
+    const open = state.issues.filter((issue) => issue.state === getFlag("--state") && issue.label === label);
+    print(open.slice(0, Number(getFlag("--limit"))).map(({ number, title }) => ({ number, title })));
   },
   "issue create"() {
     const number = state.issues.length + 1;
     state.issues.push({
       number,
       state: "open",
-      label: value("--label"),
-      title: value("--title"),
-      body: body(),
+      label: getFlag("--label"),
+      title: getFlag("--title"),
+      body: readBody(),
     });
   },
   "issue edit"() {
-    state.issues.find(({ number }) => number === Number(args[2])).body = body();
+    state.issues.find(({ number }) => number === Number(args[2])).body = readBody();
   },
   "issue close"() {
     Object.assign(
@@ -88,22 +88,22 @@ const commands = {
     );
   },
   "pr list"() {
-    const listed = state.pulls.filter((pull) => pull.state === value("--state") && pull.head === value("--head"));
+    const listed = state.pulls.filter((pull) => pull.state === getFlag("--state") && pull.head === getFlag("--head"));
     print(
       listed
-        .slice(0, Number(value("--limit")))
+        .slice(0, Number(getFlag("--limit")))
         .toReversed()
-        .map((pull) => ({ ...pull, url: addressOf(pull) })),
+        .map((pull) => ({ ...pull, url: getPullRequestUrl(pull) })),
     );
   },
   "pr edit"() {
     // As the real one: by its number, or the newest of a branch, also one that was merged.
     const pull = state.pulls.findLast(({ number, head }) => String(number) === args[2] || head === args[2]);
     if (pull === undefined) throw new Error(`gh: no pull request of ${args[2]}`);
-    pull.body = body();
+    pull.body = readBody();
   },
   "pr create"() {
-    const head = value("--head");
+    const head = getFlag("--head");
     const isThere = state.pulls.some((pull) => pull.state === "open" && pull.head === head && !pull.isCrossRepository);
     if (isThere) throw new Error(`gh: a pull request of ${head} is open already`);
     const number = state.pulls.length + 1;
@@ -112,10 +112,10 @@ const commands = {
       state: "open",
       isCrossRepository: false,
       head,
-      title: value("--title"),
-      body: body(),
+      title: getFlag("--title"),
+      body: readBody(),
     });
-    console.log(addressOf(state.pulls.at(-1)));
+    console.log(getPullRequestUrl(state.pulls.at(-1)));
   },
 };
 

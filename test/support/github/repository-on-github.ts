@@ -3,8 +3,8 @@ import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { GitopsRepository, type RepositoryOptions } from "../gitops-repository";
-import { goTool } from "../go-tool";
-import { getPreparationSteps, type Step, type WORKFLOWS, workflow } from "../pipeline-files";
+import { buildGoTool } from "../go-tool";
+import { getPreparationSteps, readWorkflow, type WORKFLOWS, type WorkflowStep } from "../pipeline-files";
 import { buildSshScript } from "../settings-repository";
 import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "./workflow-run";
 
@@ -67,7 +67,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     const git = await GitopsRepository.create(options);
     await git.install("gh", resolve("test/support/github/gh.mjs"));
     // Filters run with gojq, the implementation that GitHub's own CLI uses.
-    await git.install("gojq", await goTool("github.com/itchyny/gojq", "gojq"));
+    await git.install("gojq", await buildGoTool("github.com/itchyny/gojq", "gojq"));
     const repository = new RepositoryOnGitHub(git);
     await repository.#write({ artifacts: [], comments: [], issues: [], reviews: [], pulls: [] });
     return repository;
@@ -81,7 +81,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   }
 
   /** Runs the workflow that is triggered by a review, on the merge result. */
-  async reviewed({ number, branch, from = REPOSITORY }: SimulatedPullRequest): Promise<JobRun> {
+  async runReviewWorkflow({ number, branch, from = REPOSITORY }: SimulatedPullRequest): Promise<JobRun> {
     const event = {
       pull_request: { number, base: { ref: branch }, user: { login: "dana" } },
       repository: { default_branch: "main" },
@@ -91,7 +91,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   }
 
   /** Runs a job of another workflow on main: after a push, on schedule, or as the contexts specify. */
-  async onMain(
+  async runJobOnMain(
     name: "merge" | "drift" | "expire" | "review" | "sync",
     job: string,
     contexts: Contexts = {},
@@ -103,26 +103,26 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     return await this.#run(name, job, { ...contexts, github }, { from: REPOSITORY });
   }
 
-  async state(): Promise<GitHubState> {
+  async readState(): Promise<GitHubState> {
     return JSON.parse(await readFile(this.#stateFile, "utf8")) as GitHubState;
   }
 
   /** Changes GitHub's contents, as another user might. */
   async change(change: (state: GitHubState) => void): Promise<void> {
-    const state = await this.state();
+    const state = await this.readState();
     change(state);
     await this.#write(state);
   }
 
   /** Returns the content of a file in the newest artifact of that name. */
-  async artifact(name: string, file: string): Promise<string> {
-    const { artifacts } = await this.state();
+  async readArtifact(name: string, file: string): Promise<string> {
+    const { artifacts } = await this.readState();
     const id = artifacts.findLast((one) => one.name === name)?.workflow_run.id ?? 0;
     return await readFile(join(this.#artifact(id, name), file), "utf8");
   }
 
   /** Returns the content of every file of every artifact. */
-  async artifacts(): Promise<string[]> {
+  async readArtifacts(): Promise<string[]> {
     const files = await readdir(join(this.git.top, "artifacts"), { recursive: true, withFileTypes: true });
     return await Promise.all(
       files
@@ -132,7 +132,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   }
 
   /** Starts another workflow run: jobs of one run see each other's artifacts. */
-  nextRun(): void {
+  startNextRun(): void {
     this.#runs += 1;
   }
 
@@ -154,7 +154,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     contexts: Contexts,
     origin: { merge?: string; from: string },
   ): Promise<JobRun> {
-    const job = workflow(name).jobs[jobName];
+    const job = readWorkflow(name).jobs[jobName];
     if (job === undefined) throw new Error(`${name} has no job ${jobName}`);
     const { environment, variables } = this.git;
     const done = await runJob({
@@ -250,7 +250,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
 
 /** Runs a step of the repository's own action. */
 async function prepare(
-  { uses, run: script, with: given = {} }: Step,
+  { uses, run: script, with: given = {} }: WorkflowStep,
   actions: Readonly<Record<string, SimulatedAction>>,
   { with: inputs, ...rest }: Parameters<SimulatedAction>[0],
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Step, WorkflowJob } from "../pipeline-files";
+import type { WorkflowJob, WorkflowStep } from "../pipeline-files";
 
 /** The values that expressions can use: `github`, `vars`, `inputs`, `needs`, `steps`. */
 export type Contexts = Readonly<Record<string, unknown>>;
@@ -54,7 +54,7 @@ export async function runJob({ job, workspace, environment, contexts, actions }:
   const files = `${workspace}.runner`;
   await mkdir(files);
   const own: Record<string, string | undefined> = { ...environment };
-  for (const [name, text] of Object.entries(job.env ?? {})) own[name] = filled(text, all, workspace);
+  for (const [name, text] of Object.entries(job.env ?? {})) own[name] = fillExpressions(text, all, workspace);
   let log = "";
   let summary = "";
   let code: number | undefined;
@@ -67,7 +67,10 @@ export async function runJob({ job, workspace, environment, contexts, actions }:
       const name = step.uses.replace(/@.*$/, "");
       const action = actions[name];
       if (action === undefined) throw new Error(`no action ${name} is simulated`);
-      const given = Object.entries(step.with ?? {}).map(([key, text]) => [key, filled(String(text), all, workspace)]);
+      const given = Object.entries(step.with ?? {}).map(([key, text]) => [
+        key,
+        fillExpressions(String(text), all, workspace),
+      ]);
       await action({ with: Object.fromEntries(given), workspace, environment: own, contexts: all });
       continue;
     }
@@ -76,18 +79,21 @@ export async function runJob({ job, workspace, environment, contexts, actions }:
     await Promise.all([writeFile(output, ""), writeFile(page, "")]);
     const run = await runStep(step, workspace, {
       ...own,
-      ...Object.fromEntries(Object.entries(step.env ?? {}).map(([key, text]) => [key, filled(text, all, workspace)])),
+      ...Object.fromEntries(
+        Object.entries(step.env ?? {}).map(([key, text]) => [key, fillExpressions(text, all, workspace)]),
+      ),
       GITHUB_OUTPUT: output,
       GITHUB_STEP_SUMMARY: page,
       RUNNER_TEMP: files,
     });
     log += run.output;
     summary += await readFile(page, "utf8");
-    if (step.id !== undefined) Object.assign(steps[step.id]?.outputs ?? {}, outputsIn(await readFile(output, "utf8")));
+    if (step.id !== undefined)
+      Object.assign(steps[step.id]?.outputs ?? {}, parseOutputs(await readFile(output, "utf8")));
     if (run.code !== 0) code ??= run.code;
   }
   const outputs = Object.fromEntries(
-    Object.entries(job.outputs ?? {}).map(([name, text]) => [name, filled(text, all, workspace)]),
+    Object.entries(job.outputs ?? {}).map(([name, text]) => [name, fillExpressions(text, all, workspace)]),
   );
   const result = code === undefined ? "success" : "failure";
   return { result, ...(code === undefined ? {} : { code }), outputs, log, summary, ran };
@@ -95,7 +101,7 @@ export async function runJob({ job, workspace, environment, contexts, actions }:
 
 /** Runs a script as GitHub does when no shell is specified. */
 export async function runStep(
-  { run = "" }: Pick<Step, "run">,
+  { run = "" }: Pick<WorkflowStep, "run">,
   directory: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<{ code: number; output: string }> {
@@ -116,29 +122,29 @@ export async function runStep(
   });
 }
 
-interface Scope {
+interface ExpressionScope {
   readonly contexts: Contexts;
   readonly workspace: string;
   readonly failed: boolean;
 }
 
 /** Evaluates a condition. A condition without a status function is false once a step has failed. */
-function isTrue(condition: string, scope: Scope): boolean {
+function isTrue(condition: string, scope: ExpressionScope): boolean {
   const expression = condition.replace(/^\s*\$\{\{(.*)\}\}\s*$/s, "$1");
   if (scope.failed && !/\b(?:success|failure|always|cancelled)\(\)/.test(expression)) return false;
-  return Boolean(evaluated(expression, scope));
+  return Boolean(evaluateExpression(expression, scope));
 }
 
-function filled(text: string, contexts: Contexts, workspace: string): string {
+function fillExpressions(text: string, contexts: Contexts, workspace: string): string {
   return text.replace(/\$\{\{(.*?)\}\}/g, (_, expression: string) =>
-    String(evaluated(expression, { contexts, workspace, failed: false }) ?? ""),
+    String(evaluateExpression(expression, { contexts, workspace, failed: false }) ?? ""),
   );
 }
 
 /** The operators that the workflows use mean the same in JavaScript; a missing value compares as an empty string. */
-function evaluated(expression: string, { contexts, workspace, failed }: Scope): unknown {
+function evaluateExpression(expression: string, { contexts, workspace, failed }: ExpressionScope): unknown {
   const scope: Record<string, unknown> = {
-    ...Object.fromEntries(Object.entries(contexts).map(([name, content]) => [name, lenient(content)])),
+    ...Object.fromEntries(Object.entries(contexts).map(([name, content]) => [name, wrapLenient(content)])),
     success: () => !failed,
     failure: () => failed,
     always: () => true,
@@ -148,12 +154,12 @@ function evaluated(expression: string, { contexts, workspace, failed }: Scope): 
   return new Function(...Object.keys(scope), `return (${expression});`)(...Object.values(scope));
 }
 
-function lenient(content: unknown): unknown {
+function wrapLenient(content: unknown): unknown {
   if (typeof content !== "object" || content === null) return content;
-  return new Proxy(content, { get: (target, key) => lenient(Reflect.get(target, key) ?? "") });
+  return new Proxy(content, { get: (target, key) => wrapLenient(Reflect.get(target, key) ?? "") });
 }
 
-function outputsIn(text: string): Record<string, string> {
+function parseOutputs(text: string): Record<string, string> {
   const lines = text.split("\n").filter((line) => line !== "");
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
 }

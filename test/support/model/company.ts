@@ -6,7 +6,7 @@ import {
   startSandbox,
   type VipEmployeeRow,
 } from "../../../provider/sandbox";
-import { worldOf } from "./world";
+import { createScenario } from "./world";
 
 /** The number of stories per service, so that the data it keeps of each doesn't slow the next ones down. */
 const COMPANIES = 100;
@@ -26,7 +26,7 @@ export class Companies implements AsyncDisposable {
     if (this.#used % COMPANIES === 0) {
       await this.#sandbox?.close();
       this.#sandbox = await startSandbox({
-        scenario: worldOf(COMPANIES),
+        scenario: createScenario(COMPANIES),
         echoValue: this.#echoValue,
         intercept: async ({ query }) => {
           if (query["by"] !== "console") await this.#atRequest?.();
@@ -66,22 +66,22 @@ export class Company {
     this.atRequest = atRequest;
   }
 
-  entries(): AllowDenyEntryRow[] {
+  listEntries(): AllowDenyEntryRow[] {
     return this.#sandbox.allowDenyEntries(this.name);
   }
 
-  vips(): VipEmployeeRow[] {
+  listVips(): VipEmployeeRow[] {
     return this.#sandbox.vips(this.name);
   }
 
-  exclusions(): string[] {
+  listExclusions(): string[] {
     return this.#sandbox.exclusions(this.name);
   }
 
   /**
    * Returns the writes by the provider ("ci") and in the console, in order, after the given number of audit log rows.
    */
-  history(since: number): AuditRow[] {
+  readHistory(since: number): AuditRow[] {
     return this.#sandbox.audit(this.name).slice(since);
   }
 
@@ -97,7 +97,7 @@ export class Company {
   }
 
   /** Sends a colleague's request and returns its status. */
-  async console(method: string, path: string, body?: unknown): Promise<number> {
+  async sendFromConsole(method: string, path: string, body?: unknown): Promise<number> {
     const response = await fetch(`${this.url}/api/v1/settings${path}?by=console`, {
       method,
       headers: { "x-api-key": `sandbox-${this.name}-console`, "content-type": "application/json" },

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Company } from "./company";
 import { aComment, aList, aMailbox, aScope, aValue } from "./program";
-import { canonicalize, type EntryListName, EXTERNAL_MAILBOX, entryTypeOf, type Scope } from "./world";
+import { canonicalize, type EntryListName, EXTERNAL_MAILBOX, getEntryType, type Scope } from "./world";
 
 /**
  * An edit that a colleague makes in the console. An even `pick` chooses among the entries that the provider created, if
@@ -29,47 +29,63 @@ export type ConsoleEdit =
  *
  * @param to the entry to act on, instead of a picked one.
  */
-export async function doInConsole(company: Company, edit: ConsoleEdit, to?: CompanyEntry): Promise<string> {
-  const row = to ?? ("pick" in edit ? picked(company, edit.pick) : undefined);
+export async function performConsoleEdit(company: Company, edit: ConsoleEdit, to?: CompanyEntry): Promise<string> {
+  const row = to ?? ("pick" in edit ? pickEntry(company, edit.pick) : undefined);
   const path = `/allow_deny_entries/${row?.id}`;
-  const done = async (what: string, status: Promise<number>): Promise<string> => `console: ${what} (${await status})`;
+  const describeEdit = async (what: string, status: Promise<number>): Promise<string> =>
+    `console: ${what} (${await status})`;
   switch (edit.console) {
     case "add": {
       const { list, value, scope, comment } = edit;
-      return await done(`add ${list} ${value} ${scope} "${comment}"`, add(company, edit));
+      return await describeEdit(`add ${list} ${value} ${scope} "${comment}"`, add(company, edit));
     }
     case "add VIP": {
       const { email, comment } = edit;
       const body = { emails: [email], comment };
-      return await done(`add VIP ${email} "${comment}"`, company.console("POST", "/vip_employees", body));
+      return await describeEdit(
+        `add VIP ${email} "${comment}"`,
+        company.sendFromConsole("POST", "/vip_employees", body),
+      );
     }
     case "comment VIP": {
       const { email, comment } = edit;
       const body = { email, comment };
-      return await done(`comment VIP ${email} "${comment}"`, company.console("PATCH", "/vip_employees", body));
+      return await describeEdit(
+        `comment VIP ${email} "${comment}"`,
+        company.sendFromConsole("PATCH", "/vip_employees", body),
+      );
     }
     case "remove VIP": {
       const body = { emails: [edit.email] };
-      return await done(`remove VIP ${edit.email}`, company.console("POST", "/vip_employees/remove", body));
+      return await describeEdit(
+        `remove VIP ${edit.email}`,
+        company.sendFromConsole("POST", "/vip_employees/remove", body),
+      );
     }
   }
   if (row === undefined) return `console: ${edit.console}: nothing is there`;
   const name = nameOf(row);
   switch (edit.console) {
     case "comment":
-      return await done(`comment ${name} "${edit.comment}"`, company.console("PATCH", path, { comment: edit.comment }));
+      return await describeEdit(
+        `comment ${name} "${edit.comment}"`,
+        company.sendFromConsole("PATCH", path, { comment: edit.comment }),
+      );
     case "move": {
       const list = row.list === "deny" ? "allow" : "deny";
-      return await done(`move ${name} to ${list}`, company.console("PATCH", path, { list }));
+      return await describeEdit(`move ${name} to ${list}`, company.sendFromConsole("PATCH", path, { list }));
     }
     case "rescope": {
       const verdict_scope = row.verdict_scope === "global" ? "graymail" : "global";
-      return await done(`change ${name} to ${verdict_scope}`, company.console("PATCH", path, { verdict_scope }));
+      return await describeEdit(
+        `change ${name} to ${verdict_scope}`,
+        company.sendFromConsole("PATCH", path, { verdict_scope }),
+      );
     }
     case "delete":
-      return await done(`delete ${name}`, company.console("DELETE", path));
+      return await describeEdit(`delete ${name}`, company.sendFromConsole("DELETE", path));
     case "make again": {
-      await company.console("DELETE", path);
+      await company.sendFromConsole("DELETE", path);
       const list: EntryListName = edit.elsewhere === (row.list === "deny") ? "allow" : "deny";
       const again = {
         list,
@@ -77,15 +93,15 @@ export async function doInConsole(company: Company, edit: ConsoleEdit, to?: Comp
         scope: row.verdict_scope as Scope,
         comment: row.comment,
       };
-      return await done(`delete ${name}, add it again on ${list}`, add(company, again));
+      return await describeEdit(`delete ${name}, add it again on ${list}`, add(company, again));
     }
   }
 }
 
-export type CompanyEntry = ReturnType<Company["entries"]>[number];
+export type CompanyEntry = ReturnType<Company["listEntries"]>[number];
 
-function picked(company: Company, pick: number): CompanyEntry | undefined {
-  const rows = company.entries().toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+function pickEntry(company: Company, pick: number): CompanyEntry | undefined {
+  const rows = company.listEntries().toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const made = rows.filter(({ created_by }) => created_by === "ci");
   const some = pick % 2 === 0 && made.length > 0 ? made : rows;
   return some[(pick >> 1) % Math.max(1, some.length)];
@@ -100,8 +116,8 @@ async function add(
   entry: { readonly list: EntryListName; readonly value: string; readonly scope: Scope; readonly comment: string },
 ): Promise<number> {
   const { list, value, scope, comment } = entry;
-  const body = { list, value, entry_type: entryTypeOf(value), verdict_scope: scope, comment };
-  return await company.console("POST", "/allow_deny_entries", body);
+  const body = { list, value, entry_type: getEntryType(value), verdict_scope: scope, comment };
+  return await company.sendFromConsole("POST", "/allow_deny_entries", body);
 }
 
 const pick = fc.nat(9);

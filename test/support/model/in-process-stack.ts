@@ -11,12 +11,12 @@ import { TenantVerifier } from "../../../provider/resources/tenant-verifier";
 import { NO_OWN_DOMAINS } from "../../../provider/settings/own-domains";
 import { TenantCache } from "../../../provider/tenant";
 import type { Declaration } from "./program";
-import type { Held, ModelStack, StackRun, StackRunOptions } from "./stack";
+import type { ModelStack, StackItem, StackRun, StackRunOptions } from "./stack";
 
 type Properties = Record<string, unknown>;
 
 /** A resource in state. */
-interface Resource {
+interface StateResource {
   readonly kind: HandlerName;
   readonly name: string;
   id: string;
@@ -43,9 +43,9 @@ interface Access {
  */
 export class InProcessStack implements ModelStack {
   readonly #access: Access;
-  #resources = new Map<string, Resource>();
+  #resources = new Map<string, StateResource>();
   /** Replaced resources that could not be deleted yet. */
-  #replaced: Resource[] = [];
+  #replaced: StateResource[] = [];
 
   constructor(access: Access) {
     this.#access = access;
@@ -59,18 +59,18 @@ export class InProcessStack implements ModelStack {
     return await this.#run(program, { ...options, isPreview: false });
   }
 
-  async held(): Promise<readonly Held[]> {
+  async listResources(): Promise<readonly StackItem[]> {
     return this.#held();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  #held(): Held[] {
-    const of = (isReplaced: boolean) => (resource: Resource) => {
+  #held(): StackItem[] {
+    const copyResource = (isReplaced: boolean) => (resource: StateResource) => {
       const { kind, name, id, outputs } = resource;
-      return { kind, name, id, outputs: passed(outputs), isReplaced };
+      return { kind, name, id, outputs: serializeProperties(outputs), isReplaced };
     };
-    return [...[...this.#resources.values()].map(of(false)), ...this.#replaced.map(of(true))];
+    return [...[...this.#resources.values()].map(copyResource(false)), ...this.#replaced.map(copyResource(true))];
   }
 
   #copy(): InProcessStack {
@@ -86,7 +86,7 @@ export class InProcessStack implements ModelStack {
   ): Promise<StackRun> {
     await using provider = new RunProvider(this.#access);
     const run = new RunUnderWay();
-    let refreshed: readonly Held[] | undefined;
+    let refreshed: readonly StackItem[] | undefined;
     if (options.refresh) {
       const all = [...this.#resources.values(), ...this.#replaced];
       await Promise.all(all.map((resource) => run.step(() => this.#refresh(resource, provider))));
@@ -100,69 +100,73 @@ export class InProcessStack implements ModelStack {
       if (!options.parallel) await done;
       if (run.result !== "ok") break;
     }
-    await run.settled();
+    await run.waitUntilSettled();
     if (run.result === "ok" && !options.isPreview) {
-      const declared = new Set(program.map(keyOf));
-      const gone = [...this.#resources.values()].filter((resource) => !declared.has(keyOf(resource)));
+      const declared = new Set(program.map(formatResourceKey));
+      const gone = [...this.#resources.values()].filter((resource) => !declared.has(formatResourceKey(resource)));
       const deletions = [...this.#replaced, ...gone].map((one) => () => this.#delete(one, provider, run));
       for (const deletion of deletions) {
         const done = run.step(deletion);
         if (!options.parallel) await done;
       }
-      await run.settled();
+      await run.waitUntilSettled();
     }
     return run.end(refreshed);
   }
 
   /** Refreshes a resource as the engine does. */
-  async #refresh(resource: Resource, provider: RunProvider): Promise<void> {
-    const found = await provider.of(resource.kind).read(resource.id, passed(resource.outputs));
+  async #refresh(resource: StateResource, provider: RunProvider): Promise<void> {
+    const found = await provider.of(resource.kind).read(resource.id, serializeProperties(resource.outputs));
     if (found.id === undefined) {
       this.#forget(resource);
       return;
     }
     resource.id = found.id;
-    resource.outputs = passed(found.props ?? {});
-    const inputs = passed((found as { inputs?: Properties }).inputs ?? {});
+    resource.outputs = serializeProperties(found.props ?? {});
+    const inputs = serializeProperties((found as { inputs?: Properties }).inputs ?? {});
     // If the read returns no inputs, the engine keeps the existing ones.
     if (Object.keys(inputs).length > 0) resource.inputs = inputs;
     resource.hasFailed = false;
   }
 
   /** Checks and diffs a declared resource, and returns the step to take. */
-  async #register(declaration: Declaration, provider: RunProvider, isPreview: boolean): Promise<Step> {
+  async #register(declaration: Declaration, provider: RunProvider, isPreview: boolean): Promise<EngineStep> {
     const { kind, name, args } = declaration;
     const resourceProvider = provider.of(kind);
-    const key = keyOf(declaration);
-    const checked = async (olds: Properties): Promise<Properties> => {
+    const key = formatResourceKey(declaration);
+    const checkResource = async (olds: Properties): Promise<Properties> => {
       const nameArgument = kind.endsWith("List") ? `1:${name}` : name;
       const { inputs, failures } = (await resourceProvider.check(
-        passed(olds),
-        passed({ ...args, __n: nameArgument }),
+        serializeProperties(olds),
+        serializeProperties({ ...args, __n: nameArgument }),
       )) as dynamic.CheckResult & { failures: { property: string; reason: string }[] };
-      if (failures.length === 0) return passed(inputs as Properties);
+      if (failures.length === 0) return serializeProperties(inputs as Properties);
       throw new Error(failures.map(({ property, reason }) => `${name} ${property} ${reason}`).join("\n"));
     };
     const old = this.#resources.get(key);
-    let inputs = await checked(old?.inputs ?? {});
+    let inputs = await checkResource(old?.inputs ?? {});
     if (old === undefined) {
-      return isPreview ? noStep : (run) => this.#create(declaration, inputs, resourceProvider, run);
+      return isPreview ? ignoreStep : (run) => this.#create(declaration, inputs, resourceProvider, run);
     }
     // The host adds the provider to the properties that it passes to the engine.
-    const diff = await resourceProvider.diff(old.id, { ...passed(old.outputs), [PROVIDER_PROPERTY]: kind }, inputs);
+    const diff = await resourceProvider.diff(
+      old.id,
+      { ...serializeProperties(old.outputs), [PROVIDER_PROPERTY]: kind },
+      inputs,
+    );
     if (!diff.changes && !old.hasFailed) {
       if (!isPreview) old.inputs = inputs;
-      return noStep;
+      return ignoreStep;
     }
     if ((diff.replaces ?? []).length > 0) {
-      inputs = await checked({});
-      if (isPreview) return noStep;
+      inputs = await checkResource({});
+      if (isPreview) return ignoreStep;
       return async (run) => {
         await this.#create(declaration, inputs, resourceProvider, run);
         this.#replaced.push(old);
       };
     }
-    return isPreview ? noStep : (run) => this.#update(old, inputs, resourceProvider, run);
+    return isPreview ? ignoreStep : (run) => this.#update(old, inputs, resourceProvider, run);
   }
 
   async #create(
@@ -173,48 +177,53 @@ export class InProcessStack implements ModelStack {
   ): Promise<void> {
     run.steps.push(`create ${name}`);
     const put = (id: string, outputs: Properties, hasFailed: boolean) =>
-      this.#resources.set(keyOf({ kind, name }), { kind, name, id, inputs, outputs, hasFailed });
+      this.#resources.set(formatResourceKey({ kind, name }), { kind, name, id, inputs, outputs, hasFailed });
     try {
-      const { id, outs } = await resourceProvider.create(passed(inputs));
-      put(id, passed(outs ?? {}), false);
+      const { id, outs } = await resourceProvider.create(serializeProperties(inputs));
+      put(id, serializeProperties(outs ?? {}), false);
     } catch (error) {
-      if (isPartial(error)) put(error.id, passed(error.properties), true);
+      if (isPartial(error)) put(error.id, serializeProperties(error.properties), true);
       throw error;
     }
   }
 
   async #update(
-    old: Resource,
+    old: StateResource,
     inputs: Properties,
     resourceProvider: FullResourceProvider,
     run: RunUnderWay,
   ): Promise<void> {
     run.steps.push(`update ${old.name}`);
     try {
-      const answer = await resourceProvider.update(old.id, passed(old.outputs), passed(inputs));
-      Object.assign(old, { inputs, outputs: passed(answer.outs ?? {}), hasFailed: false });
+      const answer = await resourceProvider.update(
+        old.id,
+        serializeProperties(old.outputs),
+        serializeProperties(inputs),
+      );
+      Object.assign(old, { inputs, outputs: serializeProperties(answer.outs ?? {}), hasFailed: false });
     } catch (error) {
       // The engine keeps the inputs of the previous run.
-      if (isPartial(error)) Object.assign(old, { outputs: passed(error.properties), hasFailed: true });
+      if (isPartial(error)) Object.assign(old, { outputs: serializeProperties(error.properties), hasFailed: true });
       throw error;
     }
   }
 
-  async #delete(resource: Resource, provider: RunProvider, run: RunUnderWay): Promise<void> {
+  async #delete(resource: StateResource, provider: RunProvider, run: RunUnderWay): Promise<void> {
     run.steps.push(`delete ${resource.name}`);
-    await provider.of(resource.kind).delete(resource.id, passed(resource.outputs));
+    await provider.of(resource.kind).delete(resource.id, serializeProperties(resource.outputs));
     this.#forget(resource);
   }
 
-  #forget(resource: Resource): void {
+  #forget(resource: StateResource): void {
     this.#replaced = this.#replaced.filter((one) => one !== resource);
-    if (this.#resources.get(keyOf(resource)) === resource) this.#resources.delete(keyOf(resource));
+    if (this.#resources.get(formatResourceKey(resource)) === resource)
+      this.#resources.delete(formatResourceKey(resource));
   }
 }
 
-type Step = (run: RunUnderWay) => Promise<void>;
+type EngineStep = (run: RunUnderWay) => Promise<void>;
 
-const noStep: Step = async () => {};
+const ignoreStep: EngineStep = async () => {};
 
 /** The results of a run so far. */
 class RunUnderWay {
@@ -234,7 +243,7 @@ class RunUnderWay {
     }
   }
 
-  async step(work: Step): Promise<void> {
+  async step(work: EngineStep): Promise<void> {
     const done = (async () => {
       try {
         await work(this);
@@ -248,11 +257,11 @@ class RunUnderWay {
     await done;
   }
 
-  async settled(): Promise<void> {
+  async waitUntilSettled(): Promise<void> {
     await Promise.all(this.#underWay);
   }
 
-  end(refreshed: readonly Held[] | undefined): StackRun {
+  end(refreshed: readonly StackItem[] | undefined): StackRun {
     const { result, messages, steps } = this;
     return { result, messages, steps, refreshed };
   }
@@ -271,12 +280,12 @@ export class RunProvider implements AsyncDisposable {
   /** @param reviewed the plan that the run enforces. */
   constructor({ url, apiKey, now }: Access, reviewed?: ReviewedPlan) {
     this.#client = new SettingsClient({ baseUrl: url, apiKey });
-    const soon = (begin: () => void) => void setTimeout(begin, 1);
+    const delayBriefly = (begin: () => void) => void setTimeout(begin, 1);
     const tenant = new TenantCache({
       client: this.#client,
-      scheduleBatch: soon,
+      scheduleBatch: delayBriefly,
       // The sandbox's lists don't lag.
-      sleep: () => new Promise<void>((resolve) => soon(resolve)),
+      sleep: () => new Promise<void>((resolve) => delayBriefly(resolve)),
       ...(now === undefined ? {} : { now }),
     });
     const declared: ResourceDeclaration[] = [];
@@ -337,20 +346,20 @@ export class RunProvider implements AsyncDisposable {
 /** Our providers implement all methods. */
 type FullResourceProvider = Required<dynamic.ResourceProvider>;
 
-interface Partial extends Error {
+interface PartialError extends Error {
   readonly id: string;
   readonly properties: Properties;
 }
 
-function isPartial(error: unknown): error is Partial {
+function isPartial(error: unknown): error is PartialError {
   return error instanceof Error && "properties" in error;
 }
 
-function keyOf({ kind, name }: { readonly kind: string; readonly name: string }): string {
+function formatResourceKey({ kind, name }: { readonly kind: string; readonly name: string }): string {
   return `${kind} ${name}`;
 }
 
 /** Returns the properties as they survive the transport between the engine and a provider. */
-function passed(properties: object): Properties {
+function serializeProperties(properties: object): Properties {
   return JSON.parse(JSON.stringify(properties)) as Properties;
 }

@@ -98,9 +98,9 @@ export type ProgramEdit =
 export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): ModelProgram {
   switch (edit.edit) {
     case "declare":
-      return withEntry(program, edit.entry, edit.also ? undefined : keyOf(edit.entry));
+      return withEntry(program, edit.entry, edit.also ? undefined : formatEntryKey(edit.entry));
     case "change": {
-      const before = picked(program.entries, edit.pick);
+      const before = pickElement(program.entries, edit.pick);
       if (before === undefined) return program;
       const rest = { ...program, entries: program.entries.filter((one) => one !== before) };
       return withEntry(rest, { ...before, ...edit.to }, undefined);
@@ -108,22 +108,22 @@ export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): Mode
     case "declare VIP":
       return withVip(program, edit.vip, edit.also ? undefined : edit.vip.email);
     case "change VIP": {
-      const before = picked(program.vips, edit.pick);
+      const before = pickElement(program.vips, edit.pick);
       if (before === undefined) return program;
       const rest = { ...program, vips: program.vips.filter((one) => one !== before) };
       return withVip(rest, { ...before, ...edit.to }, undefined);
     }
     case "remove": {
-      const gone = picked(program.entries, edit.pick);
+      const gone = pickElement(program.entries, edit.pick);
       return { ...program, entries: program.entries.filter((one) => one !== gone) };
     }
     case "remove VIP": {
-      const gone = picked(program.vips, edit.pick);
+      const gone = pickElement(program.vips, edit.pick);
       return { ...program, vips: program.vips.filter((one) => one !== gone) };
     }
     case "let go": {
       const { entries, lists } = program;
-      const gone = picked(
+      const gone = pickElement(
         entries.filter(({ place }) => isListPlace(place)),
         edit.pick,
       );
@@ -157,7 +157,7 @@ export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): Mode
 }
 
 /** Returns the key of a value in a scope; the list is not part of it. */
-export function keyOf({ value, scope }: { readonly value: string; readonly scope: string }): string {
+export function formatEntryKey({ value, scope }: { readonly value: string; readonly scope: string }): string {
   return scope === "global" ? value : `${value} (${scope})`;
 }
 
@@ -168,8 +168,8 @@ export function isListPlace(place: string): place is ListPlace {
 /** Puts the entry into its place: a single resource has one entry, and a list has one per key. */
 function withEntry(program: ModelProgram, entry: PlacedEntry, onlyOne: string | undefined): ModelProgram {
   const isInTheWay = (other: PlacedEntry): boolean =>
-    keyOf(other) === onlyOne ||
-    (other.place === entry.place && (!isListPlace(entry.place) || keyOf(other) === keyOf(entry)));
+    formatEntryKey(other) === onlyOne ||
+    (other.place === entry.place && (!isListPlace(entry.place) || formatEntryKey(other) === formatEntryKey(entry)));
   const entries = [...program.entries.filter((other) => !isInTheWay(other)), entry];
   return { ...program, entries, lists: withList(program, entry.place) };
 }
@@ -185,7 +185,7 @@ function withList(program: ModelProgram, place: string): ModelProgram["lists"] {
   return isListPlace(place) ? { ...program.lists, [place]: program.lists[place] ?? PLAIN } : program.lists;
 }
 
-function picked<T>(some: readonly T[], pick: number): T | undefined {
+function pickElement<T>(some: readonly T[], pick: number): T | undefined {
   return some[pick % Math.max(1, some.length)];
 }
 
@@ -195,37 +195,37 @@ export function nameOf(program: ModelProgram, place: Place): string {
 }
 
 /** Returns the resources that a program declares, in its order. */
-export function resourcesOf(program: ModelProgram): Declaration[] {
+export function buildDeclarations(program: ModelProgram): Declaration[] {
   const { entries, vips, lists } = program;
   const all: Declaration[] = [];
   for (const entry of entries) {
     if (isListPlace(entry.place)) continue;
-    const args = { ...argumentsOf(entry), ...(entry.adopt ? { adopt: true } : {}) };
+    const args = { ...buildEntryArguments(entry), ...(entry.adopt ? { adopt: true } : {}) };
     all.push({ kind: "allowDenyEntry", name: nameOf(program, entry.place), args });
   }
   for (const vip of vips) {
     if (isListPlace(vip.place)) continue;
-    const args = { ...memberOf(vip), ...(vip.keep ? { onDelete: "keep" } : {}) };
+    const args = { ...buildListMember(vip), ...(vip.keep ? { onDelete: "keep" } : {}) };
     all.push({ kind: "vipEmployee", name: nameOf(program, vip.place), args });
   }
   for (const place of ["A", "B"] as const) {
     const options = lists[place];
     if (options === undefined) continue;
-    const own = entries.filter((entry) => entry.place === place).map(argumentsOf);
+    const own = entries.filter((entry) => entry.place === place).map(buildEntryArguments);
     const args = { ...listArguments(options), entries: own, ...(options.adopt ? { adopt: true } : {}) };
     all.push({ kind: "allowDenyList", name: nameOf(program, place), args });
   }
   for (const place of ["V", "W"] as const) {
     const options = lists[place];
     if (options === undefined) continue;
-    const own = vips.filter((vip) => vip.place === place).map(memberOf);
+    const own = vips.filter((vip) => vip.place === place).map(buildListMember);
     const args = { ...listArguments(options), members: own, ...(options.keep ? { onDelete: "keep" } : {}) };
     all.push({ kind: "vipList", name: nameOf(program, place), args });
   }
   return program.isReversed ? all.reverse() : all;
 }
 
-function argumentsOf({ value, scope, list, comment, spelling }: PlacedEntry): Record<string, unknown> {
+function buildEntryArguments({ value, scope, list, comment, spelling }: PlacedEntry): Record<string, unknown> {
   const spellings = VALUES.find(([one]) => one === value) ?? [value];
   return {
     list,
@@ -235,7 +235,7 @@ function argumentsOf({ value, scope, list, comment, spelling }: PlacedEntry): Re
   };
 }
 
-function memberOf({ email, comment, spelling }: PlacedVip): Record<string, unknown> {
+function buildListMember({ email, comment, spelling }: PlacedVip): Record<string, unknown> {
   const spellings = MAILBOXES.find(([one]) => one === email) ?? [email];
   return { email: selectSpelling(spellings, spelling), ...(comment === "" ? {} : { comment }) };
 }
@@ -250,14 +250,14 @@ function listArguments({ mode, ignore, protect, mayBeEmptied }: ModelListOptions
 }
 
 /** Favors the first three elements, so that independent choices collide often. */
-export function often<T>(some: readonly T[]): fc.Arbitrary<T> {
+export function favorFirst<T>(some: readonly T[]): fc.Arbitrary<T> {
   return fc.oneof(
     { weight: 2, arbitrary: fc.constantFrom(...some.slice(0, 3)) },
     { weight: 1, arbitrary: fc.constantFrom(...some) },
   );
 }
 
-export const aValue = often(VALUES.map(([value]) => value));
+export const aValue = favorFirst(VALUES.map(([value]) => value));
 export const aScope: fc.Arbitrary<Scope> = fc.constantFrom(SCOPES[0], SCOPES[0], SCOPES[1]);
 export const aList: fc.Arbitrary<EntryListName> = fc.constantFrom("deny", "allow");
 export const aComment = fc.constantFrom("", "INC-1", "INC-2");
@@ -290,7 +290,7 @@ const aVip: fc.Arbitrary<PlacedVip> = fc.record({
   spelling: aSpelling,
 });
 
-const options = (
+const generateListOptions = (
   names: fc.Arbitrary<string>,
   keep: fc.Arbitrary<boolean>,
   modes: readonly ListMode[],
@@ -388,8 +388,8 @@ export const aProgramEdit: fc.Arbitrary<ProgramEdit> = fc.oneof(
         place: fc.constant(place),
         options:
           place === "A" || place === "B"
-            ? options(aValue, fc.constant(false), ["additive", ...LIST_MODES])
-            : options(aMailbox, seldom, VIP_LIST_MODES),
+            ? generateListOptions(aValue, fc.constant(false), ["additive", ...LIST_MODES])
+            : generateListOptions(aMailbox, seldom, VIP_LIST_MODES),
       }),
     ),
   },

@@ -1,16 +1,16 @@
 import type { AllowDenyEntryRow, AuditRow, RecordedRequest, VipEmployeeRow } from "../../../provider/sandbox";
 import type { Company } from "./company";
 import {
+  formatEntryKey,
   isListPlace,
   isPruned,
-  keyOf,
   type ModelListOptions,
   type ModelProgram,
   nameOf,
   PLAIN,
   type PlacedEntry,
 } from "./program";
-import type { Held, StackRun } from "./stack";
+import type { StackItem, StackRun } from "./stack";
 import { canonicalize, EXTERNAL_MAILBOX } from "./world";
 
 /*
@@ -19,9 +19,9 @@ import { canonicalize, EXTERNAL_MAILBOX } from "./world";
  */
 
 /** A snapshot of a tenant's contents. */
-export interface Tenant {
+export interface TenantSnapshot {
   readonly entries: readonly ModelEntry[];
-  readonly vips: readonly Vip[];
+  readonly vips: readonly ModelVip[];
   readonly exclusions: readonly string[];
 }
 
@@ -35,24 +35,24 @@ export interface ModelEntry {
   readonly comment: string;
 }
 
-export interface Vip {
+export interface ModelVip {
   readonly email: string;
   readonly comment: string;
 }
 
-export function tenantOf(company: Company): Tenant {
-  const vips = company.vips().filter(({ email }) => email !== "");
+export function readModelTenant(company: Company): TenantSnapshot {
+  const vips = company.listVips().filter(({ email }) => email !== "");
   return {
-    entries: company.entries().map(entryOf),
+    entries: company.listEntries().map(parseModelEntry),
     vips: vips.map(({ email, comment }: VipEmployeeRow) => ({ email, comment: comment.trim() })),
-    exclusions: company.exclusions(),
+    exclusions: company.listExclusions(),
   };
 }
 
-function entryOf(row: AllowDenyEntryRow): ModelEntry {
+function parseModelEntry(row: AllowDenyEntryRow): ModelEntry {
   const value = canonicalize(row.value);
   const { id, list, verdict_scope: scope, comment } = row;
-  return { id, key: keyOf({ value, scope }), value, scope, list, comment: comment.trim() };
+  return { id, key: formatEntryKey({ value, scope }), value, scope, list, comment: comment.trim() };
 }
 
 /** An entry or VIP in the stack's state. */
@@ -81,19 +81,19 @@ export interface Holdings {
 
 const UNMANAGED = "(unmanaged) ";
 
-export function holdingsOf(held: readonly Held[]): Holdings {
+export function parseHoldings(held: readonly StackItem[]): Holdings {
   const entries: HeldThing[] = [];
   const vips: HeldThing[] = [];
   for (const { kind, name, id, outputs, isReplaced } of held) {
     const common = { by: name, isReplaced, keep: outputs["onDelete"] === "keep" };
-    const text = (property: string): string => String(outputs[property] ?? "").trim();
+    const getText = (property: string): string => String(outputs[property] ?? "").trim();
     if (kind === "allowDenyEntry") {
-      const key = keyOf({ value: canonicalize(text("value")), scope: text("verdictScope") });
-      const single = { id: text("entryId") || id, isList: false, isUnmanaged: false };
-      entries.push({ ...common, ...single, key, list: text("list"), comment: text("comment") });
+      const key = formatEntryKey({ value: canonicalize(getText("value")), scope: getText("verdictScope") });
+      const single = { id: getText("entryId") || id, isList: false, isUnmanaged: false };
+      entries.push({ ...common, ...single, key, list: getText("list"), comment: getText("comment") });
     } else if (kind === "vipEmployee") {
       const single = { id: undefined, isList: false, isUnmanaged: false, list: "" };
-      vips.push({ ...common, ...single, key: canonicalize(text("email")), comment: text("comment") });
+      vips.push({ ...common, ...single, key: canonicalize(getText("email")), comment: getText("comment") });
     } else {
       const content = outputs[kind === "vipList" ? "members" : "entries"] as Record<string, string>;
       for (const [key, whole] of Object.entries(content)) {
@@ -112,7 +112,7 @@ export function holdingsOf(held: readonly Held[]): Holdings {
 }
 
 /** Returns the value of an entry's key; a mailbox is returned unchanged. */
-function valueOfKey(key: string): string {
+function parseKeyValue(key: string): string {
   return key.replace(/ \(.*$/, "");
 }
 
@@ -129,32 +129,32 @@ export class Memory {
   }
 
   /** Returns the entries that the state must hold after a refresh at this moment. */
-  mustHold({ entries }: Tenant): readonly ModelEntry[] {
+  listRequiredEntries({ entries }: TenantSnapshot): readonly ModelEntry[] {
     return entries.filter(({ key }) => this.#held.has(key));
   }
 
   /** Updates the memory with the outcome of a run. */
   learn({ program, before, after, holdings, holdingsAfter, run, audit }: RunFacts): void {
     if (run.result === "ok") {
-      this.#held = new Set(program.entries.map(keyOf));
+      this.#held = new Set(program.entries.map(formatEntryKey));
       return;
     }
     // An entry that a refresh did not find no longer belongs to the stack, whoever recreates it. The same holds for an
     // entry that a colleague moved from one list to the other between the reads of the two.
-    const placeIn = ({ entries }: Tenant, key: string): string | undefined => {
+    const findPlacement = ({ entries }: TenantSnapshot, key: string): string | undefined => {
       const row = entries.find((one) => one.key === key);
       return row && `${row.id} ${row.list}`;
     };
     const isThere = (key: string): boolean =>
-      placeIn(before, key) !== undefined && placeIn(before, key) === placeIn(after, key);
+      findPlacement(before, key) !== undefined && findPlacement(before, key) === findPlacement(after, key);
     if (run.refreshed !== undefined) this.#held = new Set([...this.#held].filter(isThere));
     for (const { action, before: was, after: is } of audit) {
-      if (action === "allow_deny_entry.delete") this.#held.delete(entryOf(was as AllowDenyEntryRow).key);
-      if (action === "allow_deny_entry.create") this.#held.add(entryOf(is as AllowDenyEntryRow).key);
+      if (action === "allow_deny_entry.delete") this.#held.delete(parseModelEntry(was as AllowDenyEntryRow).key);
+      if (action === "allow_deny_entry.create") this.#held.add(parseModelEntry(is as AllowDenyEntryRow).key);
     }
     for (const held of holdings.entries) {
-      const isDeclared = program.entries.some((one) => keyOf(one) === held.key);
-      const isLeft = isLetGo(held, valueOfKey(held.key), program) === "stays";
+      const isDeclared = program.entries.some((one) => formatEntryKey(one) === held.key);
+      const isLeft = isLetGo(held, parseKeyValue(held.key), program) === "stays";
       if (!isDeclared && isLeft) this.#held.delete(held.key);
       // A list releases an entry that another resource declares, even if that resource fails to adopt it.
       const isStill = holdingsAfter.entries.some(({ key }) => key === held.key);
@@ -169,8 +169,8 @@ export class Memory {
 /** A run and its surroundings. */
 export interface RunFacts {
   readonly program: ModelProgram;
-  readonly before: Tenant;
-  readonly after: Tenant;
+  readonly before: TenantSnapshot;
+  readonly after: TenantSnapshot;
   /** The state when the writes began, and at the end of the run. */
   readonly holdings: Holdings;
   readonly holdingsAfter: Holdings;
@@ -189,7 +189,7 @@ export interface RunFacts {
  * Returns the violated guarantees among those that hold for every run, whatever the console changes meanwhile and
  * however the run ends.
  */
-export function brokenAlways(facts: RunFacts): string[] {
+export function checkEveryRun(facts: RunFacts): string[] {
   const { program, holdings, audit, holdingsAfter, memory } = facts;
   const broken: string[] = [];
   /** The entries that this run has already written. */
@@ -197,32 +197,32 @@ export function brokenAlways(facts: RunFacts): string[] {
   for (const { action, before, after, target } of audit) {
     switch (action) {
       case "allow_deny_entry.create": {
-        const made = entryOf(after as AllowDenyEntryRow);
+        const made = parseModelEntry(after as AllowDenyEntryRow);
         own.add(target);
         if (!program.entries.some((one) => isSame(one, made)))
           broken.push(`made ${formatEntry(made)}, which nobody declares`);
         break;
       }
       case "allow_deny_entry.update": {
-        const [was, is] = [entryOf(before as AllowDenyEntryRow), entryOf(after as AllowDenyEntryRow)];
+        const [was, is] = [parseModelEntry(before as AllowDenyEntryRow), parseModelEntry(after as AllowDenyEntryRow)];
         // A concurrent change in the console appears in the response; a second update reverts it.
         const isDeclared = program.entries.some((one) => one.value === is.value);
         if (!isDeclared) broken.push(`changed ${formatEntry(was)} to ${formatEntry(is)}, which nobody declares`);
         // An entry that was recreated by hand still belongs to the resource.
-        const isHeld = own.has(target) || holdings.entries.some(({ key }) => valueOfKey(key) === was.value);
+        const isHeld = own.has(target) || holdings.entries.some(({ key }) => parseKeyValue(key) === was.value);
         own.add(target);
-        if (!isHeld && !program.entries.some((one) => one.value === was.value && mayAdopt(one, program))) {
+        if (!isHeld && !program.entries.some((one) => one.value === was.value && canAdopt(one, program))) {
           broken.push(`changed ${formatEntry(was)}, which this stack did not hold, and nobody said to adopt it`);
         }
         break;
       }
       case "allow_deny_entry.delete": {
-        const was = entryOf(before as AllowDenyEntryRow);
+        const was = parseModelEntry(before as AllowDenyEntryRow);
         // No client of this service can see changes that the console makes between the read and the deletion.
         const meanwhile = facts.history.filter((one) => one.target === target && one.before !== null);
         const seen = [
           was,
-          ...meanwhile.map((one) => entryOf(one.before as AllowDenyEntryRow)),
+          ...meanwhile.map((one) => parseModelEntry(one.before as AllowDenyEntryRow)),
           ...facts.before.entries.filter(({ id, key }) => id === was.id || key === was.key),
         ];
         const holders = holdings.entries.filter((held) => seen.some((one) => isHeldBy(held, one)));
@@ -263,7 +263,7 @@ export function brokenAlways(facts: RunFacts): string[] {
     }
   }
   for (const { key, isUnmanaged } of holdingsAfter.entries) {
-    const value = valueOfKey(key);
+    const value = parseKeyValue(key);
     if (!isUnmanaged && !memory.values.has(value)) broken.push(`the state holds ${key}, which was never declared`);
   }
   for (const { key, isUnmanaged } of holdingsAfter.vips) {
@@ -278,18 +278,18 @@ function isHeldBy({ id, key }: HeldThing, entry: ModelEntry): boolean {
 }
 
 function isPrunedNow(program: ModelProgram, holders: readonly HeldThing[]): boolean {
-  return holders.some(({ by, isUnmanaged, list }) => isUnmanaged && isPruned(optionsOf(program, by)?.mode, list));
+  return holders.some(({ by, isUnmanaged, list }) => isUnmanaged && isPruned(findListOptions(program, by)?.mode, list));
 }
 
 /**
  * Returns the violated guarantees among those that hold for a run without concurrent console changes, from its refresh
  * to its end.
  */
-export function brokenWhenQuiet(facts: RunFacts): string[] {
+export function checkQuietRun(facts: RunFacts): string[] {
   const { program, before, holdings, run, isPreviewed } = facts;
-  const broken = [...brokenReading(before, holdings), ...forgotten(facts), ...brokenRequests(facts)];
-  const mistakes = mistakesIn(program, holdings);
-  const obstacles = obstaclesOf(program, before, holdings);
+  const broken = [...compareRefresh(before, holdings), ...findForgottenEntries(facts), ...findRepeatedCreates(facts)];
+  const mistakes = findProgramMistakes(program, holdings);
+  const obstacles = findObstacles(program, before, holdings);
   const reasons = `(mistakes: ${mistakes.join("; ") || "none"}; obstacles: ${obstacles.map(({ why }) => why).join("; ") || "none"})`;
   // Without a preview, the run starts the resources that precede the mistake, and one of them may fail first.
   const mayFail = !isPreviewed && obstacles.length > 0;
@@ -302,9 +302,9 @@ export function brokenWhenQuiet(facts: RunFacts): string[] {
   if (run.result === "ok" && !isContested(facts)) {
     const sure = obstacles.filter(({ isSure }) => isSure);
     if (sure.length > 0) broken.push(`the run succeeded over ${sure.map(({ why }) => why).join("; ")}`);
-    broken.push(...brokenResult(facts));
+    broken.push(...checkResult(facts));
   } else if (run.result !== "ok" && !isContested(facts)) {
-    broken.push(...brokenByFailure(facts));
+    broken.push(...checkFailure(facts));
   }
   return broken;
 }
@@ -317,18 +317,19 @@ export function brokenWhenQuiet(facts: RunFacts): string[] {
 export function isContested({ program, before, holdings }: RunFacts): boolean {
   return before.entries.some((row) => {
     const declared = program.entries.filter(({ value }) => value === row.value);
-    if (new Set(declared.map(keyOf)).size < 2) return false;
+    if (new Set(declared.map(formatEntryKey)).size < 2) return false;
     const holders = holdings.entries.filter((held) => isHeldBy(held, row) && !held.isUnmanaged);
     const ofAnotherKey = declared.some(
       (one) =>
-        keyOf(one) !== row.key && holders.some(({ by, id }) => id === row.id && by === nameOf(program, one.place)),
+        formatEntryKey(one) !== row.key &&
+        holders.some(({ by, id }) => id === row.id && by === nameOf(program, one.place)),
     );
     return new Set(holders.map(({ by }) => by)).size > 1 || ofAnotherKey;
   });
 }
 
 /** Returns where the state after a refresh differs from the tenant's contents. */
-function brokenReading({ entries, vips }: Tenant, holdings: Holdings): string[] {
+function compareRefresh({ entries, vips }: TenantSnapshot, holdings: Holdings): string[] {
   const broken: string[] = [];
   for (const held of holdings.entries) {
     const row = entries.find(({ id, key }) => (held.id === undefined ? key === held.key : id === held.id));
@@ -348,21 +349,21 @@ function brokenReading({ entries, vips }: Tenant, holdings: Holdings): string[] 
  * Returns entries that the stack created and its state forgot. An entry that was deleted and recreated by hand still
  * belongs to the stack.
  */
-function forgotten({ before, holdings, memory }: RunFacts): string[] {
+function findForgottenEntries({ before, holdings, memory }: RunFacts): string[] {
   const isHeld = (row: ModelEntry): boolean =>
     holdings.entries.some(({ key, id, isList, isUnmanaged }) => {
       // A single resource keeps its own row, whatever that row has become.
-      const isBusy = !isList && id !== row.id && valueOfKey(key) === row.value;
+      const isBusy = !isList && id !== row.id && parseKeyValue(key) === row.value;
       return isBusy || (key === row.key && !isUnmanaged);
     });
   return memory
-    .mustHold(before)
+    .listRequiredEntries(before)
     .filter((row) => !isHeld(row))
     .map((row) => `the state has forgotten ${formatEntry(row)}`);
 }
 
 /** Returns requests that create an existing object again: a service that permits it would hold duplicates. */
-function brokenRequests({ before, audit, requests }: RunFacts): string[] {
+function findRepeatedCreates({ before, audit, requests }: RunFacts): string[] {
   const broken: string[] = [];
   const gone = new Set(audit.flatMap(({ action, target }) => (action === "allow_deny_entry.delete" ? [target] : [])));
   const moved = new Set(audit.flatMap(({ action, target }) => (action === "allow_deny_entry.update" ? [target] : [])));
@@ -370,7 +371,7 @@ function brokenRequests({ before, audit, requests }: RunFacts): string[] {
   for (const { method, path, body, status } of requests) {
     if (method !== "POST" || !path.endsWith("/allow_deny_entries")) continue;
     const { value, verdict_scope: scope } = body as { value: string; verdict_scope: string };
-    const key = keyOf({ value: canonicalize(value), scope });
+    const key = formatEntryKey({ value: canonicalize(value), scope });
     const there = before.entries.find((one) => one.key === key);
     if (there !== undefined && !gone.has(there.id) && !moved.has(there.id)) {
       broken.push(`${key} was created (${status}), though it was there`);
@@ -382,15 +383,15 @@ function brokenRequests({ before, audit, requests }: RunFacts): string[] {
 }
 
 /** Returns the errors of an invalid program, which the preview reports. */
-export function mistakesIn(program: ModelProgram, holdings: Holdings): string[] {
+export function findProgramMistakes(program: ModelProgram, holdings: Holdings): string[] {
   const mistakes: string[] = [];
   const { entries, vips, lists } = program;
   for (const [at, one] of entries.entries()) {
     for (const other of entries.slice(at + 1)) {
       const areInLists = isListPlace(one.place) || isListPlace(other.place);
-      const isTwice = keyOf(one) === keyOf(other);
+      const isTwice = formatEntryKey(one) === formatEntryKey(other);
       if (isTwice && (areInLists || one.list !== other.list || one.comment !== other.comment)) {
-        mistakes.push(`${keyOf(one)} is declared twice`);
+        mistakes.push(`${formatEntryKey(one)} is declared twice`);
       }
       if (!isTwice && one.value === other.value && one.list !== other.list) {
         mistakes.push(`${one.value} is on both lists`);
@@ -413,7 +414,7 @@ export function mistakesIn(program: ModelProgram, holdings: Holdings): string[] 
       : entries.map((entry) => ({
           place: entry.place as string,
           name: entry.value,
-          key: keyOf(entry),
+          key: formatEntryKey(entry),
           list: entry.list,
         }));
     const own = things.filter((thing) => thing.place === place);
@@ -431,13 +432,13 @@ export function mistakesIn(program: ModelProgram, holdings: Holdings): string[] 
     const lost = before.filter(
       ({ key, isUnmanaged, list }) =>
         !own.some((one) => one.key === key) &&
-        !ignored.includes(valueOfKey(key)) &&
+        !ignored.includes(parseKeyValue(key)) &&
         (!isUnmanaged || isPruned(options.mode, list)) &&
         !(isVips && options.keep),
     );
     for (const name of options.protect) {
       const isThere = own.some((one) => one.name === name);
-      const isLost = lost.some(({ key }) => valueOfKey(key) === name);
+      const isLost = lost.some(({ key }) => parseKeyValue(key) === name);
       if (!isThere || isLost) mistakes.push(`${place} protects ${name}`);
     }
     if (!options.mayBeEmptied && own.length === 0 && lost.length > 0) mistakes.push(`${place} is emptied`);
@@ -457,24 +458,24 @@ export interface Obstacle {
   readonly email?: string;
 }
 
-export function obstaclesOf(program: ModelProgram, { entries }: Tenant, holdings: Holdings): Obstacle[] {
+export function findObstacles(program: ModelProgram, { entries }: TenantSnapshot, holdings: Holdings): Obstacle[] {
   const obstacles: Obstacle[] = [];
   for (const one of program.entries) {
     const by = nameOf(program, one.place);
     const own = holdings.entries.find((held) => held.by === by && !held.isReplaced && !held.isList);
-    const isAnother = own !== undefined && own.key !== keyOf(one) && valueOfKey(own.key) === one.value;
-    if (isAnother && program.entries.some((other) => other !== one && keyOf(other) === keyOf(one))) {
+    const isAnother = own !== undefined && own.key !== formatEntryKey(one) && parseKeyValue(own.key) === one.value;
+    if (isAnother && program.entries.some((other) => other !== one && formatEntryKey(other) === formatEntryKey(one))) {
       const why = `${by} holds another entry than the one that is declared twice alike`;
       obstacles.push({ why, isSure: false, duplicate: one });
     }
     for (const row of entries.filter(({ value }) => value === one.value)) {
       const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
       const isOwn = holders.some((held) => held.by === by && !held.isReplaced);
-      if (row.key === keyOf(one)) {
-        const isMoved = own !== undefined && valueOfKey(own.key) === one.value && own.id !== row.id;
+      if (row.key === formatEntryKey(one)) {
+        const isMoved = own !== undefined && parseKeyValue(own.key) === one.value && own.id !== row.id;
         if (isMoved)
           obstacles.push({ why: `${by} holds another entry than ${formatEntry(row)}`, isSure: false, entry: row });
-        if (isSame(one, row) || isOwn || mayAdopt(one, program)) continue;
+        if (isSame(one, row) || isOwn || canAdopt(one, program)) continue;
         const isSure = holders.length === 0 && !isMoved;
         obstacles.push({ why: `there is ${formatEntry(row)}, not as declared`, isSure, entry: row });
       } else if (row.list !== one.list) {
@@ -490,20 +491,20 @@ export function obstaclesOf(program: ModelProgram, { entries }: Tenant, holdings
 }
 
 /** Returns deviations from the exact result of a successful run. */
-function brokenResult(facts: RunFacts): string[] {
+function checkResult(facts: RunFacts): string[] {
   const { program, before, after, holdings, holdingsAfter } = facts;
   const broken: string[] = [];
 
   for (const one of program.entries) {
-    const rows = after.entries.filter(({ key }) => key === keyOf(one));
+    const rows = after.entries.filter(({ key }) => key === formatEntryKey(one));
     if (rows.length !== 1 || !rows.every((row) => isSame(one, row))) {
       broken.push(
-        `${formatEntry({ ...one, key: keyOf(one) })} is declared, and there is ${rows.map(formatEntry).join(", ") || "nothing"}`,
+        `${formatEntry({ ...one, key: formatEntryKey(one) })} is declared, and there is ${rows.map(formatEntry).join(", ") || "nothing"}`,
       );
     }
   }
   for (const row of before.entries) {
-    const fate = fateOfEntry(row, program, holdings);
+    const fate = predictEntryFate(row, program, holdings);
     const now = after.entries.find(({ key }) => key === row.key);
     if (fate === "declared" || fate === "either") continue;
     if (fate === "goes" && now !== undefined)
@@ -513,7 +514,7 @@ function brokenResult(facts: RunFacts): string[] {
     }
   }
   for (const row of after.entries) {
-    const isDeclared = program.entries.some((one) => keyOf(one) === row.key);
+    const isDeclared = program.entries.some((one) => formatEntryKey(one) === row.key);
     const wasThere = before.entries.some(({ key }) => key === row.key);
     if (!isDeclared && !wasThere) broken.push(`${formatEntry(row)} has come from nowhere`);
   }
@@ -521,7 +522,7 @@ function brokenResult(facts: RunFacts): string[] {
   const excluded = new Set(before.exclusions);
   const vips = new Map(before.vips.map((vip) => [vip.email, vip]));
   for (const { email } of before.vips) {
-    if (fateOfVip(email, program, holdings) !== "goes") continue;
+    if (predictVipFate(email, program, holdings) !== "goes") continue;
     vips.delete(email);
     excluded.add(email);
   }
@@ -529,25 +530,25 @@ function brokenResult(facts: RunFacts): string[] {
     vips.set(email, { email, comment });
     excluded.delete(email);
   }
-  const sorted = (some: Iterable<Vip>): string =>
+  const serializeVips = (some: Iterable<ModelVip>): string =>
     JSON.stringify([...some].toSorted((one, other) => (one.email < other.email ? -1 : 1)));
-  if (sorted(vips.values()) !== sorted(after.vips)) {
-    broken.push(`the VIPs should be ${sorted(vips.values())}, and are ${sorted(after.vips)}`);
+  if (serializeVips(vips.values()) !== serializeVips(after.vips)) {
+    broken.push(`the VIPs should be ${serializeVips(vips.values())}, and are ${serializeVips(after.vips)}`);
   }
   const exclusions = [...excluded].sort().join(", ");
   if (exclusions !== after.exclusions.join(", ")) {
     broken.push(`the exclusions should be ${exclusions}, and are ${after.exclusions.join(", ")}`);
   }
 
-  broken.push(...brokenState(program, holdingsAfter), ...brokenReading(after, holdingsAfter));
+  broken.push(...compareState(program, holdingsAfter), ...compareRefresh(after, holdingsAfter));
   return broken;
 }
 
 /** Returns where the state differs from the declaration after a successful run. */
-function brokenState(program: ModelProgram, { entries, vips }: Holdings): string[] {
+function compareState(program: ModelProgram, { entries, vips }: Holdings): string[] {
   const held = [...entries, ...vips].map(({ by, key }) => `${by} ${key}`).sort();
   const declared = [
-    ...program.entries.map((one) => `${nameOf(program, one.place)} ${keyOf(one)}`),
+    ...program.entries.map((one) => `${nameOf(program, one.place)} ${formatEntryKey(one)}`),
     ...program.vips.map((one) => `${nameOf(program, one.place)} ${one.email}`),
   ].sort();
   if (held.join("\n") === declared.join("\n")) return [];
@@ -555,16 +556,16 @@ function brokenState(program: ModelProgram, { entries, vips }: Holdings): string
 }
 
 /** Returns changes to objects of others, and differences between state and tenant, after a refused or failed run. */
-function brokenByFailure(facts: RunFacts): string[] {
+function checkFailure(facts: RunFacts): string[] {
   const { program, before, after, holdings, holdingsAfter, run, isPreviewed } = facts;
   if (run.result === "refused" && isPreviewed) {
     return JSON.stringify(before) === JSON.stringify(after) ? [] : ["a run that its preview refused has written"];
   }
   // Without a preview, the run applied the resources that precede the mistake as if they were the whole program.
-  if (mistakesIn(program, holdings).length > 0) return [];
+  if (findProgramMistakes(program, holdings).length > 0) return [];
   const broken: string[] = [];
   for (const row of before.entries) {
-    const fate = fateOfEntry(row, program, holdings);
+    const fate = predictEntryFate(row, program, holdings);
     const now = after.entries.find(({ id }) => id === row.id);
     const isAnybodys = fate === "stays" || (fate === "declared" && isForeign(row, program, holdings));
     if (isAnybodys && JSON.stringify(now) !== JSON.stringify(row)) {
@@ -573,43 +574,43 @@ function brokenByFailure(facts: RunFacts): string[] {
   }
   for (const { email, comment } of before.vips) {
     const now = after.vips.find((vip) => vip.email === email);
-    if (fateOfVip(email, program, holdings) === "stays" && now?.comment !== comment) {
+    if (predictVipFate(email, program, holdings) === "stays" && now?.comment !== comment) {
       broken.push(`the VIP ${email} is nobody's to change, and there is ${JSON.stringify(now)}`);
     }
   }
   // An entry that moves between resources stays in the state of the first until that resource's turn.
   const isElsewhere = ({ by, key }: HeldThing): boolean =>
-    program.entries.some((one) => keyOf(one) === key && nameOf(program, one.place) !== by) ||
+    program.entries.some((one) => formatEntryKey(one) === key && nameOf(program, one.place) !== by) ||
     program.vips.some(({ email, place }) => email === key && nameOf(program, place) !== by) ||
     [...holdings.entries, ...holdings.vips].some((other) => other.key === key && other.by !== by);
   const entries = holdingsAfter.entries.filter((held) => !isElsewhere(held));
   const vips = holdingsAfter.vips.filter((held) => !isElsewhere(held));
-  broken.push(...brokenReading(after, { entries, vips }));
+  broken.push(...compareRefresh(after, { entries, vips }));
   return broken;
 }
 
 /** Returns whether an entry occupies a declared place, doesn't belong to the stack and may not be adopted. */
 function isForeign(row: ModelEntry, program: ModelProgram, { entries }: Holdings): boolean {
   const isHeld = entries.some(({ id, key }) => key === row.key || id === row.id);
-  return !isHeld && !program.entries.some((one) => one.value === row.value && mayAdopt(one, program));
+  return !isHeld && !program.entries.some((one) => one.value === row.value && canAdopt(one, program));
 }
 
-type Fate = "declared" | "goes" | "stays" | "either";
+type EntryFate = "declared" | "goes" | "stays" | "either";
 
 /** Returns what happens to an entry when a program is applied. */
-function fateOfEntry(row: ModelEntry, program: ModelProgram, holdings: Holdings): Fate {
-  if (program.entries.some((one) => keyOf(one) === row.key)) return "declared";
+function predictEntryFate(row: ModelEntry, program: ModelProgram, holdings: Holdings): EntryFate {
+  if (program.entries.some((one) => formatEntryKey(one) === row.key)) return "declared";
   const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
   if (holders.some((held) => isLetGo(held, row.value, program) === "goes")) return "goes";
   // The service may report a conflict with this entry. It never does so for two entries with different scopes on the
   // same list.
   const isTaken = program.entries.some(
-    (one) => one.value === row.value && one.list !== row.list && mayAdopt(one, program),
+    (one) => one.value === row.value && one.list !== row.list && canAdopt(one, program),
   );
   return isTaken ? "either" : "stays";
 }
 
-function fateOfVip(email: string, program: ModelProgram, holdings: Holdings): Fate {
+function predictVipFate(email: string, program: ModelProgram, holdings: Holdings): EntryFate {
   if (program.vips.some((one) => one.email === email)) return "declared";
   const holders = holdings.vips.filter(({ key }) => key === email);
   return holders.some((held) => isLetGo(held, email, program) === "goes") ? "goes" : "stays";
@@ -617,7 +618,7 @@ function fateOfVip(email: string, program: ModelProgram, holdings: Holdings): Fa
 
 /** Returns what a resource does with an undeclared entry that it holds. */
 function isLetGo(held: HeldThing, name: string, program: ModelProgram): "goes" | "stays" {
-  const options = held.isReplaced ? undefined : optionsOf(program, held.by);
+  const options = held.isReplaced ? undefined : findListOptions(program, held.by);
   if (held.isUnmanaged) {
     return isPruned(options?.mode, held.list) && !options?.ignore.includes(name) ? "goes" : "stays";
   }
@@ -626,19 +627,19 @@ function isLetGo(held: HeldThing, name: string, program: ModelProgram): "goes" |
 }
 
 /** Returns the options of a declared list, by the resource's name. */
-function optionsOf(program: ModelProgram, name: string): ModelListOptions | undefined {
+function findListOptions(program: ModelProgram, name: string): ModelListOptions | undefined {
   for (const place of ["A", "B", "V", "W"] as const) {
     if (nameOf(program, place) === name) return program.lists[place];
   }
   return undefined;
 }
 
-function mayAdopt(one: PlacedEntry, program: ModelProgram): boolean {
+function canAdopt(one: PlacedEntry, program: ModelProgram): boolean {
   return isListPlace(one.place) ? (program.lists[one.place] ?? PLAIN).adopt : one.adopt;
 }
 
 function isSame(one: PlacedEntry, row: ModelEntry): boolean {
-  return keyOf(one) === row.key && one.list === row.list && one.comment === row.comment;
+  return formatEntryKey(one) === row.key && one.list === row.list && one.comment === row.comment;
 }
 
 function formatEntry(one: Pick<ModelEntry, "key" | "list" | "comment"> | undefined): string {

@@ -2,7 +2,7 @@ import type { HandlerName } from "../../../provider/resources/serialized-provide
 import type { Declaration } from "./program";
 
 /** A resource in the stack's state. */
-export interface Held {
+export interface StackItem {
   readonly kind: HandlerName;
   readonly name: string;
   readonly id: string;
@@ -28,11 +28,11 @@ export interface StackRun {
   /** The steps that were not "same", as "create AllowDenyEntry s0". */
   readonly steps: readonly string[];
   /** The state after this run's refresh, if it had one. */
-  readonly refreshed: readonly Held[] | undefined;
+  readonly refreshed: readonly StackItem[] | undefined;
 }
 
 /** A stack, driven through its user's commands. */
 export interface ModelStack extends AsyncDisposable {
   up(program: readonly Declaration[], options: StackRunOptions): Promise<StackRun>;
-  held(): Promise<readonly Held[]>;
+  listResources(): Promise<readonly StackItem[]>;
 }

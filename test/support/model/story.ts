@@ -1,37 +1,37 @@
 import fc from "fast-check";
 import type { Company } from "./company";
-import { aChangeInConsole, aConsoleEdit, type ConsoleEdit, doInConsole } from "./console-edits";
+import { aChangeInConsole, aConsoleEdit, type ConsoleEdit, performConsoleEdit } from "./console-edits";
 import {
   aBeginning,
   aChangeOfEntry,
   aProgramEdit,
   applyProgramEdit,
-  keyOf,
+  buildDeclarations,
+  formatEntryKey,
   type ModelProgram,
   NOTHING,
   type ProgramEdit,
-  resourcesOf,
 } from "./program";
 import {
-  brokenAlways,
-  brokenWhenQuiet,
-  holdingsOf,
+  checkEveryRun,
+  checkQuietRun,
+  findObstacles,
+  findProgramMistakes,
   isContested,
   Memory,
-  mistakesIn,
-  obstaclesOf,
+  parseHoldings,
   type RunFacts,
-  tenantOf,
+  readModelTenant,
 } from "./promises";
 import type { ModelStack, StackRun, StackRunOptions } from "./stack";
 
 /** A tenant's story: its initial contents, followed by rounds of edits on both sides and runs. */
 export interface Story {
   readonly first: { readonly program: readonly ProgramEdit[]; readonly console: readonly ConsoleEdit[] };
-  readonly chapters: readonly Chapter[];
+  readonly chapters: readonly StoryChapter[];
 }
 
-interface Chapter {
+interface StoryChapter {
   readonly program: readonly ProgramEdit[];
   readonly console: readonly ConsoleEdit[];
   /** Changes that both sides make to the same entry. */
@@ -39,7 +39,7 @@ interface Chapter {
   /**
    * A run in which the colleague acts at the given requests. Any result is acceptable unless it violates a guarantee.
    */
-  readonly meddled: (StackRunOptions & { readonly at: readonly Meddling[] }) | undefined;
+  readonly meddled: (StackRunOptions & { readonly at: readonly ConcurrentEdit[] }) | undefined;
   /** The options of the run without concurrent console changes. */
   readonly quiet: Pick<StackRunOptions, "parallel" | "preview">;
 }
@@ -49,7 +49,7 @@ interface Clash {
   readonly program: Extract<ProgramEdit, { readonly pick: number }>;
 }
 
-interface Meddling {
+interface ConcurrentEdit {
   /** The number of the request; the action takes place before its answer. */
   readonly request: number;
   readonly edit: ConsoleEdit;
@@ -57,7 +57,7 @@ interface Meddling {
 
 const runOptions = { parallel: fc.boolean(), preview: fc.boolean() };
 
-const aChapter: fc.Arbitrary<Chapter> = fc.record({
+const aChapter: fc.Arbitrary<StoryChapter> = fc.record({
   program: fc.array(aProgramEdit, { minLength: 1, maxLength: 4 }),
   console: fc.array(aConsoleEdit, { maxLength: 3 }),
   clash: fc.option(fc.record({ console: aChangeInConsole, program: aChangeOfEntry }), {
@@ -77,7 +77,7 @@ const aChapter: fc.Arbitrary<Chapter> = fc.record({
   quiet: fc.record(runOptions),
 });
 
-export function aStory({ chapters }: { readonly chapters: number }): fc.Arbitrary<Story> {
+export function generateStory({ chapters }: { readonly chapters: number }): fc.Arbitrary<Story> {
   return fc.record({
     first: fc.record({
       program: fc.array(aBeginning, { maxLength: 7 }),
@@ -93,7 +93,7 @@ export function aStory({ chapters }: { readonly chapters: number }): fc.Arbitrar
  * @throws {Error} with the whole story in words, and the violated guarantees.
  */
 export async function play(story: Story, company: Company, stack: ModelStack): Promise<void> {
-  const teller = new Teller(company, stack);
+  const teller = new StoryRunner(company, stack);
   for (const edit of story.first.console) await teller.console(edit);
   for (const edit of story.first.program) teller.edit(edit);
   for (const [at, { program, console, clash, meddled, quiet }] of story.chapters.entries()) {
@@ -108,7 +108,7 @@ export async function play(story: Story, company: Company, stack: ModelStack): P
 /** The maximum number of times that obstacles are removed before a run must succeed. */
 const MAX_ATTEMPTS = 4;
 
-class Teller {
+class StoryRunner {
   readonly #company: Company;
   readonly #stack: ModelStack;
   readonly #memory = new Memory();
@@ -128,29 +128,31 @@ class Teller {
   async clash({ console, program }: Clash): Promise<void> {
     const { entries } = this.#program;
     const entry = entries[program.pick % Math.max(1, entries.length)];
-    const there = tenantOf(this.#company).entries.find(({ key }) => entry !== undefined && key === keyOf(entry));
-    const row = this.#company.entries().find(({ id }) => id === there?.id);
-    if (row !== undefined) this.#log.push(await doInConsole(this.#company, console, row));
+    const there = readModelTenant(this.#company).entries.find(
+      ({ key }) => entry !== undefined && key === formatEntryKey(entry),
+    );
+    const row = this.#company.listEntries().find(({ id }) => id === there?.id);
+    if (row !== undefined) this.#log.push(await performConsoleEdit(this.#company, console, row));
     this.edit(program);
   }
 
   async console(edit: ConsoleEdit): Promise<void> {
-    this.#log.push(await doInConsole(this.#company, edit));
+    this.#log.push(await performConsoleEdit(this.#company, edit));
   }
 
   /** Runs while the console makes changes. */
-  async runMeddled(options: StackRunOptions, at: readonly Meddling[]): Promise<void> {
+  async runMeddled(options: StackRunOptions, at: readonly ConcurrentEdit[]): Promise<void> {
     let requests = 0;
     this.#company.atRequest(async () => {
       requests += 1;
       const now = requests;
       for (const { request, edit } of at) {
-        if (request === now) this.#log.push(`  at request ${now}, ${await doInConsole(this.#company, edit)}`);
+        if (request === now) this.#log.push(`  at request ${now}, ${await performConsoleEdit(this.#company, edit)}`);
       }
     });
     const facts = await this.#run(options);
     this.#company.atRequest(undefined);
-    this.#hold(brokenAlways(facts));
+    this.#hold(checkEveryRun(facts));
     this.#memory.learn(facts);
   }
 
@@ -158,10 +160,10 @@ class Teller {
   async settle(options: StackRunOptions, isLast: boolean): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const facts = await this.#run(options);
-      this.#hold([...brokenAlways(facts), ...brokenWhenQuiet(facts)]);
+      this.#hold([...checkEveryRun(facts), ...checkQuietRun(facts)]);
       this.#memory.learn(facts);
       if (facts.run.result === "ok" && !isContested(facts)) break;
-      if (mistakesIn(this.#program, facts.holdings).length > 0) {
+      if (findProgramMistakes(this.#program, facts.holdings).length > 0) {
         // The person sees the mistake and reverts the program.
         this.#program = this.#lastGood;
         return;
@@ -171,18 +173,18 @@ class Teller {
     }
     this.#lastGood = this.#program;
     const again = await this.#run({ ...options, refresh: false });
-    this.#hold([...brokenAlways(again), ...brokenIfNotEmpty(again)]);
+    this.#hold([...checkEveryRun(again), ...checkRepeatedRun(again)]);
     if (!isLast && !Object.values(this.#program.lists).some(({ mode }) => mode !== "additive")) return;
     // After a refresh, an exclusive list shows undeclared entries; the next run removes them, and then nothing changes
     // any more.
     const shown = await this.#run(options);
-    this.#hold([...brokenAlways(shown), ...brokenWhenQuiet(shown)]);
+    this.#hold([...checkEveryRun(shown), ...checkQuietRun(shown)]);
     const hasShown = [...shown.holdings.entries, ...shown.holdings.vips].some((one) => one.isUnmanaged);
-    if (!hasShown && shown.run.result === "ok") this.#hold(brokenIfNotEmpty(shown));
+    if (!hasShown && shown.run.result === "ok") this.#hold(checkRepeatedRun(shown));
   }
 
   async #clearTheWay({ program, before, holdings, after }: RunFacts): Promise<void> {
-    for (const { entry, email, duplicate } of obstaclesOf(program, before, holdings)) {
+    for (const { entry, email, duplicate } of findObstacles(program, before, holdings)) {
       if (duplicate !== undefined) {
         this.#program = { ...this.#program, entries: this.#program.entries.filter((one) => one !== duplicate) };
       }
@@ -190,7 +192,7 @@ class Teller {
         this.#program = { ...this.#program, vips: this.#program.vips.filter((one) => one.email !== email) };
       }
       if (entry === undefined || !after.entries.some(({ id }) => id === entry.id)) continue;
-      await this.#company.console("DELETE", `/allow_deny_entries/${entry.id}`);
+      await this.#company.sendFromConsole("DELETE", `/allow_deny_entries/${entry.id}`);
       this.#log.push(`console: delete ${entry.list} ${entry.key}, which was in the way`);
     }
   }
@@ -198,19 +200,19 @@ class Teller {
   async #run(options: StackRunOptions): Promise<RunFacts> {
     const program = this.#program;
     this.#memory.declare(program);
-    const before = tenantOf(this.#company);
+    const before = readModelTenant(this.#company);
     const auditLength = this.#company.auditLength;
-    const held = await this.#stack.held();
+    const held = await this.#stack.listResources();
     this.#company.takeRequests();
-    const declared = resourcesOf(program);
+    const declared = buildDeclarations(program);
     const run = await this.#stack.up(declared, options);
-    const history = this.#company.history(auditLength);
+    const history = this.#company.readHistory(auditLength);
     const facts: RunFacts = {
       program,
       before,
-      after: tenantOf(this.#company),
-      holdings: holdingsOf(run.refreshed ?? held),
-      holdingsAfter: holdingsOf(await this.#stack.held()),
+      after: readModelTenant(this.#company),
+      holdings: parseHoldings(run.refreshed ?? held),
+      holdingsAfter: parseHoldings(await this.#stack.listResources()),
       run,
       isPreviewed: options.preview,
       audit: history.filter(({ keyLabel }) => keyLabel === "ci"),
@@ -225,13 +227,13 @@ class Teller {
   #hold(broken: readonly string[]): void {
     if (broken.length === 0) return;
     throw new Error(
-      `\n${this.#log.join("\n")}\nThe tenant:\n${inLines(tenantOf(this.#company))}\n\nBROKEN:\n- ${broken.join("\n- ")}`,
+      `\n${this.#log.join("\n")}\nThe tenant:\n${formatLines(readModelTenant(this.#company))}\n\nBROKEN:\n- ${broken.join("\n- ")}`,
     );
   }
 }
 
 /** A run directly after one without changes must do nothing. */
-function brokenIfNotEmpty({ run, audit, requests }: RunFacts): string[] {
+function checkRepeatedRun({ run, audit, requests }: RunFacts): string[] {
   const broken: string[] = [];
   if (run.result !== "ok") broken.push(`the run after it ${run.result}: ${run.messages.join("\n")}`);
   if (run.steps.length > 0) broken.push(`the run after it has steps: ${run.steps.join(", ")}`);
@@ -241,7 +243,9 @@ function brokenIfNotEmpty({ run, audit, requests }: RunFacts): string[] {
 }
 
 function describeRun({ program, run, audit, holdings }: RunFacts, options: StackRunOptions): string {
-  const declared = resourcesOf(program).map(({ kind, name, args }) => `    ${kind} ${name} ${JSON.stringify(args)}`);
+  const declared = buildDeclarations(program).map(
+    ({ kind, name, args }) => `    ${kind} ${name} ${JSON.stringify(args)}`,
+  );
   const flags = [
     options.refresh ? "--refresh" : "",
     options.preview ? "" : "--skip-preview",
@@ -251,7 +255,9 @@ function describeRun({ program, run, audit, holdings }: RunFacts, options: Stack
     ({ by, key, list, comment, isUnmanaged }) =>
       `${by}: ${isUnmanaged ? "(unmanaged) " : ""}${list} ${key} "${comment}"`,
   );
-  const writes = audit.map(({ action, before, after }) => `    ${action} ${shortly(before)} -> ${shortly(after)}`);
+  const writes = audit.map(
+    ({ action, before, after }) => `    ${action} ${formatShortly(before)} -> ${formatShortly(after)}`,
+  );
   return [
     `up ${flags.join(" ")}`,
     ...declared,
@@ -265,13 +271,13 @@ function describeOutcome({ result, steps, messages }: StackRun): string {
   return `${result}: ${steps.join(", ") || "no steps"}${messages.map((message) => `\n    ${message}`).join("")}`;
 }
 
-function shortly(row: unknown): string {
+function formatShortly(row: unknown): string {
   if (row === null) return "nothing";
   const { created_at, created_by, date_added, updated_at, added_by, ...rest } = row as Record<string, unknown>;
   return JSON.stringify(rest);
 }
 
-function inLines(tenant: object): string {
+function formatLines(tenant: object): string {
   return Object.entries(tenant)
     .map(([name, rows]) => `  ${name}: ${JSON.stringify(rows)}`)
     .join("\n");

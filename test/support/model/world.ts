@@ -51,13 +51,13 @@ export function selectSpelling(spellings: Spellings, way: number): string {
   return spellings[way % spellings.length] ?? spellings[0];
 }
 
-export function entryTypeOf(value: string): string {
+export function getEntryType(value: string): string {
   if (value.includes("@")) return "email_address";
   return /^[\d.]+$|:/.test(value) ? "ip" : "domain";
 }
 
 /** Creates identical companies, one for each story. */
-export function worldOf(companies: number): Scenario {
+export function createScenario(companies: number): Scenario {
   return {
     name: "model",
     tenants: Array.from({ length: companies }, (_, at) => ({

@@ -1,26 +1,26 @@
 import { expect, it } from "vitest";
 import type { Observation } from "../../bench/measurement";
-import { rowsOf } from "../../bench/measurement-rows";
-import { verdictsOf } from "../../bench/targets";
+import { buildRows } from "../../bench/measurement-rows";
+import { evaluateTargets } from "../../bench/targets";
 
 const WHAT = "time per additional entry of the longest list";
 
 /** Returns the measured result for lists of three sizes with the given durations. */
-function measured(seconds: (count: number) => number | undefined): number | undefined {
+function measureTarget(seconds: (count: number) => number | undefined): number | undefined {
   const observations = [1_000, 10_000, 50_000].flatMap((count): Observation[] => {
     const taken = seconds(count);
     const flat = { peer: "growth", operation: "no-op up", count, seconds: 2 + count / 1_000 } as const;
     const refresh = { ...flat, operation: "refresh" } as const;
     return [flat, ...(taken === undefined ? [] : [{ ...refresh, seconds: taken }])];
   });
-  return verdictsOf(rowsOf(observations)).find(({ what }) => what === WHAT)?.measured;
+  return evaluateTargets(buildRows(observations)).find(({ what }) => what === WHAT)?.measured;
 }
 
 it("measures growth by the fastest-growing operation, without the fixed cost", () => {
-  expect(measured((count) => 2 + count / 1_000)).toBeCloseTo(1);
-  expect(measured((count) => 2 + (count / 1_000) ** 1.2)).toBeCloseTo(1.416, 2);
+  expect(measureTarget((count) => 2 + count / 1_000)).toBeCloseTo(1);
+  expect(measureTarget((count) => 2 + (count / 1_000) ** 1.2)).toBeCloseTo(1.416, 2);
 });
 
 it("misses the target when one size could not be measured", () => {
-  expect(measured((count) => (count === 50_000 ? undefined : 2 + count / 1_000))).toBe(Number.POSITIVE_INFINITY);
+  expect(measureTarget((count) => (count === 50_000 ? undefined : 2 + count / 1_000))).toBe(Number.POSITIVE_INFINITY);
 });

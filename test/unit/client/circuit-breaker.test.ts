@@ -9,41 +9,41 @@ beforeEach(() => {
   breaker = new CircuitBreaker({ now: () => nowMs, threshold: 3 });
 });
 
-function fail(count: number): void {
+function recordFailures(count: number): void {
   for (let failure = 1; failure <= count; failure += 1) breaker.recordFailure(new Error(`failure ${failure}`));
 }
 
 describe("circuit breaker", () => {
   it("opens after six bursts by default", () => {
     breaker = new CircuitBreaker({ now: () => nowMs });
-    fail(5);
+    recordFailures(5);
     expect(breaker.state).toBe("closed");
-    fail(1);
+    recordFailures(1);
     expect(breaker.state).toBe("open");
   });
 
   it("admits requests until it opens", () => {
-    fail(2);
+    recordFailures(2);
     expect(breaker.admit()).toBeUndefined();
     expect(breaker.openingFailure).toBeUndefined();
   });
 
   it("rejects requests with the last failure", () => {
-    fail(3);
+    recordFailures(3);
     expect(breaker.admit()).toMatchObject({ message: "failure 3" });
     expect(breaker.openingFailure).toMatchObject({ message: "failure 3" });
   });
 
   it("keeps the message that the failure had", () => {
     const error = new Error("short");
-    fail(2);
+    recordFailures(2);
     breaker.recordFailure(error);
     error.message = "long";
     expect(breaker.openingFailure).toEqual({ error, message: "short" });
   });
 
   it("is half-open after 30 seconds", () => {
-    fail(3);
+    recordFailures(3);
     nowMs += 29_999;
     expect(breaker.state).toBe("open");
     nowMs += 1;
@@ -52,7 +52,7 @@ describe("circuit breaker", () => {
   });
 
   it("admits one probe in 30 seconds", () => {
-    fail(3);
+    recordFailures(3);
     nowMs += 30_000;
     expect(breaker.admit()).toBeUndefined();
     expect(breaker.admit()).toBeDefined();
@@ -61,11 +61,11 @@ describe("circuit breaker", () => {
   });
 
   it("stays open for 30 seconds after a failed probe", () => {
-    fail(3);
+    recordFailures(3);
     nowMs += 40_000;
     breaker.admit();
     nowMs += 5_000;
-    fail(1);
+    recordFailures(1);
     nowMs += 29_999;
     expect(breaker.state).toBe("open");
     nowMs += 1;
@@ -73,10 +73,10 @@ describe("circuit breaker", () => {
   });
 
   it("closes after a success", () => {
-    fail(3);
+    recordFailures(3);
     breaker.close();
     expect(breaker.state).toBe("closed");
-    fail(2);
+    recordFailures(2);
     expect(breaker.state).toBe("closed");
   });
 
@@ -89,7 +89,7 @@ describe("circuit breaker", () => {
 
   it("doesn't stay open longer for late failures of an old burst", () => {
     const { burst } = breaker;
-    fail(3);
+    recordFailures(3);
     nowMs += 20_000;
     breaker.recordFailure(new Error("late"), burst);
     nowMs += 10_000;

@@ -20,18 +20,18 @@ const move: fc.Arbitrary<Move | undefined> = fc.option(
 const swap: fc.Arbitrary<Move> = fc
   .array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 3 })
   .map((pairs) => ({ add: pairs.map(([add]) => add), drop: pairs.map(([, drop]) => drop) }));
-const storyOf = (moves: fc.Arbitrary<Move | undefined>) =>
+const generateStory = (moves: fc.Arbitrary<Move | undefined>) =>
   fc.record({
     length: fc.nat(12),
     size: fc.integer({ min: 1, max: 4 }),
     /** The changes, request by request; afterwards the list stays the same. */
     moves: fc.array(moves, { maxLength: 12 }),
   });
-const story = storyOf(move);
-const storyWithSwaps = storyOf(fc.oneof(move, swap));
+const story = generateStory(move);
+const storyWithSwaps = generateStory(fc.oneof(move, swap));
 
 /** Returns a list that changes as specified, the items that it contained all the time, and the requests made. */
-function movingList(
+function createMovingList(
   { length, size, moves }: { length: number; size: number; moves: (Move | undefined)[] },
   hasTotal = true,
 ) {
@@ -72,7 +72,7 @@ test.each([
 ])("yields each lasting item exactly once or reports instability, %s", async (_name, hasTotal) => {
   await fc.assert(
     fc.asyncProperty(storyWithSwaps, async (scenario) => {
-      const { list, always, ever, asked: requestedPages } = movingList(scenario, hasTotal);
+      const { list, always, ever, asked: requestedPages } = createMovingList(scenario, hasTotal);
       const given: string[] = [];
       const outcome = await (async () => {
         for await (const item of iterateList(list)) given.push(item);
@@ -96,7 +96,7 @@ test.each([
 test("reads an unchanged multi-page list twice and yields it in order", async () => {
   await fc.assert(
     fc.asyncProperty(story, async ({ length, size }) => {
-      const { list, asked: requestedPages, rowsNow } = movingList({ length, size, moves: [] });
+      const { list, asked: requestedPages, rowsNow } = createMovingList({ length, size, moves: [] });
       const given: string[] = [];
       for await (const item of iterateList(list)) given.push(item);
       expect(given).toEqual(rowsNow());
@@ -112,7 +112,7 @@ test("requests no page beyond the one where iteration breaks", async () => {
     fc.asyncProperty(story, fc.nat(), async ({ length, size }, at) => {
       fc.pre(length > 0);
       const last = at % length;
-      const { list, asked: requestedPages } = movingList({ length, size, moves: [] });
+      const { list, asked: requestedPages } = createMovingList({ length, size, moves: [] });
       let count = 0;
       for await (const _ of iterateList(list)) if (count++ === last) break;
       expect(requestedPages).toHaveLength(Math.floor(last / size) + 1);
@@ -124,7 +124,7 @@ test("requests no page beyond the one where iteration breaks", async () => {
 test("returns the list as of its last read, or reports instability", async () => {
   await fc.assert(
     fc.asyncProperty(story, async (scenario) => {
-      const { list, asked: requestedPages, rowsNow } = movingList(scenario);
+      const { list, asked: requestedPages, rowsNow } = createMovingList(scenario);
       const outcome = await readWholeList(list).catch((error: { code?: string }) => error.code);
       if (Array.isArray(outcome)) {
         expect(outcome).toEqual(rowsNow());

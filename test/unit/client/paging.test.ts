@@ -64,7 +64,7 @@ test("gives up on a total that is never reached", async () => {
 test("returns only the items that the filter keeps", async () => {
   const requestedPages: number[] = [];
   let total = 401;
-  const reading = (keep: (item: string) => boolean) =>
+  const readMatching = (keep: (item: string) => boolean) =>
     readWholeList(
       {
         name: "deny list",
@@ -82,8 +82,8 @@ test("returns only the items that the filter keeps", async () => {
       },
       { keep },
     );
-  expect(await reading((item) => item.endsWith("99"))).toEqual(["item-99", "item-199", "item-299", "item-399"]);
+  expect(await readMatching((item) => item.endsWith("99"))).toEqual(["item-99", "item-199", "item-299", "item-399"]);
   expect(requestedPages).toEqual([1, 2, 3, 1, 2, 3]);
   requestedPages.length = 0;
-  expect(await reading(() => false)).toEqual([]);
+  expect(await readMatching(() => false)).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { allowDenyEntry, vipEmployee } from "../../../provider/client/schemas";
 
 const KEY = "canary-5f1d7c9ae0";
 
-function read(text: string, key: ApiKey) {
+function parseText(text: string, key: ApiKey) {
   return parseResponse(
     { status: 200, headers: { "content-type": "application/json" }, text },
     {
@@ -29,13 +29,13 @@ test("builds the schema of a response once per item type", () => {
 test("redacts parts of the key only in excerpts of unreadable responses", () => {
   const key = new ApiKey(KEY);
   const looked = vi.spyOn(key, "redactParts");
-  expect(read('{"results": {"items": [], "page": 1, "total": 0}}', key)).toEqual({
+  expect(parseText('{"results": {"items": [], "page": 1, "total": 0}}', key)).toEqual({
     items: [],
     page: 1,
     total: 0,
   });
   expect(looked).toHaveBeenCalledTimes(0);
-  expect(() => read(`{"results": "${KEY.slice(0, 12)}`, key)).toThrow(
+  expect(() => parseText(`{"results": "${KEY.slice(0, 12)}`, key)).toThrow(
     'GET /entries returned 200 with JSON that is invalid or truncated: \'{"results": "<API_KEY>\'',
   );
   expect(looked).toHaveBeenCalledTimes(1);

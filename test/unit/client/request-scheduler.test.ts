@@ -30,11 +30,11 @@ class Limit extends RequestScheduler {
   readonly patch: Send = (call) => this.send(calls.patch, call);
 }
 
-function refusal(retryAfterMs?: number): RateLimitedError {
+function createRateLimitError(retryAfterMs?: number): RateLimitedError {
   return new RateLimitedError("ERR_RATE_LIMITED", "too many", { request, retryAfterMs, isTransient: true });
 }
 
-function harness() {
+function createHarness() {
   const time = new VirtualTime();
   const limit = new Limit({ time, retries: true, timeoutMs: 30_000 });
   return { time, limit };
@@ -43,18 +43,18 @@ function harness() {
 /** Returns calls that stay pending until the test answers them. */
 function openCalls() {
   const open: { answer: () => void; reject: (error: Error) => void }[] = [];
-  const call = () =>
+  const answerLater = () =>
     new Promise<void>((resolve, reject) => {
       open.push({ answer: resolve, reject: reject });
     });
-  return { open, call };
+  return { open, call: answerLater };
 }
 
 /** Makes many writes at once, each with the same duration. Returns the largest number in flight. */
-async function load(limit: Limit, time: VirtualTime, count: number, tookMs: number): Promise<number> {
+async function runLoad(limit: Limit, time: VirtualTime, count: number, tookMs: number): Promise<number> {
   let underWay = 0;
   let most = 0;
-  const call = async () => {
+  const takeTime = async () => {
     underWay += 1;
     most = Math.max(most, underWay);
     const endsAt = time.atMs + tookMs;
@@ -62,12 +62,12 @@ async function load(limit: Limit, time: VirtualTime, count: number, tookMs: numb
     time.atMs = Math.max(time.atMs, endsAt);
     underWay -= 1;
   };
-  await Promise.all(Array.from({ length: count }, () => limit.write(call)));
+  await Promise.all(Array.from({ length: count }, () => limit.write(takeTime)));
   return most;
 }
 
 it("starts 16 writes at once and queues the rest", async () => {
-  const { limit } = harness();
+  const { limit } = createHarness();
   const { open, call } = openCalls();
   const all = Promise.all(Array.from({ length: 20 }, () => limit.write(call)));
   await runReadyTasks();
@@ -84,11 +84,11 @@ it("starts 16 writes at once and queues the rest", async () => {
 });
 
 it("adds 4 slots per fast window of responses, up to 64", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   // Two full windows of 16 and 20 answers, and a partial one.
-  await load(limit, time, 16 + 20 + 23, 10);
+  await runLoad(limit, time, 16 + 20 + 23, 10);
   expect(limit.concurrency).toBe(24);
-  const most = await load(limit, time, 3_000, 10);
+  const most = await runLoad(limit, time, 3_000, 10);
   expect([limit.concurrency, most]).toEqual([64, 64]);
 });
 
@@ -112,7 +112,7 @@ async function countPerRoundTrip(limit: Limit, time: VirtualTime, count: number,
 }
 
 it("sends 5,000 writes in 83 round trips", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   const widths = await countPerRoundTrip(limit, time, 5_000, 50);
   // At 64 at once from the start, it would be 79.
   expect(widths).toHaveLength(83);
@@ -120,44 +120,44 @@ it("sends 5,000 writes in 83 round trips", async () => {
 });
 
 it("adds no slots while some are free", async () => {
-  const { limit, time } = harness();
-  for (let at = 0; at < 100; at += 1) await load(limit, time, 1, 10);
+  const { limit, time } = createHarness();
+  for (let at = 0; at < 100; at += 1) await runLoad(limit, time, 1, 10);
   expect(limit.concurrency).toBe(16);
 });
 
 it("halves concurrency when latency doubles, except below 50 ms", async () => {
-  const { limit, time } = harness();
-  await load(limit, time, 16, 1);
-  await load(limit, time, 16, 49);
+  const { limit, time } = createHarness();
+  await runLoad(limit, time, 16, 1);
+  await runLoad(limit, time, 16, 49);
   expect(limit.concurrency).toBe(16);
-  await load(limit, time, 16, 51);
+  await runLoad(limit, time, 16, 51);
   expect(limit.concurrency).toBe(8);
-  await load(limit, time, 200, 51);
+  await runLoad(limit, time, 200, 51);
   expect(limit.concurrency).toBe(1);
 });
 
 it("keeps concurrency until latency exceeds twice the best", async () => {
-  const { limit, time } = harness();
-  await load(limit, time, 16, 100);
-  await load(limit, time, 16, 199);
+  const { limit, time } = createHarness();
+  await runLoad(limit, time, 16, 100);
+  await runLoad(limit, time, 16, 199);
   expect(limit.concurrency).toBe(16);
-  await load(limit, time, 16, 201);
+  await runLoad(limit, time, 16, 201);
   expect(limit.concurrency).toBe(8);
 });
 
 it("ignores the latency of batches", async () => {
-  const { limit, time } = harness();
-  await load(limit, time, 16, 1);
+  const { limit, time } = createHarness();
+  await runLoad(limit, time, 16, 1);
   for (let at = 0; at < 32; at += 1) await limit.batch(() => time.sleep(5_000));
   expect(limit.concurrency).toBe(16);
 });
 
 it("pauses all calls and halves concurrency once after rate-limit responses", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   const { open, call } = openCalls();
   const writes = Promise.all(Array.from({ length: 20 }, () => limit.write(call)));
   await runReadyTasks();
-  for (const { reject } of open.splice(0, 6)) reject(refusal(1_000));
+  for (const { reject } of open.splice(0, 6)) reject(createRateLimitError(1_000));
   for (const { answer } of open.splice(0)) answer();
   await runReadyTasks();
   await runReadyTasks();
@@ -189,7 +189,7 @@ it("starts no write during a rate-limit pause", async () => {
   let others = 0;
   const refused = limit.write(async () => {
     attempts += 1;
-    if (attempts === 1) throw refusal();
+    if (attempts === 1) throw createRateLimitError();
   });
   await runReadyTasks();
   const other = limit.write(async () => {
@@ -203,14 +203,14 @@ it("starts no write during a rate-limit pause", async () => {
 });
 
 it("doubles the pause per consecutive refusal and gives up after eight attempts", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   let attempts = 0;
-  const last = refusal();
-  const call = async () => {
+  const last = createRateLimitError();
+  const failUntilLast = async () => {
     attempts += 1;
-    throw attempts === 8 ? last : refusal();
+    throw attempts === 8 ? last : createRateLimitError();
   };
-  await expect(limit.write(call)).rejects.toBe(last);
+  await expect(limit.write(failUntilLast)).rejects.toBe(last);
   expect(attempts).toBe(8);
   expect(time.slept).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000]);
   expect(limit.concurrency).toBe(1);
@@ -219,26 +219,26 @@ it("doubles the pause per consecutive refusal and gives up after eight attempts"
 });
 
 it("applies jitter to the upper half of the pause", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   time.chance = 0;
   let attempts = 0;
   await limit.read(async () => {
     attempts += 1;
-    if (attempts <= 2) throw refusal();
+    if (attempts <= 2) throw createRateLimitError();
   });
   expect(time.slept).toEqual([125, 250]);
 });
 
 it("keeps doubling despite responses to requests sent before the refusal", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   const { open, call } = openCalls();
   const writes = Promise.all([limit.write(call), limit.write(call)]);
   await runReadyTasks();
-  open[0]?.reject(refusal());
+  open[0]?.reject(createRateLimitError());
   await runReadyTasks();
   open[1]?.answer();
   await runReadyTasks();
-  open[2]?.reject(refusal());
+  open[2]?.reject(createRateLimitError());
   await runReadyTasks();
   await runReadyTasks();
   open[3]?.answer();
@@ -247,68 +247,68 @@ it("keeps doubling despite responses to requests sent before the refusal", async
 });
 
 it("retries refused calls before starting queued ones", async () => {
-  const { limit } = harness();
+  const { limit } = createHarness();
   const order: number[] = [];
-  const call = (at: number) => async () => {
+  const createOrderedCall = (at: number) => async () => {
     order.push(at);
     const isFirst = order.length === 1;
     await runReadyTasks();
-    if (isFirst) throw refusal();
+    if (isFirst) throw createRateLimitError();
   };
-  await Promise.all(Array.from({ length: 40 }, (_, at) => limit.write(call(at))));
+  await Promise.all(Array.from({ length: 40 }, (_, at) => limit.write(createOrderedCall(at))));
   expect(order.slice(0, 18)).toEqual([...Array.from({ length: 16 }, (_, at) => at), 0, 16]);
 });
 
 it("resets the pause after a successful response", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   for (let at = 0; at < 2; at += 1) {
     let attempts = 0;
     await limit.write(async () => {
       attempts += 1;
-      if (attempts === 1) throw refusal();
+      if (attempts === 1) throw createRateLimitError();
     });
   }
   expect(time.slept).toEqual([250, 250]);
 });
 
 it("honors Retry-After up to 2 minutes per call", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   let attempts = 0;
-  const call = async () => {
+  const failForLong = async () => {
     attempts += 1;
-    throw refusal(50_000);
+    throw createRateLimitError(50_000);
   };
-  await expect(limit.write(call)).rejects.toThrow(RateLimitedError);
+  await expect(limit.write(failForLong)).rejects.toThrow(RateLimitedError);
   expect(attempts).toBe(3);
   expect(time.slept).toEqual([50_000, 50_000]);
 });
 
 it("rejects calls unsent while the pause exceeds 2 minutes", async () => {
-  const { limit, time } = harness();
-  const longRefusal = refusal(600_000);
+  const { limit, time } = createHarness();
+  const longRefusal = createRateLimitError(600_000);
   await expect(limit.write(() => Promise.reject(longRefusal))).rejects.toBe(longRefusal);
   let sent = 0;
-  const call = async () => {
+  const countSent = async () => {
     sent += 1;
   };
   for (const send of [limit.write, limit.read]) {
-    const failure = await send(call).catch((error: unknown) => error);
+    const failure = await send(countSent).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(RateLimitedError);
     expect(failure).toMatchObject({ code: "ERR_RATE_LIMITED", retryAfterMs: 600_000, cause: longRefusal });
   }
   expect([sent, time.slept.length]).toEqual([0, 0]);
   time.atMs += 600_000;
-  await limit.write(call);
+  await limit.write(countSent);
   expect(sent).toBe(1);
 });
 
 it("applies the concurrency limit and retries to reads too", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   const { open, call } = openCalls();
   const reads = Promise.all(Array.from({ length: 17 }, () => limit.read(call)));
   await runReadyTasks();
   expect(open).toHaveLength(16);
-  for (const { reject } of open.splice(0, 1)) reject(refusal(2_000));
+  for (const { reject } of open.splice(0, 1)) reject(createRateLimitError(2_000));
   for (const { answer } of open.splice(0)) answer();
   await runReadyTasks();
   await runReadyTasks();
@@ -318,7 +318,7 @@ it("applies the concurrency limit and retries to reads too", async () => {
 });
 
 it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   const { open, call } = openCalls();
   let attempts = 0;
   const late = limit.patch(async () => {
@@ -326,7 +326,7 @@ it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
     // Calls that take its slot keep it for a long time.
     for (let at = 0; at < 16; at += 1) void limit.write(call);
     await runReadyTasks();
-    throw reset();
+    throw createResetError();
   });
   const failed = expect(late).rejects.toThrow("reset.");
   await runReadyTasks();
@@ -342,48 +342,48 @@ it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
 });
 
 const facts = { request, isTransient: true, outcomeUnknown: true };
-const reset = (of: ScheduledCall = calls.patch) =>
+const createResetError = (of: ScheduledCall = calls.patch) =>
   new NetworkError("ERR_NETWORK", "reset.", { ...facts, request: of.request });
-const neverSent = () => new NetworkError("ERR_NETWORK", "refused.", { request, isTransient: true });
+const createUnsentError = () => new NetworkError("ERR_NETWORK", "refused.", { request, isTransient: true });
 
 /** Returns a call that fails this many times and then succeeds, and its number of attempts. */
-function failing(times: number, failure: () => ServiceError) {
+function createFailingCall(times: number, failure: () => ServiceError) {
   const made = { count: 0 };
-  const call = async () => {
+  const failThenSucceed = async () => {
     made.count += 1;
     if (made.count <= times) throw failure();
     return "done";
   };
-  return { made, call };
+  return { made, call: failThenSucceed };
 }
 
 describe("a transient failure", () => {
   it("is attempted four times with doubling backoff", async () => {
     for (const send of ["read", "patch"] as const) {
-      const { limit, time } = harness();
-      const { made, call } = failing(3, () => reset(calls[send]));
+      const { limit, time } = createHarness();
+      const { made, call } = createFailingCall(3, () => createResetError(calls[send]));
       expect(await limit[send](call)).toBe("done");
       expect([made.count, time.slept]).toEqual([4, [250, 500, 1_000]]);
     }
   });
 
   it("reports an unknown outcome if any attempt had one", async () => {
-    const { limit } = harness();
-    const failures = [reset(), neverSent(), neverSent(), neverSent()];
+    const { limit } = createHarness();
+    const failures = [createResetError(), createUnsentError(), createUnsentError(), createUnsentError()];
     const failure = await limit.patch(() => Promise.reject(failures.shift())).catch((error: unknown) => error);
     expect(failure).toMatchObject({ attempts: 4, outcomeUnknown: true, message: "refused. Tried 4 times." });
   });
 
   it("applies jitter to the upper half of the backoff", async () => {
-    const { limit, time } = harness();
+    const { limit, time } = createHarness();
     time.chance = 0;
-    await limit.read(failing(2, () => reset(calls.read)).call);
+    await limit.read(createFailingCall(2, () => createResetError(calls.read)).call);
     expect(time.slept).toEqual([125, 250]);
   });
 
   it("delays no other call", async () => {
-    const { limit, time } = harness();
-    const { call } = failing(1, () => reset(calls.read));
+    const { limit, time } = createHarness();
+    const { call } = createFailingCall(1, () => createResetError(calls.read));
     const slow = limit.read(call);
     await limit.read(async () => undefined);
     expect(time.atMs).toBe(0);
@@ -392,27 +392,27 @@ describe("a transient failure", () => {
   });
 
   it("isn't retried after 2 minutes, however few its attempts", async () => {
-    const { limit, time } = harness();
+    const { limit, time } = createHarness();
     let made = 0;
-    const slow = async () => {
+    const failSlowly = async () => {
       made += 1;
       time.atMs += 70_000;
       throw new TimeoutError("ERR_TIMEOUT", "late.", { ...facts, request: calls.patch.request });
     };
-    await expect(limit.patch(slow)).rejects.toThrow("late. Tried 2 times.");
+    await expect(limit.patch(failSlowly)).rejects.toThrow("late. Tried 2 times.");
     expect(made).toBe(2);
   });
 
   it("delays all calls by Retry-After", async () => {
-    const { limit, time } = harness();
-    const busy = () =>
+    const { limit, time } = createHarness();
+    const createBusyError = () =>
       new ServerError("ERR_SERVER", "busy.", {
         ...facts,
         request: calls.read.request,
         status: 503,
         retryAfterMs: 7_000,
       });
-    const { call } = failing(1, busy);
+    const { call } = createFailingCall(1, createBusyError);
     const first = limit.read(call);
     await runReadyTasks();
     await limit.write(async () => undefined);
@@ -422,19 +422,19 @@ describe("a transient failure", () => {
   });
 
   it("isn't retried for a POST that may have been sent", async () => {
-    const { limit } = harness();
-    const unknown = failing(1, () => reset(calls.write));
+    const { limit } = createHarness();
+    const unknown = createFailingCall(1, () => createResetError(calls.write));
     await expect(limit.write(unknown.call)).rejects.toMatchObject({ outcomeUnknown: true, attempts: 1 });
     expect(unknown.made.count).toBe(1);
-    const unsent = failing(3, neverSent);
+    const unsent = createFailingCall(3, createUnsentError);
     expect(await limit.write(unsent.call)).toBe("done");
   });
 
   it("is thrown at once when retries are off", async () => {
     const time = new VirtualTime();
     const scheduler = new Limit({ time, retries: false, timeoutMs: 30_000 });
-    for (const failure of [() => reset(calls.read), () => refusal()]) {
-      const { made, call } = failing(1, failure);
+    for (const failure of [() => createResetError(calls.read), () => createRateLimitError()]) {
+      const { made, call } = createFailingCall(1, failure);
       await expect(scheduler.read(call)).rejects.toMatchObject({ attempts: 1 });
       expect(made.count).toBe(1);
     }
@@ -443,7 +443,7 @@ describe("a transient failure", () => {
 });
 
 it("throws a permanent failure at once and frees its slot", async () => {
-  const { limit, time } = harness();
+  const { limit, time } = createHarness();
   const wrong = new BadRequestError("ERR_BAD_REQUEST", "wrong.", { request, status: 400 });
   const all = await Promise.allSettled(Array.from({ length: 40 }, () => limit.write(() => Promise.reject(wrong))));
   expect(all.every((one) => one.status === "rejected" && one.reason === wrong)).toBe(true);
@@ -451,11 +451,11 @@ it("throws a permanent failure at once and frees its slot", async () => {
 });
 
 it("halves concurrency once for all in-flight failures", async () => {
-  const { limit } = harness();
+  const { limit } = createHarness();
   const { open, call } = openCalls();
   const writes = Promise.allSettled(Array.from({ length: 16 }, () => limit.write(call)));
   await runReadyTasks();
-  for (const { reject } of open) reject(reset(calls.write));
+  for (const { reject } of open) reject(createResetError(calls.write));
   await writes;
   expect(limit.concurrency).toBe(8);
 });
@@ -474,17 +474,17 @@ describe("a rate-limit token", () => {
       reportThrottled: (pauseMs: number) => marks.push(`pause ${pauseMs}`),
     };
     const limit = new Limit({ time, retries: true, timeoutMs: 30_000, rateLimiter });
-    const marked = (call: () => Promise<unknown>) => async () => {
+    const recordSend = (call: () => Promise<unknown>) => async () => {
       marks.push("sent");
       return await call();
     };
-    return { limit, time, marks, marked };
+    return { limit, time, marks, marked: recordSend };
   }
-  const no = () => Promise.reject(new Error("the tenant is another's"));
+  const rejectTenant = () => Promise.reject(new Error("the tenant is another's"));
 
   it.each(["read", "write", "patch", "batch"] as const)("is taken before every attempt of a %s", async (kind) => {
     const { limit, marks, marked } = createTokenLimit();
-    expect(await limit[kind](marked(failing(1, neverSent).call))).toBe("done");
+    expect(await limit[kind](marked(createFailingCall(1, createUnsentError).call))).toBe("done");
     expect(marks).toEqual(["asked", "permit", "sent", "asked", "permit", "sent"]);
   });
 
@@ -499,7 +499,7 @@ describe("a rate-limit token", () => {
     await runReadyTasks();
     const waiting = limit.read(marked(async () => "late"));
     await runReadyTasks();
-    open[0]?.reject(refusal(7_000));
+    open[0]?.reject(createRateLimitError(7_000));
     await runReadyTasks();
     // The token arrives in the middle of the pause.
     give();
@@ -516,7 +516,7 @@ describe("a rate-limit token", () => {
 
   it("fails the call unsent and without retry when refused", async () => {
     let isAllowed = false;
-    const { limit, time, marks, marked } = createTokenLimit(() => (isAllowed ? Promise.resolve() : no()));
+    const { limit, time, marks, marked } = createTokenLimit(() => (isAllowed ? Promise.resolve() : rejectTenant()));
     for (let at = 0; at < 30; at += 1) {
       await expect(limit.write(marked(async () => "sent"))).rejects.toMatchObject({
         name: "TokenRefusedError",
@@ -533,8 +533,8 @@ describe("a rate-limit token", () => {
   });
 
   it("leaves the first attempt's outcome unknown when refused for the second", async () => {
-    const { limit } = createTokenLimit((takeCount) => (takeCount === 2 ? no() : Promise.resolve()));
-    await expect(limit.patch(failing(1, () => reset(calls.patch)).call)).rejects.toMatchObject({
+    const { limit } = createTokenLimit((takeCount) => (takeCount === 2 ? rejectTenant() : Promise.resolve()));
+    await expect(limit.patch(createFailingCall(1, () => createResetError(calls.patch)).call)).rejects.toMatchObject({
       code: "ERR_NO_TOKEN",
       message: "PATCH /api/v1/x was not sent again: the tenant is another's. Before: reset.",
       outcomeUnknown: true,
@@ -544,7 +544,7 @@ describe("a rate-limit token", () => {
 
   it("doesn't count as latency, however long it takes", async () => {
     const time = new VirtualTime();
-    const take = async () => {
+    const letTimePass = async () => {
       await runReadyTasks();
       time.atMs += 1_000_000;
     };
@@ -552,12 +552,12 @@ describe("a rate-limit token", () => {
       time,
       retries: true,
       timeoutMs: 30_000,
-      rateLimiter: { acquire: take, reportThrottled: () => {} },
+      rateLimiter: { acquire: letTimePass, reportThrottled: () => {} },
     });
     for (let at = 0; at < 40; at += 1) await limit.write(async () => undefined);
     expect(limit.concurrency).toBe(16);
     // The deadline starts with the first token; the second token comes after it.
-    const { made, call } = failing(2, neverSent);
+    const { made, call } = createFailingCall(2, createUnsentError);
     await expect(limit.write(call)).rejects.toMatchObject({ code: "ERR_NETWORK", attempts: 1 });
     expect(made.count).toBe(1);
   });
@@ -565,7 +565,7 @@ describe("a rate-limit token", () => {
   it("isn't taken while the circuit breaker is open", async () => {
     const { limit, marks } = createTokenLimit();
     for (let at = 0; at < 6; at += 1) {
-      await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
+      await limit.write(() => Promise.reject(createResetError(calls.write))).catch(() => {});
     }
     const before = marks.length;
     await expect(limit.write(async () => "sent")).rejects.toMatchObject({ code: "ERR_CIRCUIT_OPEN" });
@@ -575,7 +575,7 @@ describe("a rate-limit token", () => {
 
 describe("the retry budget", () => {
   it("allows 10 retries per tenant and reports when it is exhausted", async () => {
-    const { limit } = harness();
+    const { limit } = createHarness();
     let made = 0;
     const failures = new Set<string>();
     // Each failure follows an answer, so that it is not the circuit breaker that ends the calls.
@@ -584,7 +584,7 @@ describe("the retry budget", () => {
       await limit.read(() => Promise.reject(gone)).catch(() => undefined);
       const broken = limit.patch(async () => {
         made += 1;
-        throw reset();
+        throw createResetError();
       });
       failures.add((await broken.catch((error: Error) => error.message)) as string);
     }
@@ -598,29 +598,29 @@ describe("the retry budget", () => {
   });
 
   it("grows by one per 10 successes, up to 100", async () => {
-    const { limit } = harness();
-    const left = () => {
+    const { limit } = createHarness();
+    const countRemainingRetries = () => {
       let count = 0;
       while (limit.consumeRetryBudget()) count += 1;
       return count;
     };
-    expect(left()).toBe(10);
+    expect(countRemainingRetries()).toBe(10);
     for (let at = 0; at < 25; at += 1) await limit.read(async () => undefined);
-    expect(left()).toBe(2);
+    expect(countRemainingRetries()).toBe(2);
     for (let at = 0; at < 1_200; at += 1) await limit.read(async () => undefined);
-    expect(left()).toBe(100);
+    expect(countRemainingRetries()).toBe(100);
   });
 });
 
 describe("the circuit breaker", () => {
-  const down = async (limit: Limit, kinds: readonly (keyof typeof calls)[]) => {
+  const simulateOutage = async (limit: Limit, kinds: readonly (keyof typeof calls)[]) => {
     let made = 0;
     const all = await Promise.allSettled(
       kinds.map((kind) =>
         limit[kind](async () => {
           made += 1;
           await runReadyTasks();
-          throw neverSent();
+          throw createUnsentError();
         }),
       ),
     );
@@ -632,19 +632,20 @@ describe("the circuit breaker", () => {
     ["500 writes", Array<"write">(500).fill("write"), 35],
     ["the reading of all three lists", Array<"read">(3).fill("read"), 12],
   ])("opens after a few requests from %s", async (_what, kinds, most) => {
-    const { limit } = harness();
-    const { made } = await down(limit, kinds);
+    const { limit } = createHarness();
+    const { made } = await simulateOutage(limit, kinds);
     expect(made).toBeLessThanOrEqual(most);
-    await down(limit, ["read"]);
-    const { made: more, codes } = await down(limit, ["read", "write", "patch"]);
+    await simulateOutage(limit, ["read"]);
+    const { made: more, codes } = await simulateOutage(limit, ["read", "write", "patch"]);
     expect([more, codes]).toEqual([0, ["ERR_CIRCUIT_OPEN", "ERR_CIRCUIT_OPEN", "ERR_CIRCUIT_OPEN"]]);
   });
 
   it("reports the confirmed changes and the last failure", async () => {
-    const { limit } = harness();
+    const { limit } = createHarness();
     for (let at = 0; at < 3; at += 1) await limit.write(async () => undefined);
     await limit.patch(async () => undefined);
-    for (let at = 0; at < 6; at += 1) await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
+    for (let at = 0; at < 6; at += 1)
+      await limit.write(() => Promise.reject(createResetError(calls.write))).catch(() => {});
     const failure = await limit.patch(async () => undefined).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       code: "ERR_CIRCUIT_OPEN",
@@ -655,15 +656,16 @@ describe("the circuit breaker", () => {
   });
 
   it("sends one probe after 30 seconds and closes on success", async () => {
-    const { limit, time } = harness();
-    for (let at = 0; at < 6; at += 1) await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
+    const { limit, time } = createHarness();
+    for (let at = 0; at < 6; at += 1)
+      await limit.write(() => Promise.reject(createResetError(calls.write))).catch(() => {});
     let made = 0;
-    const probe = async () => {
+    const failProbe = async () => {
       made += 1;
-      throw reset(calls.write);
+      throw createResetError(calls.write);
     };
     time.atMs += 30_000;
-    const probes = await Promise.allSettled([limit.write(probe), limit.write(probe)]);
+    const probes = await Promise.allSettled([limit.write(failProbe), limit.write(failProbe)]);
     expect(made).toBe(1);
     expect(probes.map((one) => one.status === "rejected" && one.reason.code)).toEqual([
       "ERR_NETWORK",
@@ -675,13 +677,13 @@ describe("the circuit breaker", () => {
   });
 
   it("stays closed after one burst of concurrent failures", async () => {
-    const { limit } = harness();
-    const all = Array.from({ length: 64 }, () => failing(1, () => reset(calls.read)).call);
+    const { limit } = createHarness();
+    const all = Array.from({ length: 64 }, () => createFailingCall(1, () => createResetError(calls.read)).call);
     expect(new Set(await Promise.all(all.slice(0, 10).map((call) => limit.read(call))))).toEqual(new Set(["done"]));
   });
 
   it("stays closed on repeated client errors", async () => {
-    const { limit } = harness();
+    const { limit } = createHarness();
     const wrong = new BadRequestError("ERR_BAD_REQUEST", "wrong.", { request, status: 400 });
     for (let at = 0; at < 30; at += 1) await limit.write(() => Promise.reject(wrong)).catch(() => {});
     expect(await limit.write(async () => "fine")).toBe("fine");
@@ -689,7 +691,7 @@ describe("the circuit breaker", () => {
 });
 
 it("stops retrying once the caller's deadline expires", async () => {
-  const { time, limit } = harness();
+  const { time, limit } = createHarness();
   const requests: string[] = [];
   let isOver = false;
   const deadline = { isExpired: () => isOver, recordRequest: (what: string) => requests.push(what) };

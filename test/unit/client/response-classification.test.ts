@@ -15,12 +15,12 @@ import { getReceivers } from "../../../provider/rollout/notify/receivers";
 import { AddressHealth, isAddressWideFailure } from "../../../provider/rollout/probing/address-health";
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { resolveOutcome } from "../../../provider/tenant/resolve-outcome";
-import { target } from "../../support/rollout-target";
+import { buildTarget } from "../../support/rollout-target";
 import { VirtualTime } from "../../support/virtual-time";
 import { startHook } from "../../support/webhook-receiver";
 
 /** One response, or the connection's failure in place of one. */
-interface Response {
+interface TestResponse {
   /** The expected classification. */
   readonly is: ResponseObservation;
   readonly status?: number;
@@ -37,26 +37,29 @@ const JSON_TYPE = { "content-type": "application/json" };
 
 const HTML_TYPE = { "content-type": "text/html" };
 const SUCCESS = { status: 200, headers: JSON_TYPE };
-const status = (code: number, headers: Response["headers"] = {}): Response => ({
+const buildStatusResponse = (code: number, headers: TestResponse["headers"] = {}): TestResponse => ({
   is: { status: code, headers },
   status: code,
   headers: { ...JSON_TYPE, ...headers },
   body: '{"error":"it says so."}',
 });
-const failure = (code: string): Response => ({ is: { failure: code }, broken: code });
+const buildFailureResponse = (code: string): TestResponse => ({ is: { failure: code }, broken: code });
 
-const RESPONSES: Readonly<Record<string, Response>> = {
+const RESPONSES: Readonly<Record<string, TestResponse>> = {
   ...Object.fromEntries(
     [301, 307, 400, 401, 403, 404, 405, 408, 409, 410, 422, 429, 500, 501, 502, 503, 504, 507, 599].map((code) => [
       String(code),
-      status(code),
+      buildStatusResponse(code),
     ]),
   ),
   ...Object.fromEntries(
-    [302, 404, 408, 429, 501, 503].map((code) => [`${code} with Retry-After`, status(code, { "retry-after": "5" })]),
+    [302, 404, 408, 429, 501, 503].map((code) => [
+      `${code} with Retry-After`,
+      buildStatusResponse(code, { "retry-after": "5" }),
+    ]),
   ),
-  "502 with HTML": { ...status(502, HTML_TYPE), body: "<!doctype html>" },
-  "503 that breaks off": { ...status(503), body: "{", broken: "ECONNRESET" },
+  "502 with HTML": { ...buildStatusResponse(502, HTML_TYPE), body: "<!doctype html>" },
+  "503 that breaks off": { ...buildStatusResponse(503), body: "{", broken: "ECONNRESET" },
   "200 without a body": { is: { body: "empty" }, ...SUCCESS, body: "" },
   "200 with HTML": { is: { body: "html" }, ...SUCCESS, headers: HTML_TYPE, body: "<!doctype html>" },
   "200 with another type": {
@@ -86,7 +89,7 @@ const RESPONSES: Readonly<Record<string, Response>> = {
       ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"],
       ...["ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_SOCKET", "EHOSTDOWN", "ENETDOWN"],
       ...["CERT_HAS_EXPIRED", "DEPTH_ZERO_SELF_SIGNED_CERT", "ERR_SSL_WRONG_VERSION_NUMBER"],
-    ].map((code) => [code, failure(code)]),
+    ].map((code) => [code, buildFailureResponse(code)]),
   ),
   "a proxy's 407": {
     is: { failure: "proxy 4xx" },
@@ -99,17 +102,17 @@ const RESPONSES: Readonly<Record<string, Response>> = {
 };
 
 /** Gives every request the same answer. */
-function answering({ status, headers = {}, body = "", broken }: Response) {
+function createFixedDispatcher({ status, headers = {}, body = "", broken }: TestResponse) {
   const sent: string[] = [];
   const dispatcher = {
     dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       sent.push(options.method);
       let isOver = false;
-      const failed = (error: Error): void => {
+      const failResponse = (error: Error): void => {
         if (!isOver) handler.onResponseError?.(controller, error);
         isOver = true;
       };
-      const controller = { abort: failed } as unknown as Dispatcher.DispatchController;
+      const controller = { abort: failResponse } as unknown as Dispatcher.DispatchController;
       handler.onRequestStart?.(controller, {});
       setImmediate(() => {
         if (status !== undefined) {
@@ -119,7 +122,7 @@ function answering({ status, headers = {}, body = "", broken }: Response) {
         if (broken === undefined && !isOver) handler.onResponseEnd?.(controller, {});
         else if (broken !== "silence") {
           const isCode = /^[A-Z_]+$/.test(broken ?? "");
-          failed(Object.assign(new Error(isCode ? "it failed" : broken), isCode ? { code: broken } : {}));
+          failResponse(Object.assign(new Error(isCode ? "it failed" : broken), isCode ? { code: broken } : {}));
         }
       });
       return true;
@@ -136,12 +139,12 @@ const CALLS = {
   POST: (client: SettingsClient) =>
     client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" }),
 };
-type Method = keyof typeof CALLS;
-const METHODS = Object.keys(CALLS) as Method[];
+type CallMethod = keyof typeof CALLS;
+const METHODS = Object.keys(CALLS) as CallMethod[];
 
 /** Returns the result of a call, and the pauses that its client asked of others. */
-async function sent(response: Response, method: Method, times = 1) {
-  const { sent: requests, dispatcher } = answering(response);
+async function sendRequest(response: TestResponse, method: CallMethod, times = 1) {
+  const { sent: requests, dispatcher } = createFixedDispatcher(response);
   const time = new VirtualTime();
   const pauses: number[] = [];
   const client = new SettingsClient({
@@ -170,19 +173,19 @@ async function sent(response: Response, method: Method, times = 1) {
  * Returns the client's decisions: the number of attempts, whether the outcome is unknown, whether other requests wait,
  * and whether it stops sending.
  */
-async function clientDecides(response: Response) {
+async function observeClient(response: TestResponse) {
   const attempts: Record<string, string> = {};
   for (const method of METHODS) {
-    const { error, requests } = await sent(response, method);
+    const { error, requests } = await sendRequest(response, method);
     attempts[method] = `${requests} ${error.outcomeUnknown ? "unknown" : "known"}`;
   }
-  const { error, firstPauseMs } = await sent(response, "GET");
-  const { error: last } = await sent(response, "GET", 7);
+  const { error, firstPauseMs } = await sendRequest(response, "GET");
+  const { error: last } = await sendRequest(response, "GET", 7);
   return { code: error.code, attempts, pauseMs: firstPauseMs, isBroken: last.code === "ERR_CIRCUIT_OPEN" };
 }
 
 /** Returns whether the list is read to verify an addition. */
-async function outcomeIsChecked(error: ServiceError): Promise<boolean> {
+async function detectOutcomeCheck(error: ServiceError): Promise<boolean> {
   let isRead = false;
   await resolveOutcome({
     write: () => Promise.reject(error),
@@ -199,23 +202,23 @@ async function outcomeIsChecked(error: ServiceError): Promise<boolean> {
  * Returns whether other tenants of the address are probed, for the error itself and for its code alone, and whether the
  * address then counts as reachable.
  */
-async function addressHealthDecides(error: EmailSecurityError) {
+async function observeAddressHealth(error: EmailSecurityError) {
   const detectProbe = async (failure: EmailSecurityError): Promise<boolean> => {
     let isProbed = false;
-    const probe = async (): Promise<void> => {
+    const recordProbe = async (): Promise<void> => {
       isProbed = true;
     };
-    const health = new AddressHealth({ probe });
-    health.recordOutcome(target("a"), failure);
-    await health.assertReachable(target("b"));
+    const health = new AddressHealth({ probe: recordProbe });
+    health.recordOutcome(buildTarget("a"), failure);
+    await health.assertReachable(buildTarget("b"));
     return isProbed;
   };
   const health = new AddressHealth({ probe: () => Promise.reject(error) });
-  await health.run(target("a"), () => Promise.reject(error)).catch(() => {});
+  await health.run(buildTarget("a"), () => Promise.reject(error)).catch(() => {});
   return {
     isAsked: await detectProbe(error),
     isAskedByCode: await detectProbe(new EmailSecurityError(error.code, "as the engine tells it")),
-    isDown: health.isDown(target("a")),
+    isDown: health.isDown(buildTarget("a")),
     isUnreachable: isAddressWideFailure(error),
   };
 }
@@ -224,19 +227,19 @@ async function addressHealthDecides(error: EmailSecurityError) {
 async function listDecides(error: ServiceError): Promise<number | undefined> {
   const all = new BulkRunner<number>({ concurrency: 1 });
   let attempts = 0;
-  const work = (): Promise<void> => {
+  const failAttempt = (): Promise<void> => {
     attempts += 1;
     return Promise.reject(error);
   };
   await all.run(
     Array.from({ length: 12 }, (_, at) => at),
-    work,
+    failAttempt,
   );
   return attempts === 12 ? undefined : attempts;
 }
 
 /** Returns the number of attempts of a request. */
-function attemptsOf(found: ResponseClass, method: string, most: number): number {
+function getExpectedAttempts(found: ResponseClass, method: string, most: number): number {
   if (getFailureHandling(found, method) !== "retry") return 1;
   return found.scope === "rate limit" ? MAX_RATE_LIMITED_ATTEMPTS : most;
 }
@@ -249,20 +252,20 @@ it.each(Object.entries(RESPONSES))("handles each response as its class prescribe
   const attempts = METHODS.map((method) => {
     const own = isEmpty && method === "DELETE" ? classifyResponse({ body: "empty deletion" }) : found;
     const outcome = method !== "GET" && own.outcomeUnknown ? "unknown" : "known";
-    return [method, `${attemptsOf(own, method, MAX_ATTEMPTS)} ${outcome}`];
+    return [method, `${getExpectedAttempts(own, method, MAX_ATTEMPTS)} ${outcome}`];
   });
-  expect(await clientDecides(response)).toEqual({
+  expect(await observeClient(response)).toEqual({
     code: found.code,
     attempts: Object.fromEntries(attempts),
     pauseMs: found.retryAfterMs ?? (found.scope === "rate limit" ? 250 : undefined),
     isBroken: effects.isBreakerFailure === true,
   });
-  const { error } = await sent(response, "GET");
-  const { error: ofPost } = await sent(response, "POST");
-  expect(await outcomeIsChecked(ofPost)).toBe(found.outcomeUnknown);
+  const { error } = await sendRequest(response, "GET");
+  const { error: ofPost } = await sendRequest(response, "POST");
+  expect(await detectOutcomeCheck(ofPost)).toBe(found.outcomeUnknown);
   const byCode = getScopeByCode(found.code);
   const isShared = effects.isSharedByAddress === true;
-  expect(await addressHealthDecides(error)).toEqual({
+  expect(await observeAddressHealth(error)).toEqual({
     isAsked: isShared,
     isAskedByCode: byCode !== undefined && FAILURE_SCOPES[byCode].isSharedByAddress === true,
     isDown: isShared,
@@ -278,7 +281,10 @@ it("retries notices as the response class prescribes", async () => {
     const options = { signal: new AbortController().signal, attemptTimeoutMs: 60_000, time: new VirtualTime() };
     const problem = receiver && (await deliverNotice(receiver, "1", "{}", options));
     const found = classifyResponse(code === 0 ? { failure: "ECONNRESET" } : { status: code });
-    expect([code, hook.received.length]).toEqual([code, attemptsOf({ ...found, outcomeUnknown: false }, "POST", 5)]);
+    expect([code, hook.received.length]).toEqual([
+      code,
+      getExpectedAttempts({ ...found, outcomeUnknown: false }, "POST", 5),
+    ]);
     expect(problem).toBe(code === 0 ? "slack could not be reached (UND_ERR_SOCKET)" : `slack returned ${code}`);
   }
 });

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function parse(retryAfter: string | string[], date?: string): number | undefined {
+function parseHeaders(retryAfter: string | string[], date?: string): number | undefined {
   return parseRetryAfterMs({ headers: { "retry-after": retryAfter, ...(date && { date }) } });
 }
 
@@ -51,20 +51,20 @@ describe("a wait in Retry-After", () => {
     ["1 hour", 3_600_000],
     ["2 hours", 7_200_000],
   ])("%j takes %i ms", (text, waitMs) => {
-    expect(parse(text)).toBe(waitMs);
+    expect(parseHeaders(text)).toBe(waitMs);
   });
 
   it.each(["", "soon", "5 days", "x5", "5x", "1e", "5.5.5", "1-2"])("%j is unreadable", (text) => {
-    expect(parse(text)).toBeUndefined();
+    expect(parseHeaders(text)).toBeUndefined();
   });
 
   it.each([["5, 20, 10"], ["5; 20; 10"], [["5", "20", "10"]], ["soon, 20"]])("is the longest of %j", (texts) => {
-    expect(parse(texts)).toBe(20_000);
+    expect(parseHeaders(texts)).toBe(20_000);
   });
 
   it("is at most 7 days", () => {
-    expect(parse("604799")).toBe(604_799_000);
-    expect(parse("604801")).toBe(604_800_000);
+    expect(parseHeaders("604799")).toBe(604_799_000);
+    expect(parseHeaders("604801")).toBe(604_800_000);
   });
 
   it("is undefined without the header", () => {
@@ -87,32 +87,32 @@ describe("a date in Retry-After", () => {
     "2026-03-02T11:01:30+01:00",
     "2026-03-02T09:01:30-01:00",
   ])("%j is 90 s ahead", (text) => {
-    expect(parse(text)).toBe(90_000);
+    expect(parseHeaders(text)).toBe(90_000);
   });
 
   it("takes no wait if it has passed", () => {
-    expect(parse("Mon, 02 Mar 2026 09:00:00 GMT")).toBe(0);
+    expect(parseHeaders("Mon, 02 Mar 2026 09:00:00 GMT")).toBe(0);
   });
 
   it("is compared with the service's clock", () => {
-    expect(parse("Mon, 02 Mar 2026 10:01:30 GMT", "Mon, 02 Mar 2026 10:01:00 GMT")).toBe(30_000);
+    expect(parseHeaders("Mon, 02 Mar 2026 10:01:30 GMT", "Mon, 02 Mar 2026 10:01:00 GMT")).toBe(30_000);
   });
 
   it("is compared with this machine's clock if the service's is unreadable", () => {
-    expect(parse("Mon, 02 Mar 2026 10:01:30 GMT", "now")).toBe(90_000);
+    expect(parseHeaders("Mon, 02 Mar 2026 10:01:30 GMT", "now")).toBe(90_000);
   });
 
   it("is unreadable if no such day exists", () => {
-    expect(parse("Mon, 99 Mar 2026 10:01:30 GMT")).toBeUndefined();
+    expect(parseHeaders("Mon, 99 Mar 2026 10:01:30 GMT")).toBeUndefined();
   });
 
   it("counts next to a number of seconds", () => {
-    expect(parse("30, Mon, 02 Mar 2026 10:01:30 GMT")).toBe(90_000);
-    expect(parse("Mon, 02 Mar 2026 10:01:30 GMT, 300")).toBe(300_000);
+    expect(parseHeaders("30, Mon, 02 Mar 2026 10:01:30 GMT")).toBe(90_000);
+    expect(parseHeaders("Mon, 02 Mar 2026 10:01:30 GMT, 300")).toBe(300_000);
   });
 
   it("counts next to another date", () => {
-    expect(parse("Mon, 02 Mar 2026 10:01:30 GMT, Mon, 02 Mar 2026 10:02:00 GMT")).toBe(120_000);
+    expect(parseHeaders("Mon, 02 Mar 2026 10:01:30 GMT, Mon, 02 Mar 2026 10:02:00 GMT")).toBe(120_000);
   });
 });
 

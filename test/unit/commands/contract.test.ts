@@ -20,12 +20,12 @@ const OPTIONS = COMMANDS.flatMap((command) =>
   command.options.map((option) => [getCommandPath(command), option] as const),
 );
 
-const named = (long: string): readonly (readonly [string, Option])[] =>
+const findOptions = (long: string): readonly (readonly [string, Option])[] =>
   OPTIONS.filter(([, option]) => option.long === long);
 
 /** Returns the commands that declare an option, by its description. */
-function meanings(long: string): string[] {
-  return [...new Set(named(long).map(([, { description }]) => description))];
+function listDescriptions(long: string): string[] {
+  return [...new Set(findOptions(long).map(([, { description }]) => description))];
 }
 
 /** Whether the command does something itself, and isn't only a group of commands. */
@@ -33,9 +33,9 @@ const isRunnable = (command: Command): boolean => command.commands.length === 0 
 
 describe("every command", () => {
   it("has --output wherever it has --format", () => {
-    const formats = named("--format");
+    const formats = findOptions("--format");
     expect(formats.length).toBeGreaterThan(12);
-    expect(named("--output").map(([path]) => path)).toEqual(formats.map(([path]) => path));
+    expect(findOptions("--output").map(([path]) => path)).toEqual(formats.map(([path]) => path));
     for (const [path, { argChoices = [] }] of formats) {
       expect({
         path,
@@ -51,30 +51,32 @@ describe("every command", () => {
   it.each(["--json", "--markdown", "--html", "--csv", "--sarif", "--out", "--concurrency"])(
     "has no %s option",
     (long) => {
-      expect(named(long)).toEqual([]);
+      expect(findOptions(long)).toEqual([]);
     },
   );
 
   it("gives --list the same values wherever it takes one", () => {
-    const lists = named("--list").filter(([, option]) => option.required);
+    const lists = findOptions("--list").filter(([, option]) => option.required);
     expect(lists.length).toBeGreaterThan(3);
     expect(new Set(lists.map(([, { argChoices }]) => argChoices?.join()))).toEqual(new Set(["allow,deny,vip"]));
   });
 
   it("gives --today the same meaning", () => {
-    expect(meanings("--today")).toEqual(["Evaluate `expires` as of this day (default: today, UTC)"]);
-    expect(named("--today").map(([, option]) => typeof option.parseArg)).not.toContain("undefined");
+    expect(listDescriptions("--today")).toEqual(["Evaluate `expires` as of this day (default: today, UTC)"]);
+    expect(findOptions("--today").map(([, option]) => typeof option.parseArg)).not.toContain("undefined");
   });
 
   it("gives --targets the same meaning and default", () => {
-    expect(meanings("--targets")).toEqual(["Read the tenants from this file"]);
-    expect(new Set(named("--targets").map(([, { defaultValue }]) => defaultValue))).toEqual(new Set(["tenants.yaml"]));
+    expect(listDescriptions("--targets")).toEqual(["Read the tenants from this file"]);
+    expect(new Set(findOptions("--targets").map(([, { defaultValue }]) => defaultValue))).toEqual(
+      new Set(["tenants.yaml"]),
+    );
   });
 
   it("has --targets wherever --tenant selects a tenant, with the same meaning", () => {
-    const withTargets = named("--targets").map(([path]) => path);
+    const withTargets = findOptions("--targets").map(([path]) => path);
     const [ofTargets, ofJournal] = [true, false].map((isOfTargets) =>
-      named("--tenant").filter(([path]) => withTargets.includes(path) === isOfTargets),
+      findOptions("--tenant").filter(([path]) => withTargets.includes(path) === isOfTargets),
     );
     expect(new Set(ofTargets?.map(([, { description }]) => description))).toEqual(
       new Set(["Use this tenant of the targets file, with its settings file, address and key"]),
@@ -85,7 +87,7 @@ describe("every command", () => {
   });
 
   it("names the same variable and default file for --database", () => {
-    const all = named("--database");
+    const all = findOptions("--database");
     expect(all.length).toBeGreaterThan(15);
     for (const [path, { flags, description }] of all) {
       // Workers share a journal in PostgreSQL; a file can't be shared.
@@ -99,7 +101,7 @@ describe("every command", () => {
   it.each(["--days", "--max-pages", "--within", "--dry-run", "--commit", "--pr", "--resource", "--lock-wait"])(
     "gives %s the same argument and default",
     (long) => {
-      const forms = named(long).map(([, { flags, defaultValue }]) => [flags, defaultValue]);
+      const forms = findOptions(long).map(([, { flags, defaultValue }]) => [flags, defaultValue]);
       expect(forms.length).toBeGreaterThan(1);
       expect(new Set(forms.map(String)).size).toBe(1);
     },

@@ -5,7 +5,7 @@ import { getHelp } from "../../../provider/cli/command-help";
 import { EXPLANATIONS } from "../../../provider/commands/explain/explanations";
 import { createProgram, EXAMPLES, forEachCommand, getCommandPath } from "../../../provider/commands/program";
 
-function verbs(): Command[] {
+function listCommands(): Command[] {
   const all: Command[] = [];
   forEachCommand(createProgram(), (verb) => {
     if (verb.parent !== null && verb.name() !== "complete") all.push(verb);
@@ -14,7 +14,7 @@ function verbs(): Command[] {
 }
 
 /** Parses a command line without running the command. Returns the command that would run, and the error output. */
-async function parsed(words: readonly string[]): Promise<{ verb?: string; output: string }> {
+async function parseCommandLine(words: readonly string[]): Promise<{ verb?: string; output: string }> {
   const all = createProgram();
   const outcome: { verb?: string; output: string } = { output: "" };
   forEachCommand(all, (verb) => {
@@ -47,7 +47,7 @@ async function parsed(words: readonly string[]): Promise<{ verb?: string; output
 }
 
 /** Splits a line into words as a shell does. */
-const wordsOf = (line: string): string[] =>
+const splitWords = (line: string): string[] =>
   execFileSync("sh", ["-c", `printf '%s\\n' ${line}`], { encoding: "utf8" })
     .trimEnd()
     .split("\n");
@@ -61,7 +61,7 @@ describe("the help", () => {
     expect(EXAMPLES).toHaveLength(4);
   });
 
-  it.each(verbs().map((verb) => [getCommandPath(verb), getHelp(verb)] as const))(
+  it.each(listCommands().map((verb) => [getCommandPath(verb), getHelp(verb)] as const))(
     "has two or three examples for %s",
     (_path, help) => {
       expect(help?.examples.length).toBeGreaterThanOrEqual(2);
@@ -69,13 +69,13 @@ describe("the help", () => {
     },
   );
 
-  const examples = verbs().flatMap((verb) =>
+  const examples = listCommands().flatMap((verb) =>
     (getHelp(verb)?.examples ?? []).map(({ line }) => [line, getCommandPath(verb)] as const),
   );
   it.each([...examples, ...EXAMPLES.map(({ line }) => [line, ""] as const)])(
     "shows an example that parses: %s",
     async (line, path) => {
-      const { verb, output } = await parsed(wordsOf(line));
+      const { verb, output } = await parseCommandLine(splitWords(line));
       expect(output).toBe("");
       expect(verb).toMatch(new RegExp(`^${path}`));
     },
@@ -86,7 +86,7 @@ describe("the help", () => {
     (line) => line.startsWith("email-security ") && !/--(?:help|version)$/.test(line),
   );
   it.each(ours)("accepts the next command of an explanation: %s", async (line) => {
-    const { verb, output } = await parsed(wordsOf(line).slice(1));
+    const { verb, output } = await parseCommandLine(splitWords(line).slice(1));
     expect(output).toBe("");
     expect(verb).toBeDefined();
   });
@@ -121,6 +121,6 @@ describe("a mistyped command line", () => {
     ["explain --zzz", "error: unknown option '--zzz'; `email-security explain --help` lists all\n"],
     ["xyzzy", "error: unknown command 'xyzzy'; `email-security --help` lists all\n"],
   ])("gets an error with the closest match: %s", async (line, output) => {
-    expect(await parsed(wordsOf(line))).toEqual({ output });
+    expect(await parseCommandLine(splitWords(line))).toEqual({ output });
   });
 });

@@ -18,7 +18,7 @@ it("documents every option", () => {
     limiter: true,
     time: true,
   };
-  const documentedOptions = page.rows("Options").map(([name = ""]) => name.replaceAll("`", ""));
+  const documentedOptions = page.getTableRows("Options").map(([name = ""]) => name.replaceAll("`", ""));
   expect(documentedOptions).toEqual(Object.keys(options));
 });
 
@@ -28,5 +28,5 @@ const NOT_OF_THE_CLIENT = ["ERR_CUSTOM_TIMEOUT", "ERR_MISSING_PACKAGE"];
 it("documents every error code", () => {
   const known = Object.keys({ ...SERVICE_ERRORS, ...CONFIGURATION_ERRORS });
   const expected = known.filter((code) => !NOT_OF_THE_CLIENT.includes(code));
-  expect(page.codes("Failures").toSorted()).toEqual(expected.toSorted());
+  expect(page.getTableCodes("Failures").toSorted()).toEqual(expected.toSorted());
 });

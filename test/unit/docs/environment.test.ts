@@ -16,7 +16,9 @@ const OWN = [
   "Internal variables",
 ];
 
-const documentedNames = OWN.flatMap((heading) => page.rows(heading).map(([name = ""]) => name.replaceAll("`", "")));
+const documentedNames = OWN.flatMap((heading) =>
+  page.getTableRows(heading).map(([name = ""]) => name.replaceAll("`", "")),
+);
 
 it("documents each EMAIL_SECURITY_ variable once", () => {
   const ours = ENVIRONMENT_VARIABLES.filter((name) => !name.startsWith("TEST_")).map(

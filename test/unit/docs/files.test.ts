@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { buildSettingsJsonSchema } from "../../../provider/files/settings-schema";
 import { buildTenantsJsonSchema } from "../../../provider/rollout/targets/targets-schema";
 import { DocsPage } from "../../support/docs-page";
-import { mappingsOf } from "./schema-mappings";
+import { collectMappings } from "./schema-mappings";
 
 /**
  * The place where a mapping's keys are documented: the page, the heading, and the column whose cell is not empty for a
@@ -52,14 +52,14 @@ const OF_TENANTS_ALONE = ["stack", "resource"];
 
 function listDocumentedKeys([page, heading, column = 1]: DocsTable): string[] {
   return new DocsPage(`reference/${page}.md`)
-    .rows(heading)
+    .getTableRows(heading)
     .filter((cells) => cells[column] !== "")
     .map(([key = ""]) => key.replaceAll("`", ""));
 }
 
 describe.for([
-  ["settings files", SETTINGS, mappingsOf(buildSettingsJsonSchema())],
-  ["tenants.yaml", TENANTS, mappingsOf(buildTenantsJsonSchema())],
+  ["settings files", SETTINGS, collectMappings(buildSettingsJsonSchema())],
+  ["tenants.yaml", TENANTS, collectMappings(buildTenantsJsonSchema())],
 ] as const)("keys of %s", ([, tables, mappings]) => {
   it("documents every mapping", () => {
     const known = [...mappings.keys()].filter((path) => path !== "lists");

@@ -5,6 +5,8 @@ import { DocsPage } from "../../support/docs-page";
 const page = new DocsPage("reference/findings.md");
 
 it("documents every finding that only a plan reports", () => {
-  const documentedCodes = page.rows("Findings of a plan").flatMap(([code = ""]) => code.match(/^`(.*)`$/)?.[1] ?? []);
+  const documentedCodes = page
+    .getTableRows("Findings of a plan")
+    .flatMap(([code = ""]) => code.match(/^`(.*)`$/)?.[1] ?? []);
   expect(documentedCodes.toSorted()).toEqual([...PLAN_FINDING_CODES, ...PLAN_BLOCKER_CODES].toSorted());
 });

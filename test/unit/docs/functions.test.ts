@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it, test } from "vitest";
-import { codesIn, DocsPage } from "../../support/docs-page";
+import { DocsPage, extractCodes } from "../../support/docs-page";
 
 interface Shape {
   readonly properties?: object;
@@ -17,10 +17,10 @@ const page = new DocsPage("reference/functions.md");
 
 const TABLES = ["Current lists", "Detected threats", "Metrics", "User reports"];
 
-const rows = TABLES.flatMap((heading) => page.rows(heading));
+const rows = TABLES.flatMap((heading) => page.getTableRows(heading));
 
 it("documents every function once", () => {
-  const documentedFunctions = rows.flatMap(([name = ""]) => codesIn(name));
+  const documentedFunctions = rows.flatMap(([name = ""]) => extractCodes(name));
   const known = Object.keys(schema.functions).map((token) => token.replace(/^.*:/, ""));
   expect(documentedFunctions.toSorted()).toEqual(known.toSorted());
 });
@@ -30,10 +30,10 @@ test.for(Object.entries(schema.functions))(
   ([token, { inputs = {}, outputs }]) => {
     const [, taken = "", given = ""] = rows.find(([name]) => token.endsWith(`:${name?.replaceAll("`", "")}`)) ?? [];
     // Values are in quotes, and types are links.
-    const names = (text: string) =>
-      codesIn(text.replace(/\[[^\]]*\]\([^)]*\)/g, "")).filter((code) => /^\w+$/.test(code));
-    expect(names(taken).toSorted()).toEqual(Object.keys(inputs.properties ?? {}).toSorted());
-    expect(names(given).toSorted()).toEqual(Object.keys(outputs.properties ?? {}).toSorted());
+    const extractNames = (text: string) =>
+      extractCodes(text.replace(/\[[^\]]*\]\([^)]*\)/g, "")).filter((code) => /^\w+$/.test(code));
+    expect(extractNames(taken).toSorted()).toEqual(Object.keys(inputs.properties ?? {}).toSorted());
+    expect(extractNames(given).toSorted()).toEqual(Object.keys(outputs.properties ?? {}).toSorted());
   },
 );
 
@@ -45,12 +45,12 @@ test.for(types)("documents the fields of %s as in the schema", ([type, propertie
   const [, section = ""] = page.text.split(`### \`${type}\`\n`);
   // Text in parentheses describes a field; code in it isn't a field name.
   const text = section.replace(/\n##[\s\S]*$/, "").replace(/\((?:[^()]|\([^()]*\))*\)/g, "");
-  expect(codesIn(text).toSorted()).toEqual(properties.toSorted());
+  expect(extractCodes(text).toSorted()).toEqual(properties.toSorted());
   const bold = [...text.matchAll(/\*\*`(\w+)`\*\*/g)].map(([, name = ""]) => name);
   expect(bold.toSorted()).toEqual(required.toSorted());
 });
 
 it("documents no type that the schema lacks", () => {
-  const documentedTypes = page.headings.flatMap((heading) => codesIn(heading));
+  const documentedTypes = page.headings.flatMap((heading) => extractCodes(heading));
   expect(documentedTypes.toSorted()).toEqual(types.map(([type]) => type).toSorted());
 });

@@ -15,11 +15,11 @@ const retries = new DocsPage("explanation/retries-and-outcome-checks.md").text;
 const LIMITS = {
   DEFAULT_MAX_RESPONSE_BYTES: [threats, `| an answer | ${DEFAULT_MAX_RESPONSE_BYTES / 2 ** 20} MiB`],
   MAX_JSON_VALUES: [threats, `${MAX_JSON_VALUES === 1_000_000 ? "a million" : MAX_JSON_VALUES} JSON values`],
-  MAX_RESPONSE_ITEMS: [threats, `${group(MAX_RESPONSE_ITEMS.others)} items |`],
-  MAX_ITEMS: [threats, `${group(MAX_ITEMS)} items`],
-  ABSOLUTE_MAX_PAGES: [threats, `${group(ABSOLUTE_MAX_PAGES)} pages`],
+  MAX_RESPONSE_ITEMS: [threats, `${formatGrouped(MAX_RESPONSE_ITEMS.others)} items |`],
+  MAX_ITEMS: [threats, `${formatGrouped(MAX_ITEMS)} items`],
+  ABSOLUTE_MAX_PAGES: [threats, `${formatGrouped(ABSOLUTE_MAX_PAGES)} pages`],
   MAX_READ_MS: [threats, MAX_READ_MS === 30 * 60_000 ? "half an hour" : `${MAX_READ_MS} ms`],
-  MAX_ID_LENGTH: [threats, `| an id | ${group(MAX_ID_LENGTH)} characters`],
+  MAX_ID_LENGTH: [threats, `| an id | ${formatGrouped(MAX_ID_LENGTH)} characters`],
   MAX_ATTEMPTS: [retries, `up to ${retryPolicy.MAX_ATTEMPTS} attempts in all`],
   MAX_VERIFIED_ATTEMPTS: [retries, `sent again, at most ${["once", "twice"][retryPolicy.MAX_VERIFIED_ATTEMPTS - 2]}`],
   MAX_RATE_LIMITED_ATTEMPTS: [retries, `${retryPolicy.MAX_RATE_LIMITED_ATTEMPTS} attempts and 2 minutes`],
@@ -37,6 +37,6 @@ test.for(Object.entries(LIMITS))("documents the limit %s", ([_name, [page, words
   expect(page.replaceAll(/\s+/g, " ")).toContain(words);
 });
 
-function group(count: number): string {
+function formatGrouped(count: number): string {
   return count.toLocaleString("en-US");
 }

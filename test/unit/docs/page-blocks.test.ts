@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { firstMissing, readPage } from "../../docs/page-blocks";
+import { findMissingLine, readPage } from "../../docs/page-blocks";
 
-const page = (...lines: string[]) => readPage("page.md", lines.join("\n"));
-const running = (...lines: string[]) => page("---", "run: empty", "---", ...lines);
+const readTestPage = (...lines: string[]) => readPage("page.md", lines.join("\n"));
+const readRunPage = (...lines: string[]) => readTestPage("---", "run: empty", "---", ...lines);
 
 describe("page", () => {
   it("reads files, shell blocks and expected output with their line numbers", () => {
-    const read = page(
+    const read = readTestPage(
       "---",
       "title: Any",
       "run: fleet",
@@ -54,7 +54,7 @@ describe("page", () => {
   });
 
   it("reads a block's expected exit code and background flag", () => {
-    const { blocks } = running(
+    const { blocks } = readRunPage(
       ...["sh", "sh fails", "sh fails=2", "sh background"].flatMap((info) => [`\`\`\`${info}`, "x", "```", ""]),
     );
     expect(blocks).toMatchObject([
@@ -67,12 +67,12 @@ describe("page", () => {
 
   it("skips blocks that are not meant to run", () => {
     const info = ["sh no-run: it needs a cluster", "python no-check: a part", "ts", "yaml settings", "text", ""];
-    const { blocks, place } = page(...info.flatMap((one) => [`\`\`\`${one}`, "x", "```", ""]));
+    const { blocks, place } = readTestPage(...info.flatMap((one) => [`\`\`\`${one}`, "x", "```", ""]));
     expect([blocks, place]).toEqual([[], undefined]);
   });
 
   it("takes text as expected output only directly after its block", () => {
-    const { blocks } = running("```sh", "x", "```", "In between.", "```text", "a", "```");
+    const { blocks } = readRunPage("```sh", "x", "```", "In between.", "```text", "a", "```");
     expect(blocks).toMatchObject([{ prints: [] }]);
   });
 
@@ -82,28 +82,30 @@ describe("page", () => {
     ["sh no-run", 4, '"no-run" does not say why'],
     ["yaml no-check:", 4, '"no-check:" does not say why'],
   ])("rejects the fence %j", (info, line, message) => {
-    expect(() => running(`\`\`\`${info}`, "x", "```")).toThrow(`page.md:${line}: ${message}`);
+    expect(() => readRunPage(`\`\`\`${info}`, "x", "```")).toThrow(`page.md:${line}: ${message}`);
   });
 
   it("rejects a command that would write to the user's home directory", () => {
-    expect(() => running("```sh", "pulumi login --local", "```")).toThrow("page.md:4: `pulumi login --local`");
+    expect(() => readRunPage("```sh", "pulumi login --local", "```")).toThrow("page.md:4: `pulumi login --local`");
   });
 
   it("rejects a page with an unknown or missing run location", () => {
-    expect(() => page("---", "run: anywhere", "---")).toThrow("page.md:1: run: anywhere: give one of empty,");
-    expect(() => page("# T", "", "```sh", "x", "```")).toThrow("page.md:3: this block runs, and");
+    expect(() => readTestPage("---", "run: anywhere", "---")).toThrow("page.md:1: run: anywhere: give one of empty,");
+    expect(() => readTestPage("# T", "", "```sh", "x", "```")).toThrow("page.md:3: this block runs, and");
   });
 });
 
 describe("expected output", () => {
-  const missing = (expected: string[], output: string) =>
-    firstMissing(
+  const findFirstMissing = (expected: string[], output: string) =>
+    findMissingLine(
       expected.map((text, index) => ({ line: index + 1, text })),
       output,
     )?.line;
 
   it("matches lines in order, ignoring lines between and column widths", () => {
-    expect(missing(["a  b", "Duration: …s", "c (d) *"], "x\n a b\ny\nDuration: 12s\nc  (d) *\n")).toBeUndefined();
+    expect(
+      findFirstMissing(["a  b", "Duration: …s", "c (d) *"], "x\n a b\ny\nDuration: 12s\nc  (d) *\n"),
+    ).toBeUndefined();
   });
 
   it.each([
@@ -113,6 +115,6 @@ describe("expected output", () => {
     [["a.b"], "axb", 1],
     [["1 … 2"], "1  3", 1],
   ])("does not match %j in %j", (expected, output, line) => {
-    expect(missing(expected, output)).toBe(line);
+    expect(findFirstMissing(expected, output)).toBe(line);
   });
 });

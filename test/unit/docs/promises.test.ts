@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { DocsPage } from "../../support/docs-page";
 
 const page = new DocsPage("reference/promises.md");
-const rows = page.headings.flatMap((heading) => page.rows(heading));
+const rows = page.headings.flatMap((heading) => page.getTableRows(heading));
 
 it("names a test for each promise", () => {
   expect(rows.length).toBeGreaterThan(30);

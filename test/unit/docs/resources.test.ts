@@ -29,17 +29,17 @@ const kinds = Object.entries(schema.resources).map(
 test.for(kinds)(
   "documents the arguments and outputs of %s as in the schema",
   ([kind, { properties, inputProperties, isComponent }]) => {
-    const documentedArguments = resources.codes(`Arguments of \`${kind}\``);
+    const documentedArguments = resources.getTableCodes(`Arguments of \`${kind}\``);
     expect(documentedArguments.toSorted()).toEqual(Object.keys(inputProperties).toSorted());
     // A component has no outputs with the plugin: its resources have their own.
     if (isComponent) return;
-    expect(resources.codes(`Outputs of \`${kind}\``).toSorted()).toEqual(Object.keys(properties).toSorted());
+    expect(resources.getTableCodes(`Outputs of \`${kind}\``).toSorted()).toEqual(Object.keys(properties).toSorted());
   },
 );
 
 it("lists every resource at the top", () => {
   const names = kinds.map(([kind]) => kind);
-  expect(resources.codes("Resources").toSorted()).toEqual(names.toSorted());
+  expect(resources.getTableCodes("Resources").toSorted()).toEqual(names.toSorted());
 });
 
 it("documents every argument that both lists share", () => {
@@ -47,7 +47,7 @@ it("documents every argument that both lists share", () => {
     (kind) => schema.resources[`email-security:index:${kind}`]?.inputProperties,
   );
   const shared = Object.keys(entries).filter((name) => name in vips);
-  expect(new Set(resources.codes(SHARED))).toEqual(new Set(shared));
+  expect(new Set(resources.getTableCodes(SHARED))).toEqual(new Set(shared));
 });
 
 it("documents the arguments and outputs of TenantSettings", () => {
@@ -57,13 +57,13 @@ it("documents the arguments and outputs of TenantSettings", () => {
     entries: true,
     vips: true,
   };
-  expect(resources.codes("Arguments of `TenantSettings`")).toEqual(Object.keys(taken));
-  expect(resources.codes("Outputs of `TenantSettings`")).toEqual(Object.keys(own));
+  expect(resources.getTableCodes("Arguments of `TenantSettings`")).toEqual(Object.keys(taken));
+  expect(resources.getTableCodes("Outputs of `TenantSettings`")).toEqual(Object.keys(own));
 });
 
 it("documents every Provider argument and its sources", () => {
   const names = Object.keys(schema.provider.inputProperties).toSorted();
-  expect(configuration.codes("`Provider`").toSorted()).toEqual(names);
+  expect(configuration.getTableCodes("`Provider`").toSorted()).toEqual(names);
   expect(Object.keys(schema.config.variables).toSorted()).toEqual(names);
-  expect(configuration.codes("Settings and their sources").toSorted()).toEqual(names);
+  expect(configuration.getTableCodes("Settings and their sources").toSorted()).toEqual(names);
 });

@@ -10,17 +10,17 @@ interface Schema {
  * Returns the keys of each mapping that a JSON schema describes, by path: `""` is the root, `waves[]` an element of a
  * list, and `tenants.*` the value of any key.
  */
-export function mappingsOf(schema: Schema, path = ""): Map<string, string[]> {
+export function collectMappings(schema: Schema, path = ""): Map<string, string[]> {
   const { properties, additionalProperties, items, anyOf = [] } = schema;
-  const below = (name: string) => (path === "" ? name : `${path}.${name}`);
+  const joinPath = (name: string) => (path === "" ? name : `${path}.${name}`);
   const parts: (readonly [Schema, string])[] = [
-    ...Object.entries(properties ?? {}).map(([name, one]) => [one, below(name)] as const),
-    ...(typeof additionalProperties === "object" ? [[additionalProperties, below("*")] as const] : []),
+    ...Object.entries(properties ?? {}).map(([name, one]) => [one, joinPath(name)] as const),
+    ...(typeof additionalProperties === "object" ? [[additionalProperties, joinPath("*")] as const] : []),
     ...(items === undefined ? [] : [[items, `${path}[]`] as const]),
     ...anyOf.map((one) => [one, path] as const),
   ];
   return new Map([
     ...(properties === undefined ? [] : [[path, Object.keys(properties)] as const]),
-    ...parts.flatMap(([one, at]) => [...mappingsOf(one, at)]),
+    ...parts.flatMap(([one, at]) => [...collectMappings(one, at)]),
   ]);
 }

@@ -3,21 +3,24 @@ import { expect, it } from "vitest";
 
 it("shows the same benchmark rows and commit as the speed page", () => {
   const page = readFileSync("docs/reference/speed.md", "utf8");
-  const [shown = "", of = ""] = [partOf(readFileSync("README.md", "utf8"), "bench-brief"), partOf(page, "bench")];
-  const rows = rowsOf(shown);
+  const [shown = "", of = ""] = [
+    extractPart(readFileSync("README.md", "utf8"), "bench-brief"),
+    extractPart(page, "bench"),
+  ];
+  const rows = listTableRows(shown);
   // The header, and five peers.
   expect(rows).toHaveLength(1 + 5);
-  expect(rowsOf(of)).toEqual(expect.arrayContaining(rows));
+  expect(listTableRows(of)).toEqual(expect.arrayContaining(rows));
   const [commit] = /commit [0-9a-f]{9}\b/.exec(shown) ?? [];
   expect(of).toContain(commit ?? "a commit that the README names");
 });
 
-function partOf(text: string, name: string): string {
+function extractPart(text: string, name: string): string {
   return new RegExp(`<!-- ${name}:start -->\\n([^]*?)<!-- ${name}:end -->`).exec(text)?.[1] ?? "";
 }
 
 /** Returns a table's rows with collapsed spaces, since the padding depends on the widest row. */
-function rowsOf(table: string): string[] {
+function listTableRows(table: string): string[] {
   return table
     .split("\n")
     .filter((line) => line.startsWith("|") && !/^[|:\- ]+$/.test(line))

@@ -10,7 +10,7 @@ const directory = mkdtempSync(join(tmpdir(), "email-security-find-engine-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Creates a cache with these versions; returns an environment without any other engine. */
-function cacheWith(name: string, versions: readonly string[]): NodeJS.ProcessEnv {
+function createEngineCache(name: string, versions: readonly string[]): NodeJS.ProcessEnv {
   const home = join(directory, name);
   for (const version of versions) {
     const installation = join(home, "cache/engine", getInstallationName(version));
@@ -22,12 +22,12 @@ function cacheWith(name: string, versions: readonly string[]): NodeJS.ProcessEnv
 }
 
 it("picks the newest version in the cache", async () => {
-  const env = cacheWith("several", ["3.259.0", "3.1000.0", "3.260.1"]);
+  const env = createEngineCache("several", ["3.259.0", "3.1000.0", "3.260.1"]);
   expect(await findEngine({ env })).toMatchObject({ version: "3.1000.0", source: "cache" });
 });
 
 it("ignores an unfinished, old or foreign installation in the cache", async () => {
-  const env = cacheWith("ignored", ["3.100.0", "3.300.0"]);
+  const env = createEngineCache("ignored", ["3.100.0", "3.300.0"]);
   const engines = join(directory, "ignored/cache/engine");
   rmSync(join(engines, getInstallationName("3.300.0"), "engine.json"));
   for (const name of ["3.400.0-plan9-mips", `${getInstallationName("3.500.0")}.unfinished-1`])
@@ -36,7 +36,7 @@ it("ignores an unfinished, old or foreign installation in the cache", async () =
 });
 
 it("reports where it looked and how to install Pulumi", async () => {
-  const env = cacheWith("nothing", []);
+  const env = createEngineCache("nothing", []);
   const failure = requireEngine({ env });
   await expect(failure).rejects.toBeInstanceOf(EngineUnavailableError);
   await expect(failure).rejects.toMatchObject({
@@ -46,7 +46,7 @@ it("reports where it looked and how to install Pulumi", async () => {
 });
 
 it("builds an environment in which the CLI finds Node.js and its hosts", async () => {
-  const found = await requireEngine({ env: cacheWith("environment", ["3.259.0"]) });
+  const found = await requireEngine({ env: createEngineCache("environment", ["3.259.0"]) });
   expect(found.directory).toBe(dirname(found.command));
   expect(found.environment({ Path: "/usr/bin", OTHER: "kept", EMAIL_SECURITY_CACHE_DIR: "/cache" })).toEqual({
     OTHER: "kept",

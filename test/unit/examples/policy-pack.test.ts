@@ -27,10 +27,10 @@ function collectViolations(
   const reports: Record<string, string[]> = {};
   for (const { name, validateResource } of policiesOf({ ...TEAM, policy }, TODAY)) {
     const validate = validateResource as (resource: object, report: (text: string) => void) => void;
-    const report = (text: string): void => {
+    const recordReport = (text: string): void => {
       reports[name] = [...(reports[name] ?? []), text];
     };
-    validate(resource, report);
+    validate(resource, recordReport);
   }
   return reports;
 }

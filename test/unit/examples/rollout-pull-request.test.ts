@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { parse } from "yaml";
 import type { GitLabJob, Workflow } from "../../support/pipeline-files";
 
-const workflow = (file: string) => parse(readFileSync(`examples/${file}`, "utf8")) as Workflow;
+const readWorkflow = (file: string) => parse(readFileSync(`examples/${file}`, "utf8")) as Workflow;
 
-const own = workflow("rollout/.github/workflows/pull-request.yml");
+const own = readWorkflow("rollout/.github/workflows/pull-request.yml");
 
 it("gives keys only to the read-only plan job", () => {
   expect(own.permissions).toEqual({});
@@ -13,7 +13,7 @@ it("gives keys only to the read-only plan job", () => {
   expect(JSON.stringify(own)).not.toContain('pull_request_target":');
   const { plan, comment } = own.jobs;
   expect(plan).toMatchObject({ environment: "plan", permissions: { contents: "read" } });
-  expect(plan?.if).toBe(workflow("gitops/.github/workflows/pull-request.yml").jobs["plan"]?.if);
+  expect(plan?.if).toBe(readWorkflow("gitops/.github/workflows/pull-request.yml").jobs["plan"]?.if);
   expect(comment?.permissions).toEqual({ "pull-requests": "write" });
   expect(JSON.stringify(comment)).not.toContain("secrets.");
   expect(comment).not.toHaveProperty("environment");
@@ -21,7 +21,7 @@ it("gives keys only to the read-only plan job", () => {
 
 it("maintains one comment, found by its plan marker", () => {
   const stepOf = (job: Workflow["jobs"][string] | undefined) => job?.steps.find(({ name }) => name === "Comment");
-  const { jobs } = workflow("gitops/.github/workflows/pull-request.yml");
+  const { jobs } = readWorkflow("gitops/.github/workflows/pull-request.yml");
   expect(stepOf(own.jobs["comment"])).toEqual(stepOf(jobs["plan"]));
   expect(stepOf(own.jobs["comment"])?.run).toContain("<!-- email-security-plan -->");
 });
@@ -39,13 +39,13 @@ it("keeps keys out of the GitLab comment job and tokens out of planning", () => 
   expect(comment).not.toHaveProperty("extends");
   expect(comment).not.toHaveProperty("secrets");
   // The note is posted in the same way as a single tenant's note.
-  const lines = (script: readonly string[]) =>
+  const listReportLines = (script: readonly string[]) =>
     script
       .join("\n")
       .split("\n")
       .filter((line) => /curl|note|body@/.test(line));
-  expect(lines(ofOne.script).join("\n")).toContain(
-    lines(comment?.script ?? [])
+  expect(listReportLines(ofOne.script).join("\n")).toContain(
+    listReportLines(comment?.script ?? [])
       .slice(1)
       .join("\n"),
   );

@@ -14,7 +14,7 @@ import { readSettings } from "../../../provider/files/read-settings";
 import { assignWaves } from "../../../provider/rollout/targets/assign-waves";
 import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { selectTargets } from "../../../provider/rollout/targets/select-targets";
-import { actionlint } from "../../support/actionlint";
+import { runActionlint } from "../../support/actionlint";
 import type { Workflow } from "../../support/pipeline-files";
 
 const DIRECTORY = "examples/rollout";
@@ -22,7 +22,7 @@ const KUBERNETES = join(DIRECTORY, "kubernetes");
 const KINDS = { CronJob, Deployment, Job, NetworkPolicy, PersistentVolumeClaim };
 
 /** A Kubernetes manifest, limited to the fields that the tests read. */
-interface Manifest {
+interface KubernetesManifest {
   readonly kind: keyof typeof KINDS;
   readonly metadata: { readonly namespace?: string };
   readonly spec: Template & { readonly jobTemplate?: { readonly spec: Template } };
@@ -42,9 +42,9 @@ interface CacheStep {
   readonly "restore-keys"?: string;
 }
 
-const manifests = readdirSync(KUBERNETES).map((file): [string, Manifest] => [
+const manifests = readdirSync(KUBERNETES).map((file): [string, KubernetesManifest] => [
   file,
-  parse(readFileSync(join(KUBERNETES, file), "utf8")) as Manifest,
+  parse(readFileSync(join(KUBERNETES, file), "utf8")) as KubernetesManifest,
 ]);
 
 describe("targets file of the rollout example", () => {
@@ -78,7 +78,7 @@ describe("targets file of the rollout example", () => {
 
 describe("pipeline configuration of the rollout example", () => {
   it("passes actionlint", async () => {
-    expect(await actionlint(DIRECTORY)).toEqual([]);
+    expect(await runActionlint(DIRECTORY)).toEqual([]);
   });
 
   it("grants jobs minimal permissions, and only read access to jobs with keys", () => {
@@ -157,16 +157,16 @@ describe("Kubernetes manifests", () => {
     const [, worker] = manifests.find(([file]) => file === "workers.yaml") ?? [];
     const wrong = { ...worker, spec: { ...worker?.spec, replicas: "three" } };
     expect(() => new Deployment(wrong as never).validate()).toThrow(/replicas/);
-    expect(mistypedIn([["wrong.yaml", { ...worker, spec: { ...worker?.spec, replica: 3 } } as Manifest]])).toEqual([
-      expect.stringContaining("'\"replica\"' does not exist"),
-    ]);
+    expect(
+      findTypeErrors([["wrong.yaml", { ...worker, spec: { ...worker?.spec, replica: 3 } } as KubernetesManifest]]),
+    ).toEqual([expect.stringContaining("'\"replica\"' does not exist")]);
   });
 
   it("uses no field unknown to Kubernetes", () => {
-    expect(mistypedIn(manifests)).toEqual([]);
+    expect(findTypeErrors(manifests)).toEqual([]);
   });
 
-  it.each(manifests.flatMap(([file, { spec }]) => podOf(spec).map((pod): [string, PodSpec] => [file, pod])))(
+  it.each(manifests.flatMap(([file, { spec }]) => listPodSpecs(spec).map((pod): [string, PodSpec] => [file, pod])))(
     "runs %s as non-root with a read-only root file system",
     (_, { securityContext: own, containers }) => {
       expect(own).toMatchObject({ runAsNonRoot: true });
@@ -182,14 +182,14 @@ describe("Kubernetes manifests", () => {
   );
 });
 
-function podOf({ template, jobTemplate }: Manifest["spec"]): PodSpec[] {
+function listPodSpecs({ template, jobTemplate }: KubernetesManifest["spec"]): PodSpec[] {
   const pod = (template ?? jobTemplate?.spec.template)?.spec;
   return pod === undefined ? [] : [pod];
 }
 
 /** Returns the compiler's errors for manifests as values of their types. Schemas alone accept unknown fields. */
-function mistypedIn(all: readonly [string, Manifest][]): string[] {
-  const apiVersions: Readonly<Record<Manifest["kind"], string>> = {
+function findTypeErrors(all: readonly [string, KubernetesManifest][]): string[] {
+  const apiVersions: Readonly<Record<KubernetesManifest["kind"], string>> = {
     CronJob: "batch/v1",
     Deployment: "apps/v1",
     Job: "batch/v1",

@@ -9,13 +9,13 @@ import { editSettings } from "../../../provider/files/settings-editor";
 import { countSteps } from "../../support/step-count";
 import { createTestDirectory } from "../../support/test-directory";
 
-function read(text: string | Uint8Array, options: CsvOptions = {}) {
+function readTable(text: string | Uint8Array, options: CsvOptions = {}) {
   const { rows, ignoredColumns } = readCsv(Buffer.from(text), options);
   return { rows: rows.map(({ row, section, element }) => [row, section, element]), ignored: ignoredColumns };
 }
 
 /** Formats mistakes as `5 Expires: is …`. */
-function mistakes(text: string | Uint8Array, options: CsvOptions = {}): string[] {
+function listMistakes(text: string | Uint8Array, options: CsvOptions = {}): string[] {
   try {
     readCsv(Buffer.from(text), options);
   } catch (error) {
@@ -29,7 +29,7 @@ const EVIL = { value: "evil.example" };
 
 describe("a CSV table", () => {
   it("is read by its header in any order, case and common wording", () => {
-    const { rows, ignored } = read(
+    const { rows, ignored } = readTable(
       [
         "Date added,REASON,Approved by,Domain,Allow/Deny,Valid until,Ticket-Number,Requested by,Verdict scope,Accept risk",
         "2026-01-01,Contract 7,Tomas,partner.example,Allowed,31.03.2027,INC-7,Dana,graymail,They write",
@@ -70,21 +70,21 @@ describe("a CSV table", () => {
     ["white space", " value , list \n evil.example , deny \n"],
     ["Excel's Unicode text", Buffer.from("\uFEFFvalue\tlist\r\nevil.example\tdeny\r\n", "utf16le")],
   ])("is read with %s", (_what, text) => {
-    expect(read(text).rows).toEqual([[2, "deny", EVIL]]);
+    expect(readTable(text).rows).toEqual([[2, "deny", EVIL]]);
   });
 
   it("is read as bare values for a given list", () => {
-    expect(read("evil.example\n192.0.2.7\n", { list: "deny" }).rows).toEqual([
+    expect(readTable("evil.example\n192.0.2.7\n", { list: "deny" }).rows).toEqual([
       [1, "deny", EVIL],
       [2, "deny", { value: "192.0.2.7" }],
     ]);
-    expect(read("E-Mail\nceo@acme.example\n", { list: "vips" }).rows).toEqual([
+    expect(readTable("E-Mail\nceo@acme.example\n", { list: "vips" }).rows).toEqual([
       [2, "vips", { email: "ceo@acme.example" }],
     ]);
   });
 
   it("is read with VIPs among entries and separate domain and mailbox columns", () => {
-    const { rows } = read(
+    const { rows } = readTable(
       'domain,email,list,vip,comment\nevil.example,,deny,,\n,x@bad.example,deny,no,"a, ""b""\nand c"\n,ceo@acme.example,,x,Board\n,cfo@acme.example,VIP,yes,\n',
     );
     expect(rows).toEqual([
@@ -96,9 +96,9 @@ describe("a CSV table", () => {
   });
 
   it("is read with a type column naming the list or value type", () => {
-    expect(read("value,type\nevil.example,Blocked\n").rows).toEqual([[2, "deny", EVIL]]);
+    expect(readTable("value,type\nevil.example,Blocked\n").rows).toEqual([[2, "deny", EVIL]]);
     expect(
-      read("value,list,type\nevil.example,deny,Domain\n192.0.2.7,deny,IP address\na@b.example,deny,email\n").rows,
+      readTable("value,list,type\nevil.example,deny,Domain\n192.0.2.7,deny,IP address\na@b.example,deny,email\n").rows,
     ).toEqual([
       [2, "deny", { ...EVIL, type: "domain" }],
       [3, "deny", { value: "192.0.2.7", type: "ip" }],
@@ -114,20 +114,20 @@ describe("a CSV table", () => {
     ["1.3.2027", "2027-03-01"],
     ["Never", "never"],
   ])("is read with the date %s", (written, expires) => {
-    expect(read(`value,expires\nevil.example,${written}\n`, { list: "deny" }).rows).toEqual([
+    expect(readTable(`value,expires\nevil.example,${written}\n`, { list: "deny" }).rows).toEqual([
       [2, "deny", { ...EVIL, expires }],
     ]);
   });
 
   it("is read with blank rows, which count as rows", () => {
-    expect(read("\n,,\nvalue,list,\n\nevil.example,deny,\n,,\n").rows).toEqual([[5, "deny", EVIL]]);
+    expect(readTable("\n,,\nvalue,list,\n\nevil.example,deny,\n,,\n").rows).toEqual([[5, "deny", EVIL]]);
   });
 });
 
 describe("CSV mistakes", () => {
   it("are reported all at once with row and column title", () => {
     expect(
-      mistakes(
+      listMistakes(
         [
           "Domain;List;Valid until;Owner;VIP",
           "https://evil.example/x;deny;;;",
@@ -156,7 +156,7 @@ describe("CSV mistakes", () => {
 
   it("are found across rows", () => {
     expect(
-      mistakes(
+      listMistakes(
         "value,list,scope\nevil.example,deny,\nother.example,deny,\nEVIL.example.,deny,Global\nother.example,allow,\nevil.example,deny,graymail\n",
       ),
     ).toEqual([
@@ -189,7 +189,7 @@ describe("CSV mistakes", () => {
       '- -: contains bytes that aren\'t valid UTF-8, first on line 2 of the file; save it as "CSV UTF-8"',
     ],
   ])("are reported in %j", (text, mistake) => {
-    expect(mistakes(text)).toEqual([mistake]);
+    expect(listMistakes(text)).toEqual([mistake]);
   });
 
   it("are printed as sanitized text with their position", () => {
@@ -215,7 +215,7 @@ describe("exported CSV", () => {
       `"deny","evil.example","graymail","'=1+1","''=x","'-Dana","","",""`,
       "",
     ]);
-    expect(read(text).rows).toEqual([
+    expect(readTable(text).rows).toEqual([
       [2, "vips", { email: "+ceo@acme.example", comment: "@here" }],
       [3, "deny", { ...EVIL, scope: "graymail", comment: "=1+1", owner: "-Dana", ticket: "'=x" }],
     ]);
@@ -267,7 +267,7 @@ describe("exported CSV", () => {
 });
 
 it.each(["lines", "JSON"])("imports into a list in %s in linear time", (layout) => {
-  const stepsOf = (scale: number): number => {
+  const measureSteps = (scale: number): number => {
     const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
     const text =
       layout === "JSON"
@@ -285,5 +285,5 @@ it.each(["lines", "JSON"])("imports into a list in %s in linear time", (layout) 
     return steps;
   };
   // A full scan for each row would take 16 times the steps.
-  expect(stepsOf(4) / stepsOf(1)).toBeLessThan(5);
+  expect(measureSteps(4) / measureSteps(1)).toBeLessThan(5);
 });

@@ -5,7 +5,7 @@ import { isMeaningfulText } from "../../../provider/settings/arguments";
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { describeRisks } from "../../../provider/settings/risk";
 
-const partOf = (yaml: string): FilePart => {
+const readFilePart = (yaml: string): FilePart => {
   const readFile = () => `version: 1\n${yaml}`;
   const { entries, vips } = readSettings("base.yaml", { readFile, ownDomains: [], shouldCrossCheck: false });
   return [...entries, ...vips];
@@ -51,7 +51,7 @@ const OWN = [
 ];
 
 it.each(OWN.map((domains) => [domains]))("agrees with checking each entry for own domains %j", (domains) => {
-  const part = partOf(DECLARED);
+  const part = readFilePart(DECLARED);
   const own = new OwnDomains(domains);
   const isRefused = part.some(
     (one) => one.kind === "entry" && !isMeaningfulText(one.acceptRisk ?? "") && describeRisks(one, own) !== undefined,
@@ -61,7 +61,7 @@ it.each(OWN.map((domains) => [domains]))("agrees with checking each entry for ow
 });
 
 it("accepts some own domains and rejects others", () => {
-  const part = partOf(DECLARED);
+  const part = readFilePart(DECLARED);
   const acceptedDomains = OWN.filter((domains) => isPartValid(part, new OwnDomains(domains)));
   expect(acceptedDomains).toEqual([
     [],
@@ -76,8 +76,8 @@ it("accepts some own domains and rejects others", () => {
 
 it("rejects universally risky entries and invalid values", () => {
   const own = new OwnDomains([]);
-  const risky = partOf("deny: [gmail.com]\n");
-  const [entry] = partOf("deny: [evil.example]\n");
+  const risky = readFilePart("deny: [gmail.com]\n");
+  const [entry] = readFilePart("deny: [evil.example]\n");
   if (entry?.kind !== "entry") throw new TypeError("There is no entry.");
   const odd: FilePart = [{ ...entry, key: "no value", value: "no value" }];
   for (let times = 0; times < 3; times += 1) {
@@ -86,6 +86,6 @@ it("rejects universally risky entries and invalid values", () => {
 });
 
 it("recognizes entries that their keys don't identify", () => {
-  expect(areIdentifiedByKeys(partOf(DECLARED))).toBe(true);
-  expect(areIdentifiedByKeys(partOf("deny: [{ value: evil.example, scope: graymail }]\n"))).toBe(false);
+  expect(areIdentifiedByKeys(readFilePart(DECLARED))).toBe(true);
+  expect(areIdentifiedByKeys(readFilePart("deny: [{ value: evil.example, scope: graymail }]\n"))).toBe(false);
 });

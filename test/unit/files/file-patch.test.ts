@@ -6,7 +6,7 @@ import { formatFilePatch } from "../../../provider/files/file-patch";
 import { createTestDirectory } from "../../support/test-directory";
 
 /** Applies a patch with git; it must match at exactly the lines that it names. */
-function patched(before: string, patch: string): string {
+function applyPatch(before: string, patch: string): string {
   using directory = createTestDirectory({ x: before, patch });
   const { status, stderr } = spawnSync("git", ["apply", "--verbose", "patch"], {
     cwd: directory.path,
@@ -22,31 +22,31 @@ it("formats a patch that git applies at its exact lines", () => {
   const lines = fc.array(line, { minLength: 1, maxLength: 12 });
   fc.assert(
     fc.property(lines, lines, lines, lines, fc.constantFrom("\n", "\r\n"), (above, old, now, below, end) => {
-      const textOf = (...all: string[]): string => all.map((one) => one + end).join("");
-      const [before, after] = [textOf(...above, ...old, ...below), textOf(...above, ...now, ...below)];
-      if (before !== after) expect(patched(before, formatFilePatch("x", before, after))).toBe(after);
+      const joinLines = (...all: string[]): string => all.map((one) => one + end).join("");
+      const [before, after] = [joinLines(...above, ...old, ...below), joinLines(...above, ...now, ...below)];
+      if (before !== after) expect(applyPatch(before, formatFilePatch("x", before, after))).toBe(after);
     }),
     { numRuns: 25 },
   );
 });
 
 it("shows only a few lines around a change", () => {
-  const lines = (value: string, end: string): string =>
+  const formatLines = (value: string, end: string): string =>
     `${Array.from({ length: 1_000 }, (_, at) => (at === 500 ? value : `line ${at}`)).join("\n")}${end}`;
   for (const end of ["\n", ""]) {
-    const [before, after] = [lines("old", end), lines("new", `${end}last`)];
+    const [before, after] = [formatLines("old", end), formatLines("new", `${end}last`)];
     const patch = formatFilePatch("x", before, after);
     expect(patch.split("\n").length).toBeLessThan(30);
-    expect(patched(before, patch)).toBe(after);
+    expect(applyPatch(before, patch)).toBe(after);
   }
 });
 
 it("formats a valid patch for texts too different to diff minimally", () => {
-  const textOf = (at: number, end: string): string =>
+  const formatDenyList = (at: number, end: string): string =>
     `deny:\n${Array.from({ length: 1_500 }, (_, index) => `  - value: d${index * 2 + at}.example`).join("\n")}${end}`;
   for (const end of ["\n", ""]) {
-    const [before, after] = [textOf(0, end), textOf(1, end)];
-    expect(patched(before, formatFilePatch("x", before, after))).toBe(after);
+    const [before, after] = [formatDenyList(0, end), formatDenyList(1, end)];
+    expect(applyPatch(before, formatFilePatch("x", before, after))).toBe(after);
   }
 });
 
@@ -61,5 +61,5 @@ it("shows each of many changes with its own context", () => {
   expect(lines.filter((line) => line.startsWith("-"))).toHaveLength(400);
   expect(lines.filter((line) => line.startsWith("+"))).toEqual([]);
   expect(lines.filter((line) => line.startsWith(" "))).toHaveLength(1_600);
-  expect(patched(before, patch)).toBe(after);
+  expect(applyPatch(before, patch)).toBe(after);
 });

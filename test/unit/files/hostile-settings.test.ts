@@ -10,20 +10,20 @@ afterEach(() => {
   else process.env[OWN_DOMAINS] = before;
 });
 
-const codes = (text: string): string[] =>
+const listCodes = (text: string): string[] =>
   lintSettings("acme.yaml", { today: TODAY, readFile: () => text }).findings.map(({ code }) => code);
 
 it("matches a hostile ticket pattern quickly and rejects look-around", () => {
-  const text = (pattern: string): string =>
+  const formatSettings = (pattern: string): string =>
     `version: 1\npolicy: { ticketPattern: ${JSON.stringify(pattern)} }\nallow: [{ value: a.example, ticket: ${"a".repeat(60)}b }]\n`;
-  expect(codes(text("^(a+)+$"))).toEqual(["policy-ticket"]);
-  expect(codes(text("^(?=a)"))).toEqual(["invalid-value"]);
+  expect(listCodes(formatSettings("^(a+)+$"))).toEqual(["policy-ticket"]);
+  expect(listCodes(formatSettings("^(?=a)"))).toEqual(["invalid-value"]);
 });
 
 it("applies own domains from the environment to files", () => {
   const text = "version: 1\nallow: [acme-login.example]\n";
   delete process.env[OWN_DOMAINS];
-  expect(codes(text)).toEqual([]);
+  expect(listCodes(text)).toEqual([]);
   process.env[OWN_DOMAINS] = "acme.example";
-  expect(codes(text)).toEqual(["allow-look-alike"]);
+  expect(listCodes(text)).toEqual(["allow-look-alike"]);
 });

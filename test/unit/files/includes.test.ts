@@ -6,40 +6,40 @@ import { createTestDirectory } from "../../support/test-directory";
 const TODAY = "2026-11-21";
 
 /** Reads `tenant.yaml` from these files; a version line is prepended to each. */
-function read(files: Record<string, string>, today = TODAY) {
+function readIncluding(files: Record<string, string>, today = TODAY) {
   using directory = createTestDirectory(
     Object.fromEntries(Object.entries(files).map(([file, content]) => [file, `version: 1\n${content}`])),
   );
-  const short = (file: string): string => file.replace(`${directory.path}/`, "");
-  const spot = (place: { file: string; line: number } | undefined): string =>
-    `${short(place?.file ?? "")}:${place?.line}`;
+  const shortenPath = (file: string): string => file.replace(`${directory.path}/`, "");
+  const formatPlace = (place: { file: string; line: number } | undefined): string =>
+    `${shortenPath(place?.file ?? "")}:${place?.line}`;
   const result = inspectSettings(directory.at("tenant.yaml"), { today });
   const { settings, findings } = result;
   return {
     settings,
     spots: directory.formatFindings(findings),
     messages: directory.formatMessages(findings),
-    files: result.files.map(short),
+    files: result.files.map(shortenPath),
     entries: settings?.entries.map(({ key, text, location, overrides }) => [
       `${key} = ${text}`,
-      [location, ...overrides].map(spot),
+      [location, ...overrides].map(formatPlace),
     ]),
     vips: settings?.vips.map(({ key, text, location, overrides }) => [
       `${key} = ${text}`,
-      [location, ...overrides].map(spot),
+      [location, ...overrides].map(formatPlace),
     ]),
     excluded: settings?.excluded.map(({ declaration, location }) => [
       declaration.key,
-      spot(declaration.location),
-      spot(location),
+      formatPlace(declaration.location),
+      formatPlace(location),
     ]),
-    expired: settings?.expired.map(({ key, location }) => [key, spot(location)]),
+    expired: settings?.expired.map(({ key, location }) => [key, formatPlace(location)]),
   };
 }
 
 describe("an include", () => {
   it("is resolved relative to its file and adds its entries", () => {
-    const { entries, vips, files, settings } = read({
+    const { entries, vips, files, settings } = readIncluding({
       "tenant.yaml":
         "include: [shared/baseline.yaml]\nownDomains: [acme.example]\nvips: [ceo@acme.example]\nallow:\n  - partner.example\n",
       "shared/baseline.yaml":
@@ -59,7 +59,7 @@ describe("an include", () => {
   });
 
   it("is overridden by the nearer file, which records the overridden lines", () => {
-    const { entries, vips } = read({
+    const { entries, vips } = readIncluding({
       "tenant.yaml":
         "include: [b.yaml]\nvips:\n  - { email: CEO@acme.example, comment: c }\ndeny:\n  - { value: Evil.example, comment: c }\n",
       "b.yaml": "include: [a.yaml]\ndeny:\n  - { value: evil.example, comment: b }\n",
@@ -71,12 +71,12 @@ describe("an include", () => {
 
   it("requires an explicit removal before moving an entry to the other list", () => {
     const files = { "baseline.yaml": "deny:\n  - evil.example\n" };
-    const moved = read({ ...files, "tenant.yaml": "include: [baseline.yaml]\nallow:\n  - evil.example\n" });
+    const moved = readIncluding({ ...files, "tenant.yaml": "include: [baseline.yaml]\nallow:\n  - evil.example\n" });
     expect(moved.spots).toEqual(["tenant.yaml:4:5 error list-overridden"]);
     expect(moved.messages).toEqual([
       '"evil.example" is on the deny list at baseline.yaml:3, in an included file; to move it to the allow list here, also add it to `remove: deny:`',
     ]);
-    const result = read({
+    const result = readIncluding({
       ...files,
       "tenant.yaml": "include: [baseline.yaml]\nremove: { deny: [evil.example] }\nallow:\n  - evil.example\n",
     });
@@ -85,7 +85,7 @@ describe("an include", () => {
   });
 
   it("counts once when reached by two paths", () => {
-    const { entries, spots, files } = read({
+    const { entries, spots, files } = readIncluding({
       "tenant.yaml": "include: [left.yaml, ./x/../right.yaml]\n",
       "left.yaml": "include: [common.yaml]\n",
       "right.yaml": "include: [common.yaml]\n",
@@ -99,18 +99,18 @@ describe("an include", () => {
   it("requires a decision when two included files differ", () => {
     const left = { "left.yaml": "deny:\n  - { value: evil.example, comment: left }\n" };
     const right = { "right.yaml": "deny:\n  - { value: evil.example, comment: right }\n" };
-    const differing = read({ "tenant.yaml": "include: [left.yaml, right.yaml]\n", ...left, ...right });
+    const differing = readIncluding({ "tenant.yaml": "include: [left.yaml, right.yaml]\n", ...left, ...right });
     expect(differing.spots).toEqual(["tenant.yaml:2:10 error duplicate-declaration"]);
     expect(differing.messages).toEqual([
       '"evil.example" is declared differently at left.yaml:3 and right.yaml:3, and this file includes both; declare it in this file too, to resolve the conflict',
     ]);
-    const decided = read({
+    const decided = readIncluding({
       "tenant.yaml": "include: [left.yaml, right.yaml]\ndeny: [evil.example]\n",
       ...left,
       ...right,
     });
     expect(decided.entries).toEqual([["evil.example = deny", ["tenant.yaml:3", "left.yaml:3"]]]);
-    const agreeing = read({
+    const agreeing = readIncluding({
       "tenant.yaml": "include: [left.yaml, right.yaml]\n",
       ...left,
       "right.yaml": "deny:\n  - { value: EVIL.example, comment: left }\n",
@@ -130,13 +130,13 @@ describe("an include", () => {
       "b.yaml:3:11",
     ],
   ])("is rejected as a cycle when a file includes %s", (_what, files, spot) => {
-    const { spots, settings } = read(files);
+    const { spots, settings } = readIncluding(files);
     expect(spots).toEqual([`${spot} error include-circle`]);
     expect(settings).toBeUndefined();
   });
 
   it("is reported at its line when missing, a directory or a URL", () => {
-    const { spots } = read({
+    const { spots } = readIncluding({
       "tenant.yaml": "include:\n  - none.yaml\n  - shared\n  - https://example.com/a.yaml\n  - good.yaml\n",
       "shared/a.yaml": "",
       "good.yaml": "deny: [evil.example]\n",
@@ -171,7 +171,7 @@ describe("an include", () => {
   });
 
   it("has its mistakes reported in its own file", () => {
-    const { spots } = read({
+    const { spots } = readIncluding({
       "tenant.yaml": "include: [a.yaml, b.yaml]\nallow:\n  - gmail.com\n",
       "a.yaml": "deny: [no]\n",
       "b.yaml": "dney: []\n",
@@ -180,7 +180,7 @@ describe("an include", () => {
   });
 
   it("has its options and rules overridden one by one", () => {
-    const { settings } = read({
+    const { settings } = readIncluding({
       "tenant.yaml": "include: [baseline.yaml]\npolicy: { maxDays: 7 }\nlists: { entries: { maxRemovals: 7 } }\n",
       "baseline.yaml":
         "policy: { maxDays: 30, requireOwner: [allow] }\nlists: { entries: { maxRemovals: 30, mode: exclusive }, vips: { onDelete: keep } }\n",
@@ -195,7 +195,7 @@ describe("an include", () => {
 
 describe("a removal", () => {
   it("removes included declarations in any scope and records both lines", () => {
-    const { entries, vips, excluded, spots } = read({
+    const { entries, vips, excluded, spots } = readIncluding({
       "tenant.yaml": "include: [baseline.yaml]\nremove:\n  deny: [NOISY.example]\n  vips: [cfo@acme.example]\n",
       "baseline.yaml":
         "vips: [ceo@acme.example, cfo@acme.example]\ndeny:\n  - noisy.example\n  - { value: noisy.example, scope: graymail }\n  - evil.example\n",
@@ -216,7 +216,7 @@ describe("a removal", () => {
   });
 
   it("is a warning when it removes nothing or is duplicated", () => {
-    const { entries, spots } = read({
+    const { entries, spots } = readIncluding({
       "tenant.yaml":
         "include: [baseline.yaml]\nremove:\n  deny: [gone.example, here.example]\n  allow: [evil.example]\n  vips: [a@b.example, A@b.example]\ndeny: [here.example]\n",
       "baseline.yaml": "deny: [evil.example]\n",
@@ -232,7 +232,7 @@ describe("a removal", () => {
   });
 
   it("applies only to the includes of its own file", () => {
-    const { entries } = read({
+    const { entries } = readIncluding({
       "tenant.yaml": "include: [quiet.yaml, other.yaml]\n",
       "quiet.yaml": "include: [baseline.yaml]\nremove: { deny: [noisy.example] }\n",
       "other.yaml": "deny: [noisy.example]\n",
@@ -250,7 +250,7 @@ describe("an expiry date", () => {
   };
 
   it("is the last day on which an entry is declared", () => {
-    const { entries, expired } = read(files, "2026-11-21");
+    const { entries, expired } = readIncluding(files, "2026-11-21");
     expect(entries).toEqual([
       ["bad.example = deny", ["tenant.yaml:5"]],
       ["evil.example = deny: own", ["tenant.yaml:4", "baseline.yaml:3"]],
@@ -259,7 +259,7 @@ describe("an expiry date", () => {
   });
 
   it("expires an included declaration of the entry too", () => {
-    const { entries, expired } = read(files, "2026-11-22");
+    const { entries, expired } = readIncluding(files, "2026-11-22");
     expect(entries).toEqual([["bad.example = deny", ["tenant.yaml:5"]]]);
     expect(expired).toEqual([
       ["evil.example", "tenant.yaml:4"],

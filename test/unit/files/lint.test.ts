@@ -4,7 +4,7 @@ import { createTestDirectory } from "../../support/test-directory";
 
 const TODAY = "2026-11-21";
 
-function lint(content: string, files: Record<string, string> = {}) {
+function lintTenant(content: string, files: Record<string, string> = {}) {
   using directory = createTestDirectory({ "tenant.yaml": `version: 1\n${content}`, ...files });
   const { findings, settings } = lintSettings(directory.at("tenant.yaml"), { today: TODAY });
   return {
@@ -17,7 +17,7 @@ function lint(content: string, files: Record<string, string> = {}) {
 
 describe("a scope", () => {
   it("is a warning when misspelled and reported once when unknown", () => {
-    const { messages, settings } = lint(
+    const { messages, settings } = lintTenant(
       "deny:\n  - { value: a.example, scope: greymail }\n  - { value: b.example, scope: quarantine }\n  - { value: d.example, scope: quarantine }\n  - { value: c.example, scope: graymail }\n",
     );
     expect(messages).toEqual([
@@ -30,7 +30,7 @@ describe("a scope", () => {
 
 describe("an entry covered by its own list", () => {
   it("is a warning that names the nearest covering entry", () => {
-    const { spots, messages, subjects, settings } = lint(
+    const { spots, messages, subjects, settings } = lintTenant(
       "deny:\n  - evil.example\n  - mail.evil.example\n  - x@mail.evil.example\n  - y@evil.example\n  - 192.0.2.7\n  - notevil.example\n",
     );
     expect(spots).toEqual([
@@ -48,7 +48,7 @@ describe("an entry covered by its own list", () => {
   });
 
   it("is reported when an included file's entry covers it", () => {
-    const { spots, messages } = lint("include: [baseline.yaml]\ndeny:\n  - mail.evil.example\n", {
+    const { spots, messages } = lintTenant("include: [baseline.yaml]\ndeny:\n  - mail.evil.example\n", {
       "baseline.yaml": "version: 1\n\ndeny:\n  - evil.example\n",
     });
     expect(spots).toEqual(["tenant.yaml:4:5 warning shadowed"]);
@@ -56,23 +56,25 @@ describe("an entry covered by its own list", () => {
   });
 
   it("isn't reported when scopes differ or the wider entry expires first", () => {
-    const deny = (...elements: object[]) => lint(`deny: ${JSON.stringify(elements)}\n`).spots;
-    expect(deny({ value: "evil.example", scope: "graymail" }, { value: "mail.evil.example" })).toEqual([]);
+    const lintDeny = (...elements: object[]) => lintTenant(`deny: ${JSON.stringify(elements)}\n`).spots;
+    expect(lintDeny({ value: "evil.example", scope: "graymail" }, { value: "mail.evil.example" })).toEqual([]);
     const wider = { value: "evil.example", expires: "2027-06-01" };
-    expect(deny(wider, { value: "mail.evil.example" })).toEqual([]);
-    expect(deny(wider, { value: "mail.evil.example", expires: "2027-06-02" })).toEqual([]);
-    expect(deny(wider, { value: "mail.evil.example", expires: "2027-06-01" })).toHaveLength(1);
-    expect(deny({ value: "evil.example", expires: "never" }, { value: "mail.evil.example" })).toHaveLength(1);
+    expect(lintDeny(wider, { value: "mail.evil.example" })).toEqual([]);
+    expect(lintDeny(wider, { value: "mail.evil.example", expires: "2027-06-02" })).toEqual([]);
+    expect(lintDeny(wider, { value: "mail.evil.example", expires: "2027-06-01" })).toHaveLength(1);
+    expect(lintDeny({ value: "evil.example", expires: "never" }, { value: "mail.evil.example" })).toHaveLength(1);
     // A wider entry that doesn't expire covers it as well.
     expect(
-      deny({ value: "evil.example" }, { ...wider, value: "a.evil.example" }, { value: "b.a.evil.example" }),
+      lintDeny({ value: "evil.example" }, { ...wider, value: "a.evil.example" }, { value: "b.a.evil.example" }),
     ).toHaveLength(2);
   });
 });
 
 describe("an entry contradicted by the other list", () => {
   it("is a note in both directions", () => {
-    const { spots, messages } = lint("allow:\n  - ok.evil.example\ndeny:\n  - evil.example\n  - bad.ok.evil.example\n");
+    const { spots, messages } = lintTenant(
+      "allow:\n  - ok.evil.example\ndeny:\n  - evil.example\n  - bad.ok.evil.example\n",
+    );
     expect(spots).toEqual(["tenant.yaml:3:5 note contradicted", "tenant.yaml:6:5 note contradicted"]);
     expect(messages).toEqual([
       '"ok.evil.example" is allowed, but its parent "evil.example" is denied at tenant.yaml:5; the service\'s reference doesn\'t say which of the two takes precedence, so check before you rely on the exception',
@@ -88,19 +90,19 @@ describe("an expiry date", () => {
     ["2026-11-22", "note expires-soon", "on 2026-11-22, which is tomorrow;"],
     ["2026-12-21", "note expires-soon", "on 2026-12-21, in 30 days;"],
   ])("of %s is a %s", (expires, what, words) => {
-    const { spots, messages } = lint(`vips:\n  - { email: ceo@acme.example, expires: ${expires} }\n`);
+    const { spots, messages } = lintTenant(`vips:\n  - { email: ceo@acme.example, expires: ${expires} }\n`);
     expect(spots).toEqual([`tenant.yaml:3:14 ${what}`]);
     expect(messages[0]).toContain(words);
   });
 
   it.each(["2026-12-22", "never"])("of %s causes no finding", (expires) => {
-    expect(lint(`deny:\n  - { value: evil.example, expires: ${expires} }\n`).spots).toEqual([]);
+    expect(lintTenant(`deny:\n  - { value: evil.example, expires: ${expires} }\n`).spots).toEqual([]);
   });
 });
 
 describe("a risky entry", () => {
   it("is a note with the risk and reason when accepted", () => {
-    const { spots, messages, settings } = lint(
+    const { spots, messages, settings } = lintTenant(
       "allow:\n  - value: gmail.com\n    acceptRisk: The board writes from there\n",
     );
     expect(spots).toEqual(["tenant.yaml:3:12 note accepted-risk"]);
@@ -112,15 +114,15 @@ describe("a risky entry", () => {
 
   it("is attributed to the team's policy when that refuses it", () => {
     const allow = "allow:\n  - value: partner.example\n    acceptRisk: All of them write\n";
-    const { spots, messages } = lint(`policy: { refuseWholeDomains: true }\n${allow}`);
+    const { spots, messages } = lintTenant(`policy: { refuseWholeDomains: true }\n${allow}`);
     expect(spots).toEqual(["tenant.yaml:4:12 note accepted-risk"]);
     expect(messages[0]).toContain("(policy-whole-domain: it allows a whole domain)");
     // Without that rule, `acceptRisk` covers the evidence from the sender's mail, which only a plan shows.
-    expect(lint(allow).spots).toEqual(["tenant.yaml:3:12 note accepted-mail"]);
+    expect(lintTenant(allow).spots).toEqual(["tenant.yaml:3:12 note accepted-mail"]);
   });
 
   it("is found by the own domains of all files", () => {
-    const { spots } = lint(
+    const { spots } = lintTenant(
       "include: [baseline.yaml]\nallow:\n  - value: acme-login.example\n    acceptRisk: It is ours, too\n  - acne.example\n",
       { "baseline.yaml": "version: 1\nownDomains: [acme.example]\n" },
     );
@@ -131,7 +133,7 @@ describe("a risky entry", () => {
 it("reports every risky entry, however many there are", () => {
   const free = ["gmail.com", "outlook.com", "gmx.de", "proton.me", "qq.com"];
   const values = Array.from({ length: 250 }, (_one, at) => `10.${at}.0.1`).concat(free);
-  const { spots } = lint(`allow:\n${values.map((value) => `  - ${value}\n`).join("")}`);
+  const { spots } = lintTenant(`allow:\n${values.map((value) => `  - ${value}\n`).join("")}`);
   expect(spots.filter((spot) => spot.endsWith("error allow-private-address"))).toHaveLength(250);
   expect(spots.filter((spot) => spot.endsWith("error allow-free-mail"))).toHaveLength(free.length);
 });
@@ -141,7 +143,7 @@ it("lints 20,000 overlapping entries with removals and overrides", {
 }, () => {
   const count = 10_000;
   const names = Array.from({ length: count }, (_one, at) => `a.b.c.host${at}.example`);
-  const { settings, spots } = lint(
+  const { settings, spots } = lintTenant(
     [
       "include: [baseline.yaml]",
       "remove:\n  deny:",
@@ -166,7 +168,7 @@ describe("an expiry written as a duration", () => {
     vi.useFakeTimers({ now: new Date("2026-11-23T23:59:00Z"), toFake: ["Date"] });
     try {
       const ends = ["30d", "6w", "30D", "9999d", "30 d", "3/4/2027"];
-      const { messages, settings } = lint(
+      const { messages, settings } = lintTenant(
         `deny:\n${ends.map((end, at) => `  - { value: a${at}.example, expires: ${end} }\n`).join("")}`,
       );
       expect(settings).toBeUndefined();

@@ -96,7 +96,7 @@ const SIGNS = [..." \t\n\r-:#'\"[]{},&*!|>%@?~.ae019\u00e9\u2028\ufeff\u0085\u00
 
 type Slip = readonly [at: number, sign: string, instead: number] | null;
 
-function slipped(text: string, slip: Slip): string {
+function applySlip(text: string, slip: Slip): string {
   if (slip === null || text === "") return text;
   const at = slip[0] % text.length;
   return text.slice(0, at) + slip[1] + text.slice(at + slip[2]);
@@ -125,7 +125,7 @@ it("reads any file exactly as the full YAML parser does", () => {
       fc.array(paths, { minLength: 3, maxLength: 8 }),
       fc.option(fc.tuple(fc.nat(), fc.constantFrom(...SIGNS), fc.nat(1)), { freq: 3 }),
       (made, lineEnd, isOpen, queries, slip) => {
-        const text = slipped(made.flat().join(lineEnd) + (isOpen ? "" : lineEnd), slip);
+        const text = applySlip(made.flat().join(lineEnd) + (isOpen ? "" : lineEnd), slip);
         if (extractPlainElements(text).sections.length > 0 && readFullYaml(text, "a").findings.length === 0) taken += 1;
         expect(describeSource(readYaml(text, "a"), queries)).toStrictEqual(
           describeSource(readFullYaml(text, "a"), queries),

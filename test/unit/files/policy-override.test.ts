@@ -11,7 +11,7 @@ deny: [{ value: a.soc.example, comment: c }, { value: b.soc.example, comment: c 
 `;
 
 /** Returns the lint results of `tenant.yaml`, which includes `baseline.yaml`. */
-function lint(tenant: string, baseline: string, more: Record<string, string> = {}) {
+function lintOverride(tenant: string, baseline: string, more: Record<string, string> = {}) {
   const files = {
     "tenant.yaml": `include: [baseline.yaml]\n${tenant}`,
     "baseline.yaml": `${baseline}\n${DECLARED}`,
@@ -79,23 +79,24 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
 
   it("can't get a looser override unless that file allows it", () => {
     for (const value of looser) {
-      const refused = lint(formatOption(path, value), baseline);
+      const refused = lintOverride(formatOption(path, value), baseline);
       expect([value, refused.codes, refused.first]).toEqual([value, ["error override-rejected"], "override-rejected"]);
       expect(refused.messages[0]).toContain(`add \`mayLoosen: [${path}]\` to "baseline.yaml"`);
-      const free = lint(formatOption(path, value), `mayLoosen: [${path}]\n${baseline}`);
+      const free = lintOverride(formatOption(path, value), `mayLoosen: [${path}]\n${baseline}`);
       expect([value, free.codes, free.first]).toEqual([value, ["note override"], "override"]);
       expect(free.messages[0]).toContain("baseline.yaml allows it (`mayLoosen`)");
     }
   });
 
   it("can be tightened or repeated", () => {
-    for (const value of tighter) expect([value, lint(formatOption(path, value), baseline).codes]).toEqual([value, []]);
+    for (const value of tighter)
+      expect([value, lintOverride(formatOption(path, value), baseline).codes]).toEqual([value, []]);
   });
 
   it("can't get a looser override from another included file", () => {
     for (const value of looser) {
       for (const order of ["extra.yaml, baseline.yaml", "baseline.yaml, extra.yaml"]) {
-        const { settings, codes, findings } = lint("", baseline, {
+        const { settings, codes, findings } = lintOverride("", baseline, {
           "tenant.yaml": `include: [${order}]`,
           "extra.yaml": formatOption(path, value),
         });
@@ -110,7 +111,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
           true,
         ]);
       }
-      const over = lint("", baseline, {
+      const over = lintOverride("", baseline, {
         "tenant.yaml": `include: [between.yaml]\n${formatOption(path, value)}`,
         "between.yaml": `include: [baseline.yaml]\nmayLoosen: [${path}]`,
       });
@@ -121,14 +122,16 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
 
 /** Returns the overrides that weaken the baseline's value. */
 function lintOf(path: string, value: unknown, requirement: string): string[] {
-  return lint(formatOption(path, JSON.stringify(value)), formatOption(path, requirement)).codes;
+  return lintOverride(formatOption(path, JSON.stringify(value)), formatOption(path, requirement)).codes;
 }
 
 it("accepts exclusive but not additive over exclusive-allows", () => {
-  const mode = (value: string) => formatOption("lists.entries.mode", value);
-  expect(lint(mode("exclusive"), mode("exclusive-allows")).codes).toEqual([]);
-  expect(lint(mode("exclusive-allows"), mode("additive")).codes).toEqual([]);
-  expect(lint(mode("additive"), mode("exclusive-allows")).codes).toEqual(["error override-rejected"]);
+  const formatMode = (value: string) => formatOption("lists.entries.mode", value);
+  expect(lintOverride(formatMode("exclusive"), formatMode("exclusive-allows")).codes).toEqual([]);
+  expect(lintOverride(formatMode("exclusive-allows"), formatMode("additive")).codes).toEqual([]);
+  expect(lintOverride(formatMode("additive"), formatMode("exclusive-allows")).codes).toEqual([
+    "error override-rejected",
+  ]);
 });
 
 describe("an indirect override of an included file", () => {
@@ -164,10 +167,10 @@ describe("an indirect override of an included file", () => {
       "maxRemovalFraction",
     ],
   ])("is rejected unless that file allows it: %s", (_what, baseline, tenant, option) => {
-    expect(lint(tenant, baseline).codes).toEqual(["error override-rejected"]);
-    expect(lint(tenant, `mayLoosen: [lists.entries.${option}]\n${baseline}`).codes).toEqual(["note override"]);
+    expect(lintOverride(tenant, baseline).codes).toEqual(["error override-rejected"]);
+    expect(lintOverride(tenant, `mayLoosen: [lists.entries.${option}]\n${baseline}`).codes).toEqual(["note override"]);
     // An override in another included file is rejected, too.
-    const sibling = lint("", baseline, {
+    const sibling = lintOverride("", baseline, {
       "tenant.yaml": "include: [extra.yaml, baseline.yaml]",
       "extra.yaml": tenant,
     });
@@ -191,25 +194,25 @@ describe("an indirect override of an included file", () => {
     ["said again", "deny: [{ value: a.soc.example, comment: other }]", [], []],
   ])("depends on protection when an entry is %s", (_what, tenant, protectedCodes, codes) => {
     const baseline = 'lists: { entries: { protect: ["*.soc.example"] } }';
-    expect(lint(tenant, baseline).codes).toEqual(protectedCodes);
-    expect(lint(tenant, `mayLoosen: [lists.entries.protect]\n${baseline}`).codes).toEqual(codes);
-    expect(lint(tenant, "").codes).toEqual(codes);
+    expect(lintOverride(tenant, baseline).codes).toEqual(protectedCodes);
+    expect(lintOverride(tenant, `mayLoosen: [lists.entries.protect]\n${baseline}`).codes).toEqual(codes);
+    expect(lintOverride(tenant, "").codes).toEqual(codes);
   });
 
   it("is noted for longer allows, accepted risks and removed VIPs", () => {
-    const longer = lint("allow: [{ value: partner.example, comment: c, acceptRisk: all of it }]", "");
+    const longer = lintOverride("allow: [{ value: partner.example, comment: c, acceptRisk: all of it }]", "");
     expect(longer.messages).toEqual([
       'the allow of "partner.example" is declared without an expiry date here, but until 2026-12-01 at baseline.yaml:4',
     ]);
     expect(
-      lint("allow: [{ value: partner.example, comment: c, expires: 2026-11-30, acceptRisk: x }]", "").codes,
+      lintOverride("allow: [{ value: partner.example, comment: c, expires: 2026-11-30, acceptRisk: x }]", "").codes,
     ).toEqual([]);
-    expect(lint("remove: { allow: [partner.example] }", "").codes).toEqual([]);
-    expect(lint("remove: { vips: [ceo@acme.example] }", "").codes).toEqual(["note override"]);
+    expect(lintOverride("remove: { allow: [partner.example] }", "").codes).toEqual([]);
+    expect(lintOverride("remove: { vips: [ceo@acme.example] }", "").codes).toEqual(["note override"]);
     expect(
-      lint("remove: { vips: [ceo@acme.example] }", 'lists: { vips: { protect: ["*@acme.example"] } }').codes,
+      lintOverride("remove: { vips: [ceo@acme.example] }", 'lists: { vips: { protect: ["*@acme.example"] } }').codes,
     ).toEqual(["error override-rejected"]);
-    const accepted = lint("deny: [{ value: a.soc.example, comment: c, acceptRisk: why }]", "");
+    const accepted = lintOverride("deny: [{ value: a.soc.example, comment: c, acceptRisk: why }]", "");
     expect(accepted.messages).toEqual([
       'the deny of "a.soc.example" has `acceptRisk` here, but not at baseline.yaml:5',
     ]);
@@ -221,7 +224,7 @@ it("applies the strictest of several included files in any order", () => {
   fc.assert(
     fc.property(numbers, (days) => {
       const more = Object.fromEntries(days.map((one, at) => [`f${at}.yaml`, `policy: { maxDays: ${one} }`]));
-      const { settings, codes } = lint("", "", {
+      const { settings, codes } = lintOverride("", "", {
         "tenant.yaml": `include: [${Object.keys(more).join(", ")}]`,
         ...more,
       });

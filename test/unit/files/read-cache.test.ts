@@ -17,20 +17,20 @@ vips: [ceo@acme.example]
   "c.yaml": "version: 1\ninclude: [base.yaml, mid.yaml]\n",
 };
 
-const reading = (cache?: SettingsReadCache) => {
+const createCachedReader = (cache?: SettingsReadCache) => {
   const reads: string[] = [];
   const readFile = (path: string): string => {
     reads.push(path);
     return FILES[path] ?? "";
   };
-  const read = (file: string, today: string) =>
+  const inspectFile = (file: string, today: string) =>
     inspectSettings(file, { today, ownDomains: [], readFile, ...(cache && { cache }) });
-  return { reads, read };
+  return { reads, read: inspectFile };
 };
 
 it("reads a shared include once with the same result as uncached", () => {
-  const kept = reading(new Map());
-  const uncachedReader = reading();
+  const kept = createCachedReader(new Map());
+  const uncachedReader = createCachedReader();
   // Changing the date and changing it back re-evaluates which entries have expired.
   for (const today of ["2026-06-01", "2026-07-01", "2026-06-01"]) {
     for (const file of ["a.yaml", "b.yaml", "c.yaml", "a.yaml"])
@@ -39,10 +39,10 @@ it("reads a shared include once with the same result as uncached", () => {
   const included = kept.reads.filter((path) => path === "base.yaml" || path === "mid.yaml");
   expect(included).toEqual(["mid.yaml", "base.yaml"]);
 
-  const entryOf = (file: string) =>
+  const findOldEntry = (file: string) =>
     kept.read(file, "2026-06-01").draft?.entries.find(({ value }) => value === "old.example");
-  expect(entryOf("a.yaml")).toBeDefined();
-  expect(entryOf("a.yaml")).toBe(entryOf("c.yaml"));
+  expect(findOldEntry("a.yaml")).toBeDefined();
+  expect(findOldEntry("a.yaml")).toBe(findOldEntry("c.yaml"));
 });
 
 it("checks shared declarations with each tenant's own settings", () => {
@@ -66,12 +66,13 @@ vips: [ceo@acme.example]
     "exclusive.yaml": "version: 1\ninclude: [base.yaml]\nlists: { entries: { mode: exclusive } }\n",
   };
   const cache: SettingsReadCache = new Map();
-  const errorsOf = (file: string) =>
+  const listErrorCodes = (file: string) =>
     inspectSettings(file, { ownDomains: [], readFile: (path) => files[path] ?? "", cache })
       .findings.filter(({ level }) => level === "error")
       .map(({ code, place }) => `${code} ${place?.file}:${place?.line}`);
   // In this order and in reverse: one tenant's findings must not leak into the next one's.
-  const collectErrors = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, errorsOf(name)]));
+  const collectErrors = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, listErrorCodes(name)]));
   const names = Object.keys(files).slice(1);
   const first = collectErrors(names);
   expect(first).toEqual({

@@ -11,7 +11,10 @@ import { createTestDirectory } from "../../support/test-directory";
 const TODAY = "2026-11-23";
 const MARK = { on: TODAY, by: "lena@acme.example" };
 
-const marked = (value: string, newValue: typeof MARK | (typeof MARK & { reason: string }) | undefined): Edit => ({
+const buildReviewEdit = (
+  value: string,
+  newValue: typeof MARK | (typeof MARK & { reason: string }) | undefined,
+): Edit => ({
   action: "set",
   section: "deny",
   value,
@@ -39,19 +42,19 @@ describe("a review decision in a settings file", () => {
       "- { value: evil.example, reviewed: { on: 2026-11-23, by: lena@acme.example }, owner: Dana }",
     ],
   ])("leaves the rest of the file unchanged: %j", (before, after) => {
-    const around = (element: string) =>
+    const formatSurroundings = (element: string) =>
       `version: 1\n\n# ours\ndeny:\n  - a.example\n  ${element}\n  - z.example # last\n`;
-    const written = editSettings(around(before), [marked("EVIL.example", MARK)]);
-    expect(written).toBe(around(after));
-    expect(editSettings(written, [marked("evil.example", undefined)])).not.toContain("reviewed");
+    const written = editSettings(formatSurroundings(before), [buildReviewEdit("EVIL.example", MARK)]);
+    expect(written).toBe(formatSurroundings(after));
+    expect(editSettings(written, [buildReviewEdit("evil.example", undefined)])).not.toContain("reviewed");
   });
 
   it("is written as JSON in a JSON file", () => {
     const json = '{"version": 1, "deny": [{"value": "evil.example"}]}\n';
-    expect(editSettings(json, [marked("evil.example", { ...MARK, reason: 'a "b", c: d' })])).toBe(
+    expect(editSettings(json, [buildReviewEdit("evil.example", { ...MARK, reason: 'a "b", c: d' })])).toBe(
       '{"version": 1, "deny": [{"value": "evil.example", "reviewed": {"on": "2026-11-23", "by": "lena@acme.example", "reason": "a \\"b\\", c: d"}}]}\n',
     );
-    expect(editSettings("version: 1\ndeny: [evil.example]\n", [marked("evil.example", MARK)])).toBe(
+    expect(editSettings("version: 1\ndeny: [evil.example]\n", [buildReviewEdit("evil.example", MARK)])).toBe(
       "version: 1\ndeny: [{ value: evil.example, reviewed: { on: 2026-11-23, by: lena@acme.example } }]\n",
     );
   });
@@ -59,7 +62,9 @@ describe("a review decision in a settings file", () => {
   it("reads back unchanged from CSV, with formulas escaped", () => {
     const reviewed = { ...MARK, reason: "=1+1" };
     using directory = createTestDirectory({
-      "a.yaml": editSettings("version: 1\ndeny: [a.example, evil.example]\n", [marked("evil.example", reviewed)]),
+      "a.yaml": editSettings("version: 1\ndeny: [a.example, evil.example]\n", [
+        buildReviewEdit("evil.example", reviewed),
+      ]),
     });
     const text = formatCsv(readSettings(directory.at("a.yaml")));
     expect(text).toContain(`"'=1+1"`);
@@ -78,24 +83,29 @@ describe("a review decision in a settings file", () => {
 });
 
 describe("the validity of a review decision", () => {
-  const on = (reviewed: string | undefined, reviewEvery?: string): boolean =>
+  const isReviewedOn = (reviewed: string | undefined, reviewEvery?: string): boolean =>
     isReviewValid(reviewed === undefined ? undefined : { on: reviewed, by: "Dana" }, {
       today: TODAY,
       policy: reviewEvery === undefined ? {} : { reviewEvery },
     });
 
   it("ends with the review period and excludes future dates", () => {
-    expect([on("2026-11-14", "10d"), on("2026-11-13", "10d")]).toEqual([true, false]);
-    expect([on("2026-08-26"), on("2026-08-25")]).toEqual([true, false]);
-    expect([on("2026-11-24"), on("2026-11-25"), on("9999-12-31"), on(undefined)]).toEqual([true, false, false, false]);
+    expect([isReviewedOn("2026-11-14", "10d"), isReviewedOn("2026-11-13", "10d")]).toEqual([true, false]);
+    expect([isReviewedOn("2026-08-26"), isReviewedOn("2026-08-25")]).toEqual([true, false]);
+    expect([
+      isReviewedOn("2026-11-24"),
+      isReviewedOn("2026-11-25"),
+      isReviewedOn("9999-12-31"),
+      isReviewedOn(undefined),
+    ]).toEqual([true, false, false, false]);
     expect(getReviewDueDay("9999-12-31", "52w")).toBe("9999-12-31");
   });
 });
 
 describe("review findings", () => {
-  const file = (policy: string): string =>
+  const formatPolicyFile = (policy: string): string =>
     `version: 1\n${policy}deny:\n  - a.example\n  - { value: b.example, reviewed: { on: 2026-05-01, by: Dana } }\n  - { value: c.example, reviewed: { on: 2026-11-01, by: Dana } }\nvips: [lena@acme.example]\n`;
-  const found = (text: string): string[] => {
+  const listFindingCodes = (text: string): string[] => {
     using directory = createTestDirectory({ "a.yaml": text });
     return lintSettings(directory.at("a.yaml"), { today: TODAY }).findings.map(
       ({ code, level, place, message }) => `${place?.line} ${level} ${code}: ${message}`,
@@ -103,11 +113,11 @@ describe("review findings", () => {
   };
 
   it("are empty when no reviews are required", () => {
-    expect(found(file(""))).toEqual([]);
+    expect(listFindingCodes(formatPolicyFile(""))).toEqual([]);
   });
 
   it("report overdue decisions and the number of unreviewed entries", () => {
-    expect(found(file("policy: { reviewEvery: 90d }\n"))).toEqual([
+    expect(listFindingCodes(formatPolicyFile("policy: { reviewEvery: 90d }\n"))).toEqual([
       expect.stringMatching(
         /^4 note never-reviewed: 1 entry and 1 VIP of this file, from this line on, say nothing about a review/,
       ),
@@ -118,10 +128,10 @@ describe("review findings", () => {
   it("don't change the digest of the desired state", () => {
     using directory = createTestDirectory({
       "a.yaml": "version: 1\ndeny: [evil.example]\n",
-      "b.yaml": editSettings("version: 1\ndeny: [evil.example]\n", [marked("evil.example", MARK)]),
+      "b.yaml": editSettings("version: 1\ndeny: [evil.example]\n", [buildReviewEdit("evil.example", MARK)]),
     });
-    const digest = (name: string): string =>
+    const hashFile = (name: string): string =>
       hashDesiredState(buildDesiredState(readSettings(directory.at(name)), undefined));
-    expect(digest("b.yaml")).toBe(digest("a.yaml"));
+    expect(hashFile("b.yaml")).toBe(hashFile("a.yaml"));
   });
 });

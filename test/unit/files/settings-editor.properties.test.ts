@@ -35,15 +35,15 @@ const anyText = fc.oneof(
 );
 
 /** An element of a generated file, with its own lines. */
-interface Made {
+interface GeneratedElement {
   readonly value: string;
   readonly lines: readonly string[];
   readonly data: Record<string, string>;
 }
 
-type Style = "short" | "double" | "single" | "long" | "longQuoted" | "flow" | "block" | "apart" | "backwards";
+type ElementStyle = "short" | "double" | "single" | "long" | "longQuoted" | "flow" | "block" | "apart" | "backwards";
 
-const STYLES: readonly Style[] = [
+const STYLES: readonly ElementStyle[] = [
   "short",
   "double",
   "single",
@@ -55,12 +55,12 @@ const STYLES: readonly Style[] = [
   "backwards",
 ];
 
-function made(value: string, style: Style, at: number, column: number, name: string): Made {
+function buildElement(value: string, style: ElementStyle, at: number, column: number, name: string): GeneratedElement {
   const key = name === "vips" ? "email" : "value";
   const pad = " ".repeat(column);
   const long = { [key]: value, comment: `Why ${at}` };
   const inner = `${pad}  `;
-  const written: Record<Style, [lines: string[], data: Record<string, string>]> = {
+  const written: Record<ElementStyle, [lines: string[], data: Record<string, string>]> = {
     short: [[`${pad}- ${value}${at % 2 === 0 ? "" : `   # beside ${name} ${value}`}`], { [key]: value }],
     double: [[`${pad}- "${value}"`], { [key]: value }],
     single: [[`${pad}-   '${value}'`], { [key]: value }],
@@ -96,13 +96,13 @@ function made(value: string, style: Style, at: number, column: number, name: str
 }
 
 /** A section as lines: each belongs to an element, named by its value, or to none. */
-interface MadeSection {
+interface GeneratedSection {
   readonly name: "vips" | "allow" | "deny";
-  readonly elements: readonly Made[];
+  readonly elements: readonly GeneratedElement[];
   readonly lines: readonly { readonly text: string; readonly of?: string }[];
 }
 
-function madeSection(name: MadeSection["name"]): fc.Arbitrary<MadeSection> {
+function generateSection(name: GeneratedSection["name"]): fc.Arbitrary<GeneratedSection> {
   const element = fc.record({
     label: fc.stringMatching(/^[a-z]{1,3}$/),
     style: fc.constantFrom(...STYLES),
@@ -126,7 +126,7 @@ function madeSection(name: MadeSection["name"]): fc.Arbitrary<MadeSection> {
         for (let count = 0; count < comments; count += 1) {
           lines.push({ text: `${pad}# about ${name} ${at} ${count}`, of: value });
         }
-        const one = made(value, style, at, column, name);
+        const one = buildElement(value, style, at, column, name);
         for (const text of one.lines) lines.push({ text, of: value });
         return one;
       });
@@ -136,7 +136,11 @@ function madeSection(name: MadeSection["name"]): fc.Arbitrary<MadeSection> {
 
 const madeFile = fc
   .record({
-    sections: fc.tuple(fc.option(madeSection("vips")), fc.option(madeSection("allow")), fc.option(madeSection("deny"))),
+    sections: fc.tuple(
+      fc.option(generateSection("vips")),
+      fc.option(generateSection("allow")),
+      fc.option(generateSection("deny")),
+    ),
     lineEnd: fc.constantFrom("\n", "\r\n"),
     isOpen: fc.boolean(),
     hasMark: fc.boolean(),
@@ -168,27 +172,27 @@ const anyEdit = fc.record({
 
 type Data = Record<string, unknown>;
 
-function content(text: string): Record<string, unknown> {
+function parseContent(text: string): Record<string, unknown> {
   const source = readYaml(text.replace(/^\uFEFF/, ""), "a file");
   expect(source.findings).toEqual([]);
   return source.value as Record<string, unknown>;
 }
 
-function elementsIn(text: string, section: string): Data[] {
+function listElements(text: string, section: string): Data[] {
   const key = section === "vips" ? "email" : "value";
-  const list = (content(text)[section] ?? []) as (Data | string)[];
+  const list = (parseContent(text)[section] ?? []) as (Data | string)[];
   return list.map((one) => (typeof one === "string" ? { [key]: one } : one));
 }
 
-const sorted = (elements: readonly Data[]): Data[] =>
+const sortElements = (elements: readonly Data[]): Data[] =>
   elements.toSorted((a, b) => (String(a["value"] ?? a["email"]) < String(b["value"] ?? b["email"]) ? -1 : 1));
 
-function withoutBlankLines(text: string): string {
+function removeBlankLines(text: string): string {
   return text.replace(/(?<=\n)\r?\n/g, "");
 }
 
 /** Returns whether all lines occur in this order, possibly with others in between. */
-function holdsInOrder(lines: readonly string[], wanted: readonly string[]): boolean {
+function containsInOrder(lines: readonly string[], wanted: readonly string[]): boolean {
   let at = 0;
   for (const line of lines) if (at < wanted.length && line === wanted[at]) at += 1;
   return at === wanted.length;
@@ -242,14 +246,17 @@ describe("editSettings on files of every style", () => {
         }
         const result = editSettings(file.text, edits);
 
-        for (const [name, elements] of wanted) expect(sorted(elementsIn(result, name))).toEqual(sorted(elements));
-        expect(content(result)["ownDomains"]).toEqual(["acme.example"]);
+        for (const [name, elements] of wanted)
+          expect(sortElements(listElements(result, name))).toEqual(sortElements(elements));
+        expect(parseContent(result)["ownDomains"]).toEqual(["acme.example"]);
         // Otherwise only the heading of a section that lost all its elements changes.
         const isKept = ({ text, of }: { text: string; of?: string }): boolean =>
           of === undefined ? ![...emptied].some((name) => text.startsWith(`${name}:`)) : !touched.has(of);
         const kept = file.lines.filter(isKept).map(({ text }) => text);
         const lines = result.replace(/^\uFEFF/, "").split(file.lineEnd);
-        expect(holdsInOrder(lines, kept), `${file.text}\n=====\n${result}\n=====\n${JSON.stringify(edits)}`).toBe(true);
+        expect(containsInOrder(lines, kept), `${file.text}\n=====\n${result}\n=====\n${JSON.stringify(edits)}`).toBe(
+          true,
+        );
         expect(result.endsWith("\n")).toBe(file.text.endsWith("\n"));
         expect(result.startsWith("\uFEFF")).toBe(file.text.startsWith("\uFEFF"));
         if (file.lineEnd === "\r\n") expect(result.replaceAll("\r\n", "")).not.toContain("\n");
@@ -276,7 +283,7 @@ describe("editSettings on files of every style", () => {
         const value = element.email ?? element.value ?? "";
         expect(added).not.toBe(file.text);
         const taken = editSettings(added, [{ action: "remove", section, value }]);
-        expect(withoutBlankLines(taken)).toBe(withoutBlankLines(file.text));
+        expect(removeBlankLines(taken)).toBe(removeBlankLines(file.text));
         if (!/\n\r?\n/.test(file.text)) expect(taken).toBe(file.text);
       }),
     );
@@ -300,7 +307,7 @@ describe("editSettings on files of every style", () => {
             { action: "add", section: "deny", element: { value: "x.example", comment: text }, yamlComment: text },
             { action: "set", section: "deny", value: "x.example", key: "owner", newValue: text },
           ]);
-          const element = elementsIn(result, "deny").find(({ value }) => value === "x.example");
+          const element = listElements(result, "deny").find(({ value }) => value === "x.example");
           expect(element).toEqual({ value: "x.example", comment: text, owner: text });
           // Invisible characters are escaped by code point, for which JSON has no syntax beyond four digits.
           if (rest.startsWith('{"') && !/\\U[0-9a-f]{8}/.test(result)) {

@@ -27,7 +27,7 @@ deny: # mine
 # the end`;
 
 /** Returns the removed and added lines, as in a diff. */
-function changes(before: string, edits: readonly Edit[]): string[] {
+function diffEdit(before: string, edits: readonly Edit[]): string[] {
   const [old, now] = [before.split("\n"), editSettings(before, edits).split("\n")];
   let [start, end] = [0, 0];
   while (start < Math.min(old.length, now.length) && old[start] === now[start]) start += 1;
@@ -41,20 +41,20 @@ function changes(before: string, edits: readonly Edit[]): string[] {
 describe("editSettings", () => {
   it("adds an element in sorted position and its neighbours' style", () => {
     const element = { value: "bb.example", comment: "no: yes" };
-    expect(changes(FILE, [{ action: "add", section: "deny", element, yamlComment: "seen\nin May" }])).toEqual([
+    expect(diffEdit(FILE, [{ action: "add", section: "deny", element, yamlComment: "seen\nin May" }])).toEqual([
       "+  # seen",
       "+  # in May",
       "+  - value: bb.example",
       '+    comment: "no: yes"',
     ]);
-    expect(changes(FILE, [{ action: "add", section: "vips", element: { email: "zed@acme.example" } }])).toEqual([
+    expect(diffEdit(FILE, [{ action: "add", section: "vips", element: { email: "zed@acme.example" } }])).toEqual([
       "+  - zed@acme.example",
     ]);
   });
 
   it("adds to a flow list with the note above the section", () => {
     const element = { value: "2001:db8::1", comment: "a, b" };
-    expect(changes(FILE, [{ action: "add", section: "allow", element, yamlComment: "why" }])).toEqual([
+    expect(diffEdit(FILE, [{ action: "add", section: "allow", element, yamlComment: "why" }])).toEqual([
       "-allow: [a.example, { value: b.example, comment: hi }] # two",
       "+# why",
       '+allow: [{ value: "2001:db8::1", comment: "a, b" }, a.example, { value: b.example, comment: hi }] # two',
@@ -62,7 +62,7 @@ describe("editSettings", () => {
   });
 
   it("removes an element with its own comments", () => {
-    expect(changes(FILE, [{ action: "remove", section: "deny", value: "B.example" }])).toEqual([
+    expect(diffEdit(FILE, [{ action: "remove", section: "deny", value: "B.example" }])).toEqual([
       "-  # about b",
       "-  - value: b.example",
       "-    # inner",
@@ -71,7 +71,7 @@ describe("editSettings", () => {
       "-      y",
       "-    # after b",
     ]);
-    expect(changes(FILE, [{ action: "remove", section: "vips", value: "ceo@acme.example" }])).toEqual([
+    expect(diffEdit(FILE, [{ action: "remove", section: "vips", value: "ceo@acme.example" }])).toEqual([
       "-vips:",
       "-  - ceo@acme.example   # boss",
       "+vips: []",
@@ -88,10 +88,13 @@ describe("editSettings", () => {
     const edits: Edit[] = [{ action: "remove", section: "deny", value: "a.example" }];
     const before = element.startsWith(" ") ? "  - 0.example\n" : "- 0.example\n";
     const after = "allow:\n  - c.example\n";
-    const rest = (section: string): string => `version: 1\ndeny:\n${before}${section}${next}${after}`;
-    const first = (section: string, head = ""): string => `version: 1\ndeny:${head}\n${section}${next}${after}`;
-    expect(editSettings(rest(element + comment), edits)).toBe(rest(comment));
-    expect(editSettings(first(element + comment), edits)).toBe(first(comment, next === "" ? " []" : ""));
+    const appendSection = (section: string): string => `version: 1\ndeny:\n${before}${section}${next}${after}`;
+    const prependSection = (section: string, head = ""): string =>
+      `version: 1\ndeny:${head}\n${section}${next}${after}`;
+    expect(editSettings(appendSection(element + comment), edits)).toBe(appendSection(comment));
+    expect(editSettings(prependSection(element + comment), edits)).toBe(
+      prependSection(comment, next === "" ? " []" : ""),
+    );
   });
 
   it("keeps the comment lines below an element that it changes in the same edit", () => {
@@ -110,25 +113,25 @@ describe("editSettings", () => {
   });
 
   it("sets and removes a field of an element", () => {
-    const set = (value: string, key: "comment" | "owner" | "ticket", newValue: string | undefined) =>
-      changes(FILE, [{ action: "set", section: "deny", value, key, newValue }]);
-    expect(set("a.example", "comment", "010")).toEqual([
+    const setField = (value: string, key: "comment" | "owner" | "ticket", newValue: string | undefined) =>
+      diffEdit(FILE, [{ action: "set", section: "deny", value, key, newValue }]);
+    expect(setField("a.example", "comment", "010")).toEqual([
       "-  - a.example # t",
       "+  - value: a.example # t",
       '+    comment: "010"',
     ]);
-    expect(set("b.example", "owner", "Dana Reyes")).toEqual(["+    owner: Dana Reyes"]);
-    expect(set("b.example", "comment", "one\ntwo")).toEqual([
+    expect(setField("b.example", "owner", "Dana Reyes")).toEqual(["+    owner: Dana Reyes"]);
+    expect(setField("b.example", "comment", "one\ntwo")).toEqual([
       "-    comment: |",
       "-      x",
       "-      y",
       '+    comment: "one\\ntwo"',
     ]);
-    expect(set("c.example", "comment", undefined)).toEqual([
+    expect(setField("c.example", "comment", undefined)).toEqual([
       "-  - { value: c.example, comment: d }",
       "+  - { value: c.example }",
     ]);
-    expect(set("e.example", "ticket", undefined)).toEqual(["-    ticket: q"]);
+    expect(setField("e.example", "ticket", undefined)).toEqual(["-    ticket: q"]);
   });
 
   it("adds a missing section in its usual position", () => {

@@ -17,7 +17,7 @@ function isBySchema(text: string): boolean {
   return validate(readYaml(text, "a.yaml").value);
 }
 
-function codesOf(text: string): string[] {
+function listCodes(text: string): string[] {
   using directory = createTestDirectory({ "a.yaml": text });
   const { findings } = inspectSettings(directory.at("a.yaml"), { today: TODAY });
   return findings.filter(({ level }) => level === "error").map(({ code }) => code);
@@ -87,7 +87,7 @@ sources:
 
 it("accepts a file with every key, by schema and by reader", () => {
   expect(isBySchema(WHOLE), JSON.stringify(validate.errors)).toBe(true);
-  expect(codesOf(WHOLE)).toEqual([]);
+  expect(listCodes(WHOLE)).toEqual([]);
 });
 
 /** Invalid files; `schema: false` if only reading the file finds the mistake. */
@@ -163,7 +163,7 @@ const MISTAKES: readonly [what: string, content: string, schema?: false][] = [
 
 describe("an invalid settings file", () => {
   it.each(MISTAKES)("is rejected for %s", (_what, content, schema) => {
-    expect(codesOf(content), "when it is read").not.toEqual([]);
+    expect(listCodes(content), "when it is read").not.toEqual([]);
     expect(isBySchema(content), "by the schema").toBe(schema === false);
   });
 });
@@ -172,18 +172,18 @@ describe("the JSON schema", () => {
   it("matches the published schema and describes every key", () => {
     expect(buildPublishedSchemas()["settings.schema.json"]).toEqual(buildSettingsJsonSchema());
     const undescribed: string[] = [];
-    const look = (schema: unknown, path: string): void => {
+    const visitSchema = (schema: unknown, path: string): void => {
       if (typeof schema !== "object" || schema === null) return;
       for (const [key, value] of Object.entries(schema)) {
         if (key === "properties") {
           for (const [name, property] of Object.entries(value as Record<string, { description?: string }>)) {
             if ((property.description ?? "") === "") undescribed.push(`${path}.${name}`);
-            look(property, `${path}.${name}`);
+            visitSchema(property, `${path}.${name}`);
           }
-        } else look(value, path);
+        } else visitSchema(value, path);
       }
     };
-    look(buildSettingsJsonSchema(), "");
+    visitSchema(buildSettingsJsonSchema(), "");
     expect(undescribed).toEqual([]);
   });
 });

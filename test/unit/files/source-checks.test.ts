@@ -11,7 +11,7 @@ deny:
   - { value: b.example, expires: 2026-12-13, seen: { first: 2026-11-20, last: 2026-11-25 } }
 `;
 
-function lint(top: string, files: Readonly<Record<string, string>> = {}, today = "2026-11-29"): string[] {
+function lintSources(top: string, files: Readonly<Record<string, string>> = {}, today = "2026-11-29"): string[] {
   using directory = createTestDirectory({ ".git/HEAD": "", "acme.yaml": `version: 1\n${top}`, ...files });
   const { findings } = lintSettings(directory.at("acme.yaml"), { today, ownDomains: [] });
   return findings.map(({ code, level, place }) => `${level} ${code} ${place?.file.split("/").at(-1)}:${place?.line}`);
@@ -19,15 +19,17 @@ function lint(top: string, files: Readonly<Record<string, string>> = {}, today =
 
 describe("lint of a source", () => {
   it("accepts a source with its generated file, whose entries expire soon", () => {
-    expect(lint(`include: [sources/phish.yaml]\n${SOURCE}`, { "sources/phish.yaml": GENERATED })).toEqual([]);
+    expect(lintSources(`include: [sources/phish.yaml]\n${SOURCE}`, { "sources/phish.yaml": GENERATED })).toEqual([]);
   });
 
   it("warns of a source whose file isn't included", () => {
-    expect(lint(SOURCE, { "sources/phish.yaml": GENERATED })).toEqual(["warning source-not-included acme.yaml:3"]);
+    expect(lintSources(SOURCE, { "sources/phish.yaml": GENERATED })).toEqual([
+      "warning source-not-included acme.yaml:3",
+    ]);
   });
 
   it("warns of a generated file without its source", () => {
-    expect(lint("include: [sources/phish.yaml]\n", { "sources/phish.yaml": GENERATED })).toEqual([
+    expect(lintSources("include: [sources/phish.yaml]\n", { "sources/phish.yaml": GENERATED })).toEqual([
       "warning source-gone phish.yaml:2",
     ]);
   });
@@ -36,13 +38,13 @@ describe("lint of a source", () => {
     const allows = SOURCE.replace("into: deny", "into: allow");
     const files = { "sources/phish.yaml": GENERATED.replace("deny:", "allow:") };
     const include = "include: [sources/phish.yaml]\n";
-    expect(lint(`${include}${allows}`, files)).toEqual(["error policy-allow-from acme.yaml:4"]);
-    expect(lint(`${include}${allows}policy: { allowFrom: true }\n`, files)).toEqual([]);
+    expect(lintSources(`${include}${allows}`, files)).toEqual(["error policy-allow-from acme.yaml:4"]);
+    expect(lintSources(`${include}${allows}policy: { allowFrom: true }\n`, files)).toEqual([]);
   });
 
   it("reports expired entries of a generated file once", () => {
     const files = { "sources/phish.yaml": GENERATED };
-    expect(lint(`include: [sources/phish.yaml]\n${SOURCE}`, files, "2026-12-20")).toEqual([
+    expect(lintSources(`include: [sources/phish.yaml]\n${SOURCE}`, files, "2026-12-20")).toEqual([
       "warning expired phish.yaml:4",
     ]);
   });

@@ -14,7 +14,7 @@ function listFindings(content: string | Uint8Array, name = "a.yaml"): string[] {
 }
 
 /** Like {@link told}, with the content below `version: 1`, so that its lines count from 2. */
-const below = (content: string): string[] => listFindings(`version: 1\n${content}`);
+const listContentFindings = (content: string): string[] => listFindings(`version: 1\n${content}`);
 
 describe("a value that YAML doesn't read as text", () => {
   it.each([
@@ -40,24 +40,24 @@ describe("a value that YAML doesn't read as text", () => {
     ],
     ["include:\n  - 7\n", '3:5 yaml-not-text: 7 is read as 7 by YAML, not as text; write "7" in quotes'],
   ])("is reported in %j", (content, message) => {
-    expect(below(content)).toEqual([message]);
+    expect(listContentFindings(content)).toEqual([message]);
   });
 });
 
 describe("a word that some tools read as a boolean", () => {
   it.each(["no", "NO", "yes", "on", "Off", "y", "N"])("is reported unless quoted: %s", (word) => {
     const meant = /^[yo]n?(es)?$/i.test(word) && !/^off$/i.test(word) ? "true" : "false";
-    expect(below(`deny:\n  - value: evil.example\n    owner: ${word}\n`)).toEqual([
+    expect(listContentFindings(`deny:\n  - value: evil.example\n    owner: ${word}\n`)).toEqual([
       `4:12 yaml-boolean: ${word} is read as text by some tools and as ${meant} by others; write "${word}" in quotes for text, or ${meant}`,
     ]);
-    expect(below(`deny:\n  - value: evil.example\n    owner: "${word}"\n`)).toEqual([]);
+    expect(listContentFindings(`deny:\n  - value: evil.example\n    owner: "${word}"\n`)).toEqual([]);
   });
 
   it("is reported as a key or where a boolean is expected", () => {
-    expect(below("policy:\n  refuseWholeDomains: yes\n")).toEqual([
+    expect(listContentFindings("policy:\n  refuseWholeDomains: yes\n")).toEqual([
       '3:23 yaml-boolean: yes is read as text by some tools and as true by others; write "yes" in quotes for text, or true',
     ]);
-    expect(below("on: []\n")).toEqual([
+    expect(listContentFindings("on: []\n")).toEqual([
       '2:1 yaml-boolean: on is read as text by some tools and as true by others; write "on" in quotes for text, or true',
     ]);
   });
@@ -120,7 +120,7 @@ describe("unsupported YAML", () => {
     ],
     ['deny: ["a.example]\n', "3:1 yaml-syntax: isn't valid YAML: Missing closing \"quote"],
   ])("is reported in %j", (content, message) => {
-    const [first, ...rest] = below(content);
+    const [first, ...rest] = listContentFindings(content);
     expect(first).toBe(message);
     expect(rest).toEqual([]);
   });
@@ -137,21 +137,25 @@ describe("unsupported YAML", () => {
       '3:25 unknown-key: "colour" isn\'t a valid key here; the known names are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk, reviewed, seen',
     ],
   ])("is reported once for a misspelled key: %s", (element, message) => {
-    expect(below(`deny:\n  - ${element}\n`)).toEqual([message]);
+    expect(listContentFindings(`deny:\n  - ${element}\n`)).toEqual([message]);
   });
 
   it("is reported once for a tenants file", () => {
-    expect(below("defaults: { baseUrl: https://a.example }\ntenants: { acme: {} }\nwaves: [{ name: all }]\n")).toEqual([
+    expect(
+      listContentFindings("defaults: { baseUrl: https://a.example }\ntenants: { acme: {} }\nwaves: [{ name: all }]\n"),
+    ).toEqual([
       "3:1 unknown-key: is a tenants file, such as tenants.yaml, and not a tenant's settings file; specify a tenant's own file, or run `email-security fleet status` for the status of all tenants",
     ]);
   });
 
   it("is reported for a misspelled key along with an invalid value", () => {
-    expect(below("deny:\n  - { value: com, vaule: a.example }\n")).toHaveLength(2);
+    expect(listContentFindings("deny:\n  - { value: com, vaule: a.example }\n")).toHaveLength(2);
   });
 
   it("is reported for each alias and merge key", () => {
-    expect(below("deny:\n  - &one { value: a.example }\n  - *one\n  - { <<: *one, comment: b }\n")).toEqual(
+    expect(
+      listContentFindings("deny:\n  - &one { value: a.example }\n  - *one\n  - { <<: *one, comment: b }\n"),
+    ).toEqual(
       expect.arrayContaining([
         "3:10 yaml-anchor: &one is an anchor; remove it, and write out each reference to it",
         "4:5 yaml-anchor: *one is an alias for a value elsewhere; write the value out, so that reviewers see it on this line",
@@ -166,13 +170,13 @@ describe("unsupported YAML", () => {
       const items = Array.from({ length: 10 }, () => (at === 0 ? "lol" : `*l${at - 1}`)).join(", ");
       return `x${at}: &l${at} [${items}]\n`;
     });
-    const findings = below(levels.join(""));
+    const findings = listContentFindings(levels.join(""));
     expect(findings).toContain("2:9 yaml-anchor: &l0 is an anchor; remove it, and write out each reference to it");
     expect(findings.length).toBeLessThan(1_000);
   });
 
   it.each([40, 5_000, 200_000])("is reported for nesting %d levels deep", (depth) => {
-    const findings = below(`deny: ${"[".repeat(depth)}${"]".repeat(depth)}\n`);
+    const findings = listContentFindings(`deny: ${"[".repeat(depth)}${"]".repeat(depth)}\n`);
     expect(findings.join("\n")).toMatch(/^2:\d+ yaml-syntax: is nested more than 32 levels deep$/m);
   });
 });
@@ -204,7 +208,7 @@ describe("a .json file", () => {
 
 describe("file encoding", () => {
   it("reports a null byte at its position", () => {
-    expect(below("deny:\n  - evil\0.example\n")).toEqual([
+    expect(listContentFindings("deny:\n  - evil\0.example\n")).toEqual([
       "3:9 yaml-syntax: contains a NUL byte, maybe from another encoding; save it as UTF-8",
     ]);
   });
@@ -232,14 +236,14 @@ describe("file encoding", () => {
     expect(listFindings("version: 1\rdeny: []\r")).toEqual([
       "1:11 yaml-syntax: ends a line with only a carriage return; save the file with Unix or Windows line endings",
     ]);
-    expect(below("deny: # \u202eexample.evil\u202c\n  - evil.example\n")).toEqual([
+    expect(listContentFindings("deny: # \u202eexample.evil\u202c\n  - evil.example\n")).toEqual([
       "2:9 yaml-hidden: contains an invisible character, \\u{202e}, which can make one line look like another; remove it",
     ]);
-    expect(below('deny:\n  - "evil.example\u001b[31m"\n')[0]).toMatch(/^3:18 yaml-hidden: .*\\u\{1b\}/);
+    expect(listContentFindings('deny:\n  - "evil.example\u001b[31m"\n')[0]).toMatch(/^3:18 yaml-hidden: .*\\u\{1b\}/);
   });
 
   it("counts columns in UTF-16 code units, as editors do", () => {
-    expect(below("deny:\n  - { comment: 😀é, value: 7 }\n")).toEqual([
+    expect(listContentFindings("deny:\n  - { comment: 😀é, value: 7 }\n")).toEqual([
       '3:28 yaml-not-text: value: 7 is read as 7 by YAML, not as text; write "7" in quotes',
     ]);
   });
@@ -286,14 +290,16 @@ describe("an empty or mistyped value", () => {
 describe("many mistakes", () => {
   it("are reported all at once, each once", () => {
     expect(
-      below("deny:\n  - 010\n  - no\n  - { value: evil.example, coment: x }\nblock: []\n").map((one) =>
+      listContentFindings("deny:\n  - 010\n  - no\n  - { value: evil.example, coment: x }\nblock: []\n").map((one) =>
         one.slice(0, one.indexOf(":", one.indexOf(":") + 1)),
       ),
     ).toEqual(["3:5 yaml-not-text", "4:5 yaml-boolean", "5:28 unknown-key", "6:1 unknown-key"]);
   });
 
   it("are reported quickly for 20,000 lines", { timeout: 60_000 }, () => {
-    expect(below(`deny:\n${"  - no\n".repeat(20_000)}`)).toHaveLength(20_000);
-    expect(below(Array.from({ length: 20_000 }, (_one, at) => `key${at}: 1\n`).join(""))).toHaveLength(20_000);
+    expect(listContentFindings(`deny:\n${"  - no\n".repeat(20_000)}`)).toHaveLength(20_000);
+    expect(listContentFindings(Array.from({ length: 20_000 }, (_one, at) => `key${at}: 1\n`).join(""))).toHaveLength(
+      20_000,
+    );
   });
 });

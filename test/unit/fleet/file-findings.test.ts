@@ -3,7 +3,7 @@ import type { Finding } from "../../../provider/files/finding";
 import type { Settings } from "../../../provider/files/settings-model";
 import { FileFindings } from "../../../provider/fleet/status/file-findings";
 
-const settingsOf = (name: string) =>
+const buildSettings = (name: string) =>
   ({
     today: "2026-11-23",
     entries: [4, 3].map((line) => ({
@@ -18,7 +18,7 @@ const settingsOf = (name: string) =>
     expired: [],
   }) as unknown as Settings;
 
-const findingsOf = (name: string): Finding[] => [
+const buildFindings = (name: string): Finding[] => [
   {
     code: "allow-free-mail",
     level: "warning",
@@ -32,7 +32,7 @@ describe("a fleet's file findings", () => {
     "have the same order whichever tenant finishes first: %j",
     (names) => {
       const fileFindings = new FileFindings("2026-12-23");
-      for (const name of names) fileFindings.add(name, settingsOf(name), findingsOf(name));
+      for (const name of names) fileFindings.add(name, buildSettings(name), buildFindings(name));
       fileFindings.sortTenants(["globex", "acme"]);
       expect(fileFindings.expiring.map(({ value }) => value)).toEqual([
         "acme3.example",

@@ -12,7 +12,7 @@ import type {
 } from "../../../provider/fleet/status/status-schema";
 import type { NotificationSettings } from "../../../provider/rollout/model/notification-settings";
 import { type Notice, noticeSchema } from "../../../provider/rollout/notify/notice";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { startHook } from "../../support/webhook-receiver";
 
@@ -26,7 +26,7 @@ beforeEach(() => {
 
 afterEach(() => directory[Symbol.dispose]());
 
-const added = (value: string, rest: Partial<FleetDifference> = {}): FleetDifference => ({
+const buildAddition = (value: string, rest: Partial<FleetDifference> = {}): FleetDifference => ({
   driftKind: "added",
   list: "allow",
   value,
@@ -34,7 +34,7 @@ const added = (value: string, rest: Partial<FleetDifference> = {}): FleetDiffere
   ...rest,
 });
 
-const tenant = (name: string, drift: readonly FleetDifference[] = []): TenantStatus => ({
+const buildTenantStatus = (name: string, drift: readonly FleetDifference[] = []): TenantStatus => ({
   name,
   labels: {},
   host: "mail-security.example",
@@ -46,15 +46,15 @@ const tenant = (name: string, drift: readonly FleetDifference[] = []): TenantSta
 });
 
 /** A tenant with a stack that isn't called like it. */
-const onStack = (stack: string, one: TenantStatus): TenantStatus => ({ ...one, stack });
+const setStack = (stack: string, one: TenantStatus): TenantStatus => ({ ...one, stack });
 
-const unread = (name: string): TenantStatus => ({
-  ...tenant(name),
+const buildUnreachableTenant = (name: string): TenantStatus => ({
+  ...buildTenantStatus(name),
   syncStatus: "unreachable",
   error: { code: "ERR_CONNECTION", message: "no answer" },
 });
 
-const end = (value: string, expires: string, rest: Partial<ExpiringEntry> = {}): ExpiringEntry => ({
+const buildExpiringEntry = (value: string, expires: string, rest: Partial<ExpiringEntry> = {}): ExpiringEntry => ({
   list: "allow",
   value,
   expires,
@@ -64,7 +64,7 @@ const end = (value: string, expires: string, rest: Partial<ExpiringEntry> = {}):
   ...rest,
 });
 
-function statusOf(tenants: readonly TenantStatus[], expiring: readonly ExpiringEntry[] = []): FleetStatus {
+function buildFleetStatus(tenants: readonly TenantStatus[], expiring: readonly ExpiringEntry[] = []): FleetStatus {
   return {
     format: 1,
     readAt: "2026-11-23T04:00:00.000Z",
@@ -85,7 +85,7 @@ function statusOf(tenants: readonly TenantStatus[], expiring: readonly ExpiringE
  * Sends one status per night to a webhook. Returns the notices of each night, the problems with sending them, and the
  * IDs.
  */
-async function nights(
+async function sendNightlyStatuses(
   statuses: readonly FleetStatus[],
   notify?: NotificationSettings,
   answers: readonly number[] = [],
@@ -109,17 +109,17 @@ const summarizeNotices = (notices: Notice[][]) =>
 describe("fleet notices", () => {
   it("don't repeat an expiry after files were temporarily unusable", async () => {
     const mistaken: TenantStatus = {
-      ...unread("acme"),
+      ...buildUnreachableTenant("acme"),
       syncStatus: "unusable",
       error: { code: "ERR_SETTINGS_FILE", message: "no list" },
     };
-    const ends = [end("partner.example", "2026-11-30")];
-    const { notices } = await nights([
-      statusOf([tenant("acme")], ends),
-      statusOf([mistaken]),
-      statusOf([tenant("acme")], ends),
-      statusOf([tenant("acme")]),
-      statusOf([tenant("acme")], ends),
+    const ends = [buildExpiringEntry("partner.example", "2026-11-30")];
+    const { notices } = await sendNightlyStatuses([
+      buildFleetStatus([buildTenantStatus("acme")], ends),
+      buildFleetStatus([mistaken]),
+      buildFleetStatus([buildTenantStatus("acme")], ends),
+      buildFleetStatus([buildTenantStatus("acme")]),
+      buildFleetStatus([buildTenantStatus("acme")], ends),
     ]);
     expect(summarizeNotices(notices)).toEqual([
       [["expiring", "acme", "globex"]],
@@ -131,13 +131,22 @@ describe("fleet notices", () => {
   });
 
   it("report new drift once, and again when it returns", async () => {
-    const [one, two] = [added("outlook.com", { risks: ["free-mail"] }), added("evil.example")];
-    const { notices, ids } = await nights([
-      statusOf([tenant("acme", [one]), tenant("globex")], [end("partner.example", "2026-11-30")]),
-      statusOf([tenant("acme", [one]), tenant("globex")], [end("partner.example", "2026-11-30")]),
-      statusOf([tenant("acme", [one, two]), tenant("globex", [one])], [end("partner.example", "2026-12-01")]),
-      statusOf([tenant("acme"), tenant("globex", [one])]),
-      statusOf([tenant("acme", [one]), tenant("globex", [one])]),
+    const [one, two] = [buildAddition("outlook.com", { risks: ["free-mail"] }), buildAddition("evil.example")];
+    const { notices, ids } = await sendNightlyStatuses([
+      buildFleetStatus(
+        [buildTenantStatus("acme", [one]), buildTenantStatus("globex")],
+        [buildExpiringEntry("partner.example", "2026-11-30")],
+      ),
+      buildFleetStatus(
+        [buildTenantStatus("acme", [one]), buildTenantStatus("globex")],
+        [buildExpiringEntry("partner.example", "2026-11-30")],
+      ),
+      buildFleetStatus(
+        [buildTenantStatus("acme", [one, two]), buildTenantStatus("globex", [one])],
+        [buildExpiringEntry("partner.example", "2026-12-01")],
+      ),
+      buildFleetStatus([buildTenantStatus("acme"), buildTenantStatus("globex", [one])]),
+      buildFleetStatus([buildTenantStatus("acme", [one]), buildTenantStatus("globex", [one])]),
     ]);
     expect(summarizeNotices(notices)).toEqual([
       [
@@ -163,8 +172,8 @@ describe("fleet notices", () => {
   });
 
   it("are resent with the same id after a failed delivery", async () => {
-    const status = statusOf([tenant("acme", [added("outlook.com")])]);
-    const { notices, problems, ids } = await nights([status, status, status], undefined, [404]);
+    const status = buildFleetStatus([buildTenantStatus("acme", [buildAddition("outlook.com")])]);
+    const { notices, problems, ids } = await sendNightlyStatuses([status, status, status], undefined, [404]);
     expect(summarizeNotices(notices)).toEqual([[["drift", "acme"]], [["drift", "acme"]], []]);
     expect(problems).toEqual([
       "Some notices could not be delivered: webhook returned 404. The next run sends it again.",
@@ -178,20 +187,26 @@ describe("fleet notices", () => {
   });
 
   it("don't repeat drift after a tenant was temporarily unreadable", async () => {
-    const [one, other] = [added("outlook.com"), added("outlook.com", { actual: { createdBy: "Mallory" } })];
-    const { notices } = await nights([
-      statusOf([tenant("acme", [one]), tenant("globex", [one])]),
-      statusOf([unread("acme"), tenant("globex", [one])]),
-      statusOf([tenant("acme", [one]), tenant("globex", [other])]),
+    const [one, other] = [
+      buildAddition("outlook.com"),
+      buildAddition("outlook.com", { actual: { createdBy: "Mallory" } }),
+    ];
+    const { notices } = await sendNightlyStatuses([
+      buildFleetStatus([buildTenantStatus("acme", [one]), buildTenantStatus("globex", [one])]),
+      buildFleetStatus([buildUnreachableTenant("acme"), buildTenantStatus("globex", [one])]),
+      buildFleetStatus([buildTenantStatus("acme", [one]), buildTenantStatus("globex", [other])]),
     ]);
     expect(summarizeNotices(notices)).toEqual([[["drift", "acme", "globex"]], [], [["drift", "globex"]]]);
   });
 
   it("report drift later if no receiver subscribed to it before", async () => {
-    const over = end("old.example", "2026-10-31", { isExpired: true });
-    const status = statusOf([tenant("acme", [added("outlook.com")])], [over, end("new.example", "2026-12-01")]);
-    const first = await nights([status], { webhook: { events: ["expiring"] } });
-    const then = await nights([status]);
+    const over = buildExpiringEntry("old.example", "2026-10-31", { isExpired: true });
+    const status = buildFleetStatus(
+      [buildTenantStatus("acme", [buildAddition("outlook.com")])],
+      [over, buildExpiringEntry("new.example", "2026-12-01")],
+    );
+    const first = await sendNightlyStatuses([status], { webhook: { events: ["expiring"] } });
+    const then = await sendNightlyStatuses([status]);
     expect([summarizeNotices(first.notices), summarizeNotices(then.notices)]).toEqual([
       [[["expiring", "acme", "globex"]]],
       [[["drift", "acme"]]],
@@ -200,12 +215,15 @@ describe("fleet notices", () => {
 
   it("list entries only on request, risky ones first", async () => {
     const names = Array.from({ length: 40 }, (_, at) => `t${at}`);
-    const drift = [added("one.example"), added("outlook.com", { risks: ["free-mail"] })];
-    const status = statusOf(
-      names.map((name) => tenant(name, [...drift, added(`${name}.example`)])),
-      [end("partner.example", "2026-11-30"), end("ceo@acme.example", "2026-12-01", { list: "vip" })],
+    const drift = [buildAddition("one.example"), buildAddition("outlook.com", { risks: ["free-mail"] })];
+    const status = buildFleetStatus(
+      names.map((name) => buildTenantStatus(name, [...drift, buildAddition(`${name}.example`)])),
+      [
+        buildExpiringEntry("partner.example", "2026-11-30"),
+        buildExpiringEntry("ceo@acme.example", "2026-12-01", { list: "vip" }),
+      ],
     );
-    const { notices } = await nights([status], { webhook: { changes: true } });
+    const { notices } = await sendNightlyStatuses([status], { webhook: { changes: true } });
     const [drifted, ends] = notices[0] ?? [];
     expect(drifted?.tenants).toHaveLength(20);
     expect(drifted?.changes).toHaveLength(20);
@@ -218,26 +236,34 @@ describe("fleet notices", () => {
       { tenant: "acme", sign: "remove", value: "ceo@acme.example" },
     ]);
     file = join(directory.path, "other.json");
-    const without = await nights([status]);
+    const without = await sendNightlyStatuses([status]);
     expect(without.notices[0]).toHaveLength(2);
     expect(JSON.stringify(without.notices)).not.toMatch(/one\.example|outlook\.com|partner\.example|Dana/);
   });
 
   it("contain hostile tenant text only as plain text", async () => {
     const text = Object.values(HOSTILE).join(" ");
-    const drift = [added(text, { actual: { list: text, comment: text, createdBy: text } })];
-    const { notices } = await nights([statusOf([tenant(text, drift)], [end(text, "2026-11-30")])], {
-      webhook: { changes: true },
-    });
+    const drift = [buildAddition(text, { actual: { list: text, comment: text, createdBy: text } })];
+    const { notices } = await sendNightlyStatuses(
+      [buildFleetStatus([buildTenantStatus(text, drift)], [buildExpiringEntry(text, "2026-11-30")])],
+      {
+        webhook: { changes: true },
+      },
+    );
     const texts = notices.flat().map((notice) => JSON.stringify(notice));
     expect(notices[0]).toHaveLength(2);
-    expect(texts.flatMap(commandsIn)).toEqual([]);
+    expect(texts.flatMap(findTerminalCommands)).toEqual([]);
   });
 });
 
 describe("the sent-notices file", () => {
   it("holds hashes and no tenant data", async () => {
-    await nights([statusOf([tenant("acme", [added("outlook.com")])], [end("partner.example", "2026-11-30")])]);
+    await sendNightlyStatuses([
+      buildFleetStatus(
+        [buildTenantStatus("acme", [buildAddition("outlook.com")])],
+        [buildExpiringEntry("partner.example", "2026-11-30")],
+      ),
+    ]);
     const kept = readSentNotices(file);
     expect([Object.keys(kept.drift), kept.drift["acme"]?.length, kept.expiring.length]).toEqual([["acme"], 1, 1]);
     expect(readFileSync(file, "utf8")).not.toMatch(/example|outlook|Dana/);
@@ -246,7 +272,7 @@ describe("the sent-notices file", () => {
 
   it.each([
     ["settings", "version: 1\n", /isn't a file of sent notices: it isn't valid JSON/],
-    ["a status", JSON.stringify(statusOf([])), /it has a different format than this release writes/],
+    ["a status", JSON.stringify(buildFleetStatus([])), /it has a different format than this release writes/],
     [
       "of a later release",
       JSON.stringify({ format: 2, drift: {}, expiring: [] }),
@@ -260,7 +286,7 @@ describe("the sent-notices file", () => {
   });
 
   it("isn't created without receivers", async () => {
-    const status = statusOf([tenant("acme", [added("outlook.com")])]);
+    const status = buildFleetStatus([buildTenantStatus("acme", [buildAddition("outlook.com")])]);
     expect(await new FleetNotices(undefined, {}, file).send(status)).toEqual({
       notes: [expect.stringMatching(/^--notify has no receiver, because none of EMAIL_SECURITY_NOTIFY_WEBHOOK, /)],
     });
@@ -281,11 +307,11 @@ describe("the sent-notices file", () => {
     await using hook = await startHook();
     const own = join(directory.path, "own");
     mkdirSync(own);
-    const notices = () =>
+    const createNotices = () =>
       new FleetNotices(undefined, { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url }, join(own, "sent.json"));
-    const first = notices();
+    const first = createNotices();
     rmSync(own, { recursive: true });
-    const status = statusOf([tenant("acme", [added("outlook.com")])]);
+    const status = buildFleetStatus([buildTenantStatus("acme", [buildAddition("outlook.com")])]);
     expect(await first.send(status)).toEqual({
       problem: expect.stringMatching(
         /^The sent notices can't be saved to ".*": ENOENT.*The next run sends it again\.$/,
@@ -293,13 +319,13 @@ describe("the sent-notices file", () => {
       notes: [],
     });
     mkdirSync(own);
-    expect(await notices().send(status)).toEqual({ notes: [] });
+    expect(await createNotices().send(status)).toEqual({ notes: [] });
     expect(hook.received).toHaveLength(2);
   });
 
   it("handles tenant names such as __proto__", () => {
-    const drift = [added("outlook.com")];
-    const status = statusOf([tenant("constructor", drift), tenant("__proto__", drift)]);
+    const drift = [buildAddition("outlook.com")];
+    const status = buildFleetStatus([buildTenantStatus("constructor", drift), buildTenantStatus("__proto__", drift)]);
     const { currentState, drifted } = findUnsentChanges(status, { format: 1, drift: {}, expiring: [] });
     expect(drifted).toHaveLength(2);
     expect(findUnsentChanges(status, currentState).drifted).toEqual([]);
@@ -307,13 +333,19 @@ describe("the sent-notices file", () => {
 });
 
 describe("the sent notices of tenants that a run doesn't select", () => {
-  const drift = [added("outlook.com")];
-  const all = statusOf(
-    [tenant("acme", drift), { ...tenant("globex", drift), acceptedSeq: 7 }],
-    [end("partner.example", "2026-11-30"), end("globex.example", "2026-11-30", { tenants: ["globex"] })],
+  const drift = [buildAddition("outlook.com")];
+  const all = buildFleetStatus(
+    [buildTenantStatus("acme", drift), { ...buildTenantStatus("globex", drift), acceptedSeq: 7 }],
+    [
+      buildExpiringEntry("partner.example", "2026-11-30"),
+      buildExpiringEntry("globex.example", "2026-11-30", { tenants: ["globex"] }),
+    ],
   );
   const sent = findUnsentChanges(all, { format: 1, drift: {}, expiring: [] }).currentState;
-  const selected = statusOf([tenant("acme", drift)], [end("partner.example", "2026-11-30")]);
+  const selected = buildFleetStatus(
+    [buildTenantStatus("acme", drift)],
+    [buildExpiringEntry("partner.example", "2026-11-30")],
+  );
 
   it("stay until the next run that reads all tenants", () => {
     const after = findUnsentChanges(selected, sent, new Set(["globex"])).currentState;
@@ -332,38 +364,42 @@ describe("the sent notices of tenants that a run doesn't select", () => {
 
 describe("a name that means another tenant than before", () => {
   const missing: FleetDifference = { driftKind: "missing", list: "deny", value: "evil.example" };
-  const before = findUnsentChanges(statusOf([tenant("acme", [missing])]), { format: 1, drift: {}, expiring: [] });
+  const before = findUnsentChanges(buildFleetStatus([buildTenantStatus("acme", [missing])]), {
+    format: 1,
+    drift: {},
+    expiring: [],
+  });
 
   it("gets a notice of the same drift", () => {
-    const replaced = statusOf([onStack("acme-2", tenant("acme", [missing]))]);
+    const replaced = buildFleetStatus([setStack("acme-2", buildTenantStatus("acme", [missing]))]);
     expect(findUnsentChanges(replaced, before.currentState).drifted).toMatchObject([{ name: "acme" }]);
   });
 
   it("gets a notice of the same drift on the same stack once a person accepted it", () => {
-    const accepted = statusOf([{ ...tenant("acme", [missing]), acceptedSeq: 7 }]);
+    const accepted = buildFleetStatus([{ ...buildTenantStatus("acme", [missing]), acceptedSeq: 7 }]);
     const after = findUnsentChanges(accepted, before.currentState);
     expect(after.drifted).toMatchObject([{ name: "acme" }]);
     expect(findUnsentChanges(accepted, after.currentState).drifted).toEqual([]);
-    const again = statusOf([{ ...tenant("acme", [missing]), acceptedSeq: 9 }]);
+    const again = buildFleetStatus([{ ...buildTenantStatus("acme", [missing]), acceptedSeq: 9 }]);
     expect(findUnsentChanges(again, after.currentState).drifted).toHaveLength(1);
   });
 
   it("keeps its sent notices while it can't be read", () => {
-    const accepted = { ...tenant("acme", [missing]), acceptedSeq: 7 };
-    const sent = findUnsentChanges(statusOf([accepted]), before.currentState).currentState;
+    const accepted = { ...buildTenantStatus("acme", [missing]), acceptedSeq: 7 };
+    const sent = findUnsentChanges(buildFleetStatus([accepted]), before.currentState).currentState;
     const unread = {
       ...accepted,
       drift: [],
       acceptedSeq: 9,
       error: { code: "ERR_AUTH", message: "The key is refused." },
     };
-    const after = findUnsentChanges(statusOf([unread]), sent).currentState;
+    const after = findUnsentChanges(buildFleetStatus([unread]), sent).currentState;
     expect(after).toEqual(sent);
-    expect(findUnsentChanges(statusOf([{ ...accepted, acceptedSeq: 9 }]), after).drifted).toHaveLength(1);
+    expect(findUnsentChanges(buildFleetStatus([{ ...accepted, acceptedSeq: 9 }]), after).drifted).toHaveLength(1);
   });
 
   it("isn't sent again for a renamed tenant", () => {
-    const renamed = statusOf([onStack("acme", tenant("globex", [missing]))]);
+    const renamed = buildFleetStatus([setStack("acme", buildTenantStatus("globex", [missing]))]);
     expect(findUnsentChanges(renamed, before.currentState).drifted).toEqual([]);
   });
 });

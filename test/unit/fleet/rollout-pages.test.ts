@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import type { SiteData } from "../../../provider/fleet/site/data/site-data";
 import type { RolloutDetails } from "../../../provider/rollout/model/history-schema";
-import { filesOf, madeSite } from "../../support/site-fixture";
+import { generateFiles, generateSite } from "../../support/site-fixture";
 
 /* The pages of a fleet's site that show rollouts. */
 
-const site = madeSite({ tenants: 12, entries: 6, own: 3 });
+const site = generateSite({ tenants: 12, entries: 6, own: 3 });
 
 /** Returns the text of a page's main part, one line per element. */
-function linesOf(files: ReadonlyMap<string, string>, path: string): string[] {
+function extractMainLines(files: ReadonlyMap<string, string>, path: string): string[] {
   const [, main = ""] = /<main>(.*)<\/main>/s.exec(files.get(path) ?? "") ?? [];
   const text = main.replaceAll(/<\/?(?:b|bdi|a|i|code|span|time|strong)\b[^>]*>/g, "");
   return text
@@ -18,7 +18,7 @@ function linesOf(files: ReadonlyMap<string, string>, path: string): string[] {
 }
 
 /** Returns the article of a rollout in the list. */
-function articleOf(files: ReadonlyMap<string, string>, id: string): string {
+function extractArticle(files: ReadonlyMap<string, string>, id: string): string {
   const articles = (files.get("rollouts.html") ?? "").split("<article");
   return articles.find((one) => one.includes(`>${id}</bdi></a>`)) ?? "";
 }
@@ -30,8 +30,8 @@ function withRollouts(rollouts: readonly RolloutDetails[], older = 0): SiteData 
 const [stopped] = site.rollouts?.rollouts ?? [];
 
 it("lists a rollout with its author, commit, tenants and changes", () => {
-  const files = filesOf(site);
-  expect(linesOf(files, "rollouts.html").slice(2, 15)).toEqual([
+  const files = generateFiles(site);
+  expect(extractMainLines(files, "rollouts.html").slice(2, 15)).toEqual([
     "r-20261120-1 Stopped",
     "started 2026-11-20 08:00 UTC by kim · took 1 h 30 min · planned by dana@build-7 · commit 3f9c01d2a7b8 and uncommitted changes · tenants.yaml",
     "1 tenant failed in the wave all, which tolerates 0.",
@@ -46,31 +46,34 @@ it("lists a rollout with its author, commit, tenants and changes", () => {
     "canary",
     "done: 3 changed, took 2 min 1 s, waited 59 min 29 s",
   ]);
-  const article = articleOf(files, "r-20261120-1");
+  const article = extractArticle(files, "r-20261120-1");
   expect(article).toContain('href="rollouts/r-20261120-1.html#tenants">and 4 more');
   expect(article).toContain('href="tenants/t003.html"');
 });
 
 it("shows failures, changes and tenant outcomes on a rollout's page", () => {
-  const files = filesOf(site);
+  const files = generateFiles(site);
   const path = "rollouts/r-20261120-1.html";
-  const lines = linesOf(files, path);
-  const after = (heading: string, count: number): string[] => {
+  const lines = extractMainLines(files, path);
+  const sliceAfterHeading = (heading: string, count: number): string[] => {
     const at = lines.findIndex((line) => line === heading || line.startsWith(`${heading} `));
     return lines.slice(at + 1, at + 1 + count);
   };
-  expect(after("Failures", 4)).toEqual([
+  expect(sliceAfterHeading("Failures", 4)).toEqual([
     "t003",
     "Wave all",
     "the service refuses the key ERR_AUTH",
     "Fix: Check the key; then continue: email-security rollout resume r-20261120-1.",
   ]);
-  expect(after("Changes", 3)).toEqual(["-remove", "allow old.example", "in 10 tenants"]);
-  expect(after("Changes not made, or only in part", 2)).toEqual(["-remove", "allow old.example in t003"]);
-  expect(after("Not reverted", 2)).toEqual(["t002", "allow left.example"]);
-  expect(after("Tenants", 10).slice(5)).toEqual(["t000", "canary", "changed", "+2 -1", "1 min 1 s"]);
+  expect(sliceAfterHeading("Changes", 3)).toEqual(["-remove", "allow old.example", "in 10 tenants"]);
+  expect(sliceAfterHeading("Changes not made, or only in part", 2)).toEqual(["-remove", "allow old.example in t003"]);
+  expect(sliceAfterHeading("Not reverted", 2)).toEqual(["t002", "allow left.example"]);
+  expect(sliceAfterHeading("Tenants", 10).slice(5)).toEqual(["t000", "canary", "changed", "+2 -1", "1 min 1 s"]);
   expect(lines).toContain("Unchanged, because they already matched: 1");
-  expect(after("Timeline", 2)).toEqual(["2026-11-20 08:00 started by kim", "2026-11-20 08:00 wave canary: started"]);
+  expect(sliceAfterHeading("Timeline", 2)).toEqual([
+    "2026-11-20 08:00 started by kim",
+    "2026-11-20 08:00 wave canary: started",
+  ]);
   const page = files.get(path) ?? "";
   for (const { name } of site.status.tenants) expect(page).toContain(`href="../tenants/${name}.html"`);
   // The source of a key is of no use to the site's readers.
@@ -86,7 +89,7 @@ it.each([
     ...stopped.report,
     tenants: stopped.report.tenants.map((one) => ({ ...one, unreverted })).slice(0, 1),
   };
-  const lines = linesOf(filesOf(withRollouts([{ ...stopped, report }])), `rollouts/${report.id}.html`);
+  const lines = extractMainLines(generateFiles(withRollouts([{ ...stopped, report }])), `rollouts/${report.id}.html`);
   const start = lines.findIndex((line) => line.startsWith("Not reverted"));
   const end = lines.findIndex((line) => line.startsWith("Tenants "));
   expect(lines.slice(start + 2, end)).toEqual([...unreverted.slice(0, 30), ...more]);
@@ -97,31 +100,31 @@ function listValues(count: number): string[] {
 }
 
 it("links a rollout and its rollback to each other", () => {
-  const files = filesOf(site);
-  expect(linesOf(files, "rollouts/r-20261103-1.html")).toContain("Rolled back by r-20261105-1.");
+  const files = generateFiles(site);
+  expect(extractMainLines(files, "rollouts/r-20261103-1.html")).toContain("Rolled back by r-20261105-1.");
   expect(files.get("rollouts/r-20261103-1.html")).toContain('href="../rollouts/r-20261105-1.html"');
   expect(files.get("rollouts/r-20261105-1.html")).toContain('href="../rollouts/r-20261103-1.html"');
 });
 
 it("says what the journal no longer has of a pruned rollout", () => {
-  const files = filesOf(site);
+  const files = generateFiles(site);
   const pruned = "Pruned on 2026-11-20: the journal no longer has its settings files, whole plans and tenants' steps.";
-  expect(linesOf(files, "rollouts/r-20261103-1.html")).toContain(pruned);
-  expect(linesOf(files, "rollouts.html").filter((line) => line === pruned)).toHaveLength(1);
+  expect(extractMainLines(files, "rollouts/r-20261103-1.html")).toContain(pruned);
+  expect(extractMainLines(files, "rollouts.html").filter((line) => line === pruned)).toHaveLength(1);
 });
 
 it("doesn't link a tenant without a page", () => {
-  const files = filesOf({ ...site, status: { ...site.status, tenants: site.status.tenants.slice(1) } });
+  const files = generateFiles({ ...site, status: { ...site.status, tenants: site.status.tenants.slice(1) } });
   expect(files.get("rollouts/r-20261120-1.html")).not.toContain("tenants/t000.html");
-  expect(linesOf(files, "rollouts/r-20261120-1.html")).toContain("t000");
+  expect(extractMainLines(files, "rollouts/r-20261120-1.html")).toContain("t000");
 });
 
 it.each([
   ["no journal", { ...site, rollouts: undefined }, "There was no rollout journal when the site was created."],
   ["no rollout", withRollouts([]), "The journal has no rollout of this project."],
 ])("creates no rollout page when there is %s", (_, data, text) => {
-  const files = filesOf(data);
-  expect(linesOf(files, "rollouts.html")).toEqual(["Rollouts", text]);
+  const files = generateFiles(data);
+  expect(extractMainLines(files, "rollouts.html")).toEqual(["Rollouts", text]);
   expect([...files.keys()].filter((path) => path.startsWith("rollouts/"))).toEqual([]);
 });
 
@@ -131,14 +134,14 @@ it("creates pages for 100 rollouts and counts older ones", () => {
     ...stopped,
     report: { ...stopped.report, id: `r-${at}` },
   }));
-  const files = filesOf(withRollouts(rollouts, 7));
+  const files = generateFiles(withRollouts(rollouts, 7));
   expect([...files.keys()].filter((path) => path.startsWith("rollouts/"))).toHaveLength(100);
-  expect(linesOf(files, "rollouts.html").at(-1)).toBe("and 7 older rollouts; rollout history lists them");
+  expect(extractMainLines(files, "rollouts.html").at(-1)).toBe("and 7 older rollouts; rollout history lists them");
 });
 
 it("lists all tenants of a 1,000-tenant rollout in under 1 MB", () => {
-  const large = madeSite({ tenants: 1_000, entries: 2, own: 1 });
-  const page = filesOf(large).get("rollouts/r-20261120-1.html") ?? "";
+  const large = generateSite({ tenants: 1_000, entries: 2, own: 1 });
+  const page = generateFiles(large).get("rollouts/r-20261120-1.html") ?? "";
   expect(page).toContain("tenants/t999.html");
   expect(page.length).toBeLessThan(1_000_000);
 });
@@ -147,7 +150,7 @@ it("renders a rollout without changes or tenants", () => {
   if (stopped === undefined) throw new Error("no rollout");
   const counts = { pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
   const { origin: _origin, ...about } = stopped;
-  const files = filesOf(
+  const files = generateFiles(
     withRollouts([
       {
         ...about,
@@ -157,6 +160,6 @@ it("renders a rollout without changes or tenants", () => {
       },
     ]),
   );
-  expect(linesOf(files, "rollouts/r-empty.html")).toContain("No tenant was changed.");
-  expect(linesOf(files, "rollouts.html")).toContain("No tenants");
+  expect(extractMainLines(files, "rollouts/r-empty.html")).toContain("No tenant was changed.");
+  expect(extractMainLines(files, "rollouts.html")).toContain("No tenants");
 });

@@ -10,11 +10,11 @@ import {
 } from "../../../provider/fleet/site/data/site-runs";
 import { getTenantPagePath } from "../../../provider/fleet/site/pages/paths";
 import type { TenantStatus } from "../../../provider/fleet/status/status-schema";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { bytesOf, filesOf, madeSite } from "../../support/site-fixture";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
+import { generateFiles, generateSite, measureFiles } from "../../support/site-fixture";
 
 describe("the files of a site", () => {
-  const shared = filesOf(madeSite({ tenants: 300, entries: 500, own: 20 }));
+  const shared = generateFiles(generateSite({ tenants: 300, entries: 500, own: 20 }));
 
   it("hold a shared baseline once and stay small", () => {
     const data = [...shared].filter(([path]) => path.startsWith("data/entries-"));
@@ -30,11 +30,11 @@ describe("the files of a site", () => {
     expect([...shared].filter(([, text]) => text.includes("shared7.example")).map(([path]) => path)).toEqual([
       data[0]?.[0],
     ]);
-    expect(bytesOf(shared)).toBeLessThan(10_000_000);
+    expect(measureFiles(shared)).toBeLessThan(10_000_000);
   });
 
   it("load the start page in under 300 kB", () => {
-    for (const files of [shared, filesOf(madeSite({ tenants: 1_000, entries: 2, own: 1 }))]) {
+    for (const files of [shared, generateFiles(generateSite({ tenants: 1_000, entries: 2, own: 1 }))]) {
       const page = files.get("index.html") ?? "";
       const assetPaths = [...page.matchAll(/(?:src|href)="((?:assets|data)\/[^"]+)"/g)].map(([, path = ""]) => path);
       expect(assetPaths).toHaveLength(2);
@@ -60,15 +60,15 @@ describe("the files of a site", () => {
   });
 
   it("show next to an entry what the tenant's mail says", () => {
-    const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3 }));
-    const own = (name: string): { ranges: [number, number][]; mail?: [number, string][] } =>
+    const files = generateFiles(generateSite({ tenants: 6, entries: 6, own: 3 }));
+    const extractOwnData = (name: string): { ranges: [number, number][]; mail?: [number, string][] } =>
       JSON.parse(/id="own">(.+?)<\/script>/.exec(files.get(getTenantPagePath(name)) ?? "")?.[1] ?? "");
-    expect(own("t003").mail?.map(([, text]) => text)).toEqual([
+    expect(extractOwnData("t003").mail?.map(([, text]) => text)).toEqual([
       "2 threats: 2 malicious; to 1 mailbox (1 VIP); the last on 2026-11-23",
       "2 threats: 2 malicious; the last on 2026-11-23",
     ]);
     // The tenant could not be read, so its mail wasn't either.
-    expect(own("t005").mail).toBeUndefined();
+    expect(extractOwnData("t005").mail).toBeUndefined();
     expect(files.get(getTenantPagePath("t005"))).not.toContain("Mail");
     expect(files.get(getTenantPagePath("t002"))).toContain(
       "Mail: 2 threats and 1 report of users, of the last 30 days. It doesn&#39;t cover IP addresses. No reports: 403",
@@ -77,10 +77,10 @@ describe("the files of a site", () => {
 
   it("contain hostile text only as plain text", () => {
     for (const text of Object.values(HOSTILE)) {
-      const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3, text }));
+      const files = generateFiles(generateSite({ tenants: 6, entries: 6, own: 3, text }));
       for (const [path, content] of files) {
         if (path.startsWith("assets/")) continue;
-        expect({ path, text, found: commandsIn(content) }).toEqual({ path, text, found: [] });
+        expect({ path, text, found: findTerminalCommands(content) }).toEqual({ path, text, found: [] });
         expect(content).not.toContain("<script>");
         expect(content).not.toContain("<img");
       }
@@ -97,9 +97,9 @@ it("gives each tenant a distinct page on any file system", () => {
 });
 
 describe("previous runs", () => {
-  const { status } = madeSite({ tenants: 6, entries: 6, own: 3 });
+  const { status } = generateSite({ tenants: 6, entries: 6, own: 3 });
   const runAt = (readAt: string): SiteRun => ({ ...buildSiteRun(status), readAt });
-  const kept = (times: readonly string[]): string[] => {
+  const listRetainedTimes = (times: readonly string[]): string[] => {
     const [last = "", ...before] = times.toReversed();
     return selectRetainedRuns(before.map(runAt), runAt(last)).map(({ readAt }) => readAt);
   };
@@ -113,21 +113,21 @@ describe("previous runs", () => {
       "2026-11-22T18:00:00.000Z",
       "2026-11-23T06:00:00.000Z",
     ];
-    expect(kept(times)).toEqual(times.filter((time) => time !== "2026-01-05T06:00:00.000Z"));
+    expect(listRetainedTimes(times)).toEqual(times.filter((time) => time !== "2026-01-05T06:00:00.000Z"));
   });
 
   it("are kept for 400 days, even with wrong clocks", () => {
     const days = Array.from({ length: 450 }, (_, day) => new Date(Date.UTC(2026, 0, 1 + day, 6)).toISOString());
     // In addition, those of the last week are kept: eight days, including the border.
-    expect(kept(days)).toEqual(days.slice(-408));
+    expect(listRetainedTimes(days)).toEqual(days.slice(-408));
     // A day in the far future doesn't remove any earlier day; neither does one in the distant past.
     const ahead = "2031-01-01T06:00:00.000Z";
-    expect(kept([...days.slice(-300), ahead])).toEqual([...days.slice(-300), ahead]);
-    expect(kept([...days.slice(-300), "2001-01-01T06:00:00.000Z"])).toHaveLength(301);
+    expect(listRetainedTimes([...days.slice(-300), ahead])).toEqual([...days.slice(-300), ahead]);
+    expect(listRetainedTimes([...days.slice(-300), "2001-01-01T06:00:00.000Z"])).toHaveLength(301);
   });
 
   it("read back unchanged, ignoring content of other formats", () => {
-    const run = buildSiteRun(madeSite({ tenants: 1_000, entries: 2, own: 1 }).status);
+    const run = buildSiteRun(generateSite({ tenants: 1_000, entries: 2, own: 1 }).status);
     const text = JSON.stringify(run);
     expect(text.length).toBeLessThan(20_000);
     expect(parseSiteRun(text)).toEqual(run);
@@ -154,7 +154,7 @@ describe("previous runs", () => {
   });
 
   it("don't count for another tenant that a person accepted on the stack", () => {
-    const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
+    const { status } = generateSite({ tenants: 1, entries: 2, own: 1 });
     const [tenant] = status.tenants;
     const drifted = { ...tenant, syncStatus: "drifted" } as TenantStatus;
     const runOf = (day: string, acceptedSeq?: number): SiteRun => {
@@ -167,7 +167,7 @@ describe("previous runs", () => {
   });
 
   it("keep the status of tenants that a run doesn't select", () => {
-    const { status } = madeSite({ tenants: 2, entries: 2, own: 1 });
+    const { status } = generateSite({ tenants: 2, entries: 2, own: 1 });
     const [acme, globex] = status.tenants.map(
       (one) => ({ ...one, syncStatus: "drifted", acceptedSeq: 7 }) as TenantStatus,
     );
@@ -186,14 +186,14 @@ describe("previous runs", () => {
   });
 
   it("identify a tenant by its stack", () => {
-    const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
+    const { status } = generateSite({ tenants: 1, entries: 2, own: 1 });
     const [tenant] = status.tenants;
     const drifted = { ...tenant, name: "acme", stack: "acme-2", syncStatus: "drifted" } as TenantStatus;
     expect(buildSiteRun({ ...status, tenants: [drifted] }).unsyncedStacks).toEqual({ drifted: ["acme-2"] });
   });
 });
 
-interface Found {
+interface SearchResult {
   readonly exact: number[];
   readonly covering: number[];
   readonly containing: number[];
@@ -202,12 +202,12 @@ interface Found {
 }
 
 describe("the search of the pages", () => {
-  const read = (file: string): string => readFileSync(`provider/fleet/site/browser/${file}`, "utf8");
-  const { indexOf, search } = runInNewContext(`${read("search.js")}; fleetSearch`, { URL }) as {
+  const readBrowserScript = (file: string): string => readFileSync(`provider/fleet/site/browser/${file}`, "utf8");
+  const { indexOf, search } = runInNewContext(`${readBrowserScript("search.js")}; fleetSearch`, { URL }) as {
     indexOf: (entries: readonly unknown[]) => unknown;
-    search: (index: unknown, typed: string, options?: { list?: string; most?: number }) => Found;
+    search: (index: unknown, typed: string, options?: { list?: string; most?: number }) => SearchResult;
   };
-  const entry = (value: string, list = "deny", more: object = {}) => ({
+  const buildEntry = (value: string, list = "deny", more: object = {}) => ({
     value,
     list,
     unicode: "",
@@ -217,15 +217,15 @@ describe("the search of the pages", () => {
     ...more,
   });
   const entries = [
-    entry("evil.example"),
-    entry("mail.evil.example", "allow"),
-    entry("ceo@evil.example", "vip"),
-    entry("192.0.2.7"),
-    entry("example"),
-    entry("xn--mnchen-3ya.example", "deny", { unicode: "münchen.example", ticket: "INC-77", owner: "Dana" }),
-    entry("2001:db8::25"),
+    buildEntry("evil.example"),
+    buildEntry("mail.evil.example", "allow"),
+    buildEntry("ceo@evil.example", "vip"),
+    buildEntry("192.0.2.7"),
+    buildEntry("example"),
+    buildEntry("xn--mnchen-3ya.example", "deny", { unicode: "münchen.example", ticket: "INC-77", owner: "Dana" }),
+    buildEntry("2001:db8::25"),
   ];
-  const found = (typed: string, options = {}) => {
+  const searchIndex = (typed: string, options = {}) => {
     const { exact, covering, containing } = search(indexOf(entries), typed, options);
     return [exact, covering, containing].map((numbers) => [...numbers]);
   };
@@ -248,7 +248,7 @@ describe("the search of the pages", () => {
       "2001:db8::/64",
       "*@*.mail.example",
     ];
-    const result = search(indexOf(patterns.map((value) => entry(value, "allow"))), typed);
+    const result = search(indexOf(patterns.map((value) => buildEntry(value, "allow"))), typed);
     expect([...result.covering]).toEqual([covering]);
   });
 
@@ -261,18 +261,18 @@ describe("the search of the pages", () => {
     ["2001:db8::25/128", 6],
     ["2001:0DB8:0:0::0025", 6],
   ])("finds the entry of %s in any address notation", (typed, exact) => {
-    expect(found(typed)[0]).toEqual([exact]);
+    expect(searchIndex(typed)[0]).toEqual([exact]);
   });
 
   it("finds exact, covering and containing entries", () => {
-    expect(found("evil.example")).toEqual([[0], [4], [1, 2]]);
-    expect(found("x.mail.evil.example")).toEqual([[], [1, 0, 4], []]);
-    expect(found("boss@mail.evil.example")).toEqual([[], [1, 0, 4], []]);
-    expect(found("evil.example", { list: "allow" })).toEqual([[], [], [1]]);
-    expect(found("192.0.2.7")).toEqual([[3], [], []]);
-    expect(found("MÜNCHEN")).toEqual([[], [], [5]]);
-    expect(found("inc-77")).toEqual([[], [], [5]]);
-    expect(found(" ")).toEqual([[], [], []]);
+    expect(searchIndex("evil.example")).toEqual([[0], [4], [1, 2]]);
+    expect(searchIndex("x.mail.evil.example")).toEqual([[], [1, 0, 4], []]);
+    expect(searchIndex("boss@mail.evil.example")).toEqual([[], [1, 0, 4], []]);
+    expect(searchIndex("evil.example", { list: "allow" })).toEqual([[], [], [1]]);
+    expect(searchIndex("192.0.2.7")).toEqual([[3], [], []]);
+    expect(searchIndex("MÜNCHEN")).toEqual([[], [], [5]]);
+    expect(searchIndex("inc-77")).toEqual([[], [], [5]]);
+    expect(searchIndex(" ")).toEqual([[], [], []]);
   });
 
   it.each([
@@ -287,7 +287,7 @@ describe("the search of the pages", () => {
     '"evil.example",',
     "evil.example\u200b",
   ])("understands the defanged or pasted form %s", (typed) => {
-    expect(found(typed)[0]).toEqual([0]);
+    expect(searchIndex(typed)[0]).toEqual([0]);
   });
 
   it.each([
@@ -300,11 +300,11 @@ describe("the search of the pages", () => {
     ["2001:0db8:0:0::0025", [[6], [], []]],
     ["http://[2001:db8::25]:8443/", [[6], [], []]],
   ])("finds values spelled differently in the lists: %s", (typed, expected) => {
-    expect(found(typed)).toEqual(expected);
+    expect(searchIndex(typed)).toEqual(expected);
   });
 
   it("examines few entries of a large index", () => {
-    const many = indexOf(Array.from({ length: 30_000 }, (_, at) => entry(`own${at}.example`)));
+    const many = indexOf(Array.from({ length: 30_000 }, (_, at) => buildEntry(`own${at}.example`)));
     const one = search(many, "own29999.example");
     expect({ exact: [...one.exact], looked: one.looked }).toEqual({ exact: [29_999], looked: 5 });
     // A text that occurs everywhere stops the search early.

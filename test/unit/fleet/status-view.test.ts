@@ -4,10 +4,10 @@ import { groupDifferences } from "../../../provider/fleet/status/difference-grou
 import { renderStatusMarkdown } from "../../../provider/fleet/status/status-markdown";
 import type { FleetDifference, FleetStatus, TenantStatus } from "../../../provider/fleet/status/status-schema";
 import { renderStatusText } from "../../../provider/fleet/status/status-text";
-import { commandsIn, HOSTILE, hostileText } from "../../support/hostile-text";
-import { breakoutsIn } from "../../support/markdown-breakouts";
+import { findTerminalCommands, HOSTILE, hostileText } from "../../support/hostile-text";
+import { findBreakouts } from "../../support/markdown-breakouts";
 
-const tenant = (name: string, drift: readonly FleetDifference[]): TenantStatus => ({
+const buildTenantStatus = (name: string, drift: readonly FleetDifference[]): TenantStatus => ({
   name,
   labels: {},
   host: "mail-security.example",
@@ -18,7 +18,7 @@ const tenant = (name: string, drift: readonly FleetDifference[]): TenantStatus =
   pendingChanges: [],
 });
 
-const statusOf = (tenants: readonly TenantStatus[]): FleetStatus => ({
+const buildFleetStatus = (tenants: readonly TenantStatus[]): FleetStatus => ({
   format: 1,
   readAt: "2026-11-23T13:00:00.000Z",
   file: "tenants.yaml",
@@ -33,18 +33,18 @@ const statusOf = (tenants: readonly TenantStatus[]): FleetStatus => ({
   isComplete: true,
 });
 
-const added = (value: string, actual: FleetDifference["actual"], more: Partial<FleetDifference> = {}) =>
+const buildAddition = (value: string, actual: FleetDifference["actual"], more: Partial<FleetDifference> = {}) =>
   ({ driftKind: "added", list: "allow", value, actual: { list: "allow", ...actual }, ...more }) as const;
 
-const numbered = (count: number, drift: (at: number) => readonly FleetDifference[]): FleetStatus =>
-  statusOf(Array.from({ length: count }, (_, at) => tenant(`t${at}`, drift(at))));
+const buildNumberedTenants = (count: number, drift: (at: number) => readonly FleetDifference[]): FleetStatus =>
+  buildFleetStatus(Array.from({ length: count }, (_, at) => buildTenantStatus(`t${at}`, drift(at))));
 
 it("groups equal drift of many tenants with authors and dates", () => {
-  const status = numbered(151, (at) =>
+  const status = buildNumberedTenants(151, (at) =>
     at === 150
       ? []
       : [
-          added("evil.example", {
+          buildAddition("evil.example", {
             createdBy: at === 7 ? "Kai" : "Dana",
             createdAt: `2026-11-${10 + (at % 3)}T09:00:00Z`,
           }),
@@ -56,15 +56,17 @@ it("groups equal drift of many tenants with authors and dates", () => {
   expect(text).toContain("Drifted (150 tenants):\n  added allow evil.example, 150 tenants\n      in t0, t1,");
   expect(text).toContain(`      created by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
 `);
-  expect(renderStatusText(numbered(9, () => [added("evil.example", {})]))).toContain("\n      in all 9\n");
+  expect(renderStatusText(buildNumberedTenants(9, () => [buildAddition("evil.example", {})]))).toContain(
+    "\n      in all 9\n",
+  );
 });
 
 it("sorts drift by risk, then by number of tenants", () => {
-  const status = numbered(3, (at) => [
-    added("one.example", {}),
-    ...(at > 0 ? [added("two.example", { comment: "a" })] : []),
+  const status = buildNumberedTenants(3, (at) => [
+    buildAddition("one.example", {}),
+    ...(at > 0 ? [buildAddition("two.example", { comment: "a" })] : []),
     ...(at === 2
-      ? [added("two.example", { comment: "b" }), added("gmail.com", {}, { risks: ["allow-free-mail"] })]
+      ? [buildAddition("two.example", { comment: "b" }), buildAddition("gmail.com", {}, { risks: ["allow-free-mail"] })]
       : []),
   ]);
   const groups = groupDifferences(status, "drift").map(({ difference, members }) => [
@@ -82,7 +84,9 @@ it("sorts drift by risk, then by number of tenants", () => {
 
 it("limits a section to thirty items and counts the rest", () => {
   const long = "x".repeat(400);
-  const status = numbered(500, (at) => [added(`evil${at}.example`, { comment: long, createdBy: long })]);
+  const status = buildNumberedTenants(500, (at) => [
+    buildAddition(`evil${at}.example`, { comment: long, createdBy: long }),
+  ]);
   const text = renderStatusText(status, 80);
   expect(text.match(/added allow/g)).toHaveLength(30);
   expect(text).toContain("and 470 more, among them 470 new allows; --format json shows all of them");
@@ -105,9 +109,9 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
     value: "gone.example",
     declared: { list: "deny" },
   };
-  const status = numbered(40, (at) => [
+  const status = buildNumberedTenants(40, (at) => [
     ...Array.from({ length: 60 }, (_, index) =>
-      added(`a${index}.example`, { list: "deny", comment: "c".repeat(300) }, { list: "deny" }),
+      buildAddition(`a${index}.example`, { list: "deny", comment: "c".repeat(300) }, { list: "deny" }),
     ),
     ...(at === 39 ? [gone, turned] : []),
   ]);
@@ -136,14 +140,14 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
 });
 
 it("renders hostile text as plain text", () => {
-  const check = (hostile: string): void => {
+  const assertEscaped = (hostile: string): void => {
     const about = { comment: hostile, createdBy: hostile, createdAt: hostile };
     const place = { file: hostile, line: 1 };
     const of = { tenants: [hostile], place };
     const status: FleetStatus = {
-      ...statusOf([
+      ...buildFleetStatus([
         {
-          ...tenant(hostile, [added(hostile, about, { place, scope: hostile, reason: hostile })]),
+          ...buildTenantStatus(hostile, [buildAddition(hostile, about, { place, scope: hostile, reason: hostile })]),
           error: { code: "Error", message: hostile },
           unappliedRollout: { id: hostile, wave: hostile, state: "pending", rolloutState: "running" },
         },
@@ -164,24 +168,24 @@ it("renders hostile text as plain text", () => {
       reviews: [{ ...of, code: "review-overdue", level: "warning", message: hostile }],
     };
     const markdown = renderStatusMarkdown(status);
-    expect(commandsIn(renderStatusText(status))).toEqual([]);
-    expect(commandsIn(markdown)).toEqual([]);
-    expect(breakoutsIn(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
+    expect(findTerminalCommands(renderStatusText(status))).toEqual([]);
+    expect(findTerminalCommands(markdown)).toEqual([]);
+    expect(findBreakouts(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
   };
-  for (const hostile of Object.values(HOSTILE)) check(hostile);
-  fc.assert(fc.property(hostileText, check), { numRuns: 50 });
+  for (const hostile of Object.values(HOSTILE)) assertEscaped(hostile);
+  fc.assert(fc.property(hostileText, assertEscaped), { numRuns: 50 });
 });
 
 it("groups tenants skipped together by rollouts", () => {
-  const skip = (at: number) => ({
+  const buildSkip = (at: number) => ({
     skippedAt: `2026-11-2${at % 2}T03:12:00.000Z`,
     skippedBy: "dana@build-7",
     reason: at % 2 === 0 ? Object.values(HOSTILE).join(" ") : "its key is refused",
   });
-  const status = statusOf(
+  const status = buildFleetStatus(
     Array.from({ length: 40 }, (_, at) => ({
-      ...tenant(`t${at}`, []),
-      ...(at < 35 && { skipped: skip(at) }),
+      ...buildTenantStatus(`t${at}`, []),
+      ...(at < 35 && { skipped: buildSkip(at) }),
     })),
   );
   const text = renderStatusText(status);
@@ -192,20 +196,22 @@ it("groups tenants skipped together by rollouts", () => {
   expect(text).toMatch(
     /since 2026-11-21 03:12 UTC by\s+dana@build-7\n {6}its key is refused\n {6}until `email-security rollout unskip NAME`/,
   );
-  expect(commandsIn(text)).toEqual([]);
+  expect(findTerminalCommands(text)).toEqual([]);
   const markdown = renderStatusMarkdown(status);
   expect(markdown).toContain("### Skipped by rollouts (35 tenants)\n\n- `t0`, `t2`,");
-  expect(breakoutsIn(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
+  expect(findBreakouts(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
 });
 
 it("doesn't list an in-sync tenant under an abandoned rollout", () => {
   const rollout = { id: "20261121-0800-7f3a91", wave: "all", state: "pending" } as const;
-  const notReached = (rolloutState: string) =>
-    renderStatusText(statusOf([{ ...tenant("acme", []), unappliedRollout: { ...rollout, rolloutState } }]));
-  expect(notReached("waiting")).toContain("Unfinished rollouts");
-  expect(notReached("abandoned")).not.toContain("Unfinished rollouts");
+  const renderUnreachedTenant = (rolloutState: string) =>
+    renderStatusText(
+      buildFleetStatus([{ ...buildTenantStatus("acme", []), unappliedRollout: { ...rollout, rolloutState } }]),
+    );
+  expect(renderUnreachedTenant("waiting")).toContain("Unfinished rollouts");
+  expect(renderUnreachedTenant("abandoned")).not.toContain("Unfinished rollouts");
 });
 
 it("counts tenants without a rollout", () => {
-  expect(renderStatusText(numbered(2, () => []))).toContain("Last rollouts: none yet for 2 tenants.");
+  expect(renderStatusText(buildNumberedTenants(2, () => []))).toContain("Last rollouts: none yet for 2 tenants.");
 });

@@ -8,12 +8,12 @@ import { detectDrift } from "../../../provider/gitops/detect-drift";
 import type { StackLists } from "../../../provider/plan/desired-state";
 import { buildObservedState, type ObservedState } from "../../../provider/plan/observed-state";
 
-type Held = readonly [list: string, value: string, comment?: string];
+type RowFields = readonly [list: string, value: string, comment?: string];
 
-const settingsOf = (text: string): Settings =>
+const readTextSettings = (text: string): Settings =>
   readSettings("s.yaml", { today: "2026-11-21", ownDomains: [], readFile: () => `version: 1\n${text}` });
 
-const rowOf = ([list, value, comment = ""]: Held, at: number): AllowDenyEntryRow =>
+const buildRow = ([list, value, comment = ""]: RowFields, at: number): AllowDenyEntryRow =>
   ({
     id: `id-${at}`,
     list,
@@ -23,32 +23,32 @@ const rowOf = ([list, value, comment = ""]: Held, at: number): AllowDenyEntryRow
     comment,
   }) as AllowDenyEntryRow;
 
-const observedOf = (held: readonly Held[], vips: readonly (readonly [string, string?])[] = []): ObservedState =>
+const buildObserved = (held: readonly RowFields[], vips: readonly (readonly [string, string?])[] = []): ObservedState =>
   buildObservedState(
     "2026-11-21T00:00:00.000Z",
-    held.map(rowOf),
+    held.map(buildRow),
     vips.map(([email, source = "manual"]) => ({ email, source }) as VipEmployeeRow),
   );
 
-const applied = (entries: Record<string, string>, vips: Record<string, string> = {}): StackLists => ({
+const buildStackLists = (entries: Record<string, string>, vips: Record<string, string> = {}): StackLists => ({
   entries: { content: entries },
   vips: { content: vips },
 });
 
 async function findDifferences(text: string, observed: ObservedState, lists: StackLists | undefined) {
   const found: TenantDifferences = await compareTenant(
-    settingsOf(text),
+    readTextSettings(text),
     observed,
     () => Promise.resolve(lists === undefined ? { unknownRollout: "unknown" } : { lists }),
     "host",
     { environment: {} },
   );
-  const names = (all: TenantDifferences["drift"]) =>
+  const formatDifferences = (all: TenantDifferences["drift"]) =>
     all.map(({ driftKind, list, value }) => `${driftKind} ${list} ${value}`);
   return {
-    drift: names(found.drift),
-    pendingChanges: names(found.pendingChanges),
-    unclassified: names(found.unclassified),
+    drift: formatDifferences(found.drift),
+    pendingChanges: formatDifferences(found.pendingChanges),
+    unclassified: formatDifferences(found.unclassified),
   };
 }
 
@@ -131,20 +131,20 @@ it.each([
 ] as const)(
   "distinguishes drift from pending changes for an entry %s",
   async (_, text, held, content, which, expected) => {
-    const found = await findDifferences(text, observedOf(held), applied(content));
+    const found = await findDifferences(text, buildObserved(held), buildStackLists(content));
     expect(found).toEqual({ drift: [], pendingChanges: [], unclassified: [], [which]: [expected] });
   },
 );
 
 it("leaves differences unclassified when no rollout is known", async () => {
   const vips = "vips: [{ email: ceo@acme.example, comment: new }]";
-  const known = applied({}, { "ceo@acme.example": "" });
-  expect(await findDifferences(vips, observedOf([], [["ceo@acme.example"]]), known)).toEqual({
+  const known = buildStackLists({}, { "ceo@acme.example": "" });
+  expect(await findDifferences(vips, buildObserved([], [["ceo@acme.example"]]), known)).toEqual({
     drift: [],
     pendingChanges: ["changed vip ceo@acme.example"],
     unclassified: [],
   });
-  expect(await findDifferences("deny: [a.example]", observedOf([]), undefined)).toEqual({
+  expect(await findDifferences("deny: [a.example]", buildObserved([]), undefined)).toEqual({
     drift: [],
     pendingChanges: [],
     unclassified: ["missing deny a.example"],
@@ -165,15 +165,15 @@ it("agrees with drift detection when no rollout is known", async () => {
   let plain = 0;
   await fc.assert(
     fc.asyncProperty(held, held, vips, fc.boolean(), async (declared, other, people, isSame) => {
-      const element = ([, one, comment]: readonly string[]) =>
+      const formatElement = ([, one, comment]: readonly string[]) =>
         `  - { value: ${one}${comment === "" ? "" : `, comment: "${comment}"`} }\n`;
       const lists = ["allow", "deny"].map((list) => {
         const own = declared.filter((one) => one[0] === list);
-        return own.length === 0 ? "" : `${list}:\n${own.map(element).join("")}`;
+        return own.length === 0 ? "" : `${list}:\n${own.map(formatElement).join("")}`;
       });
       const named = people.length === 0 ? "" : `vips: [${people.map(([email]) => email).join(", ")}]\n`;
-      const settings = settingsOf(`${lists.join("")}${named}`);
-      const observed = observedOf(isSame ? declared : other, people);
+      const settings = readTextSettings(`${lists.join("")}${named}`);
+      const observed = buildObserved(isSame ? declared : other, people);
       const { items, unchanged } = detectDrift(settings, observed, "host");
       const found = await compareTenant(settings, observed, async () => ({ unknownRollout: "unknown" }), "host", {
         environment: {},

@@ -17,7 +17,7 @@ import { buildSiteRun, type SiteRun } from "../../../provider/fleet/site/data/si
 import { computeShortDigest } from "../../../provider/fleet/site/pages/paths";
 import { openSite, SITE_MARKER, writeSite } from "../../../provider/fleet/site/site-directory";
 import type { SiteFile } from "../../../provider/fleet/site/site-files";
-import { madeSite } from "../../support/site-fixture";
+import { generateSite } from "../../support/site-fixture";
 
 let top: string;
 let directory: string;
@@ -29,17 +29,17 @@ beforeEach(() => {
 
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-const { status } = madeSite({ tenants: 2, entries: 2, own: 1 });
+const { status } = generateSite({ tenants: 2, entries: 2, own: 1 });
 const runAt = (readAt: string): SiteRun => buildSiteRun({ ...status, readAt });
-const data = (text: string): SiteFile => [`data/fleet-${computeShortDigest(text)}.js`, text];
-const page = (path: string, text: string): SiteFile => [path, text];
+const buildDataFile = (text: string): SiteFile => [`data/fleet-${computeShortDigest(text)}.js`, text];
+const buildPageFile = (path: string, text: string): SiteFile => [path, text];
 
-const write = (files: Iterable<SiteFile>, at = "2026-11-23T06:00:00.000Z") => {
+const writeTestSite = (files: Iterable<SiteFile>, at = "2026-11-23T06:00:00.000Z") => {
   return writeSite(openSite(directory), files, runAt(at));
 };
 
 /** Returns all files with their contents; the marker and the runs by name only. */
-const there = (): Record<string, string> =>
+const readSiteFiles = (): Record<string, string> =>
   Object.fromEntries(
     readdirSync(directory, { recursive: true, withFileTypes: true })
       .filter((entry) => !entry.isDirectory())
@@ -52,9 +52,14 @@ const there = (): Record<string, string> =>
   );
 
 it("removes files of the previous run and no others", () => {
-  const [before, after] = [data("before"), data("after")];
+  const [before, after] = [buildDataFile("before"), buildDataFile("after")];
   expect(
-    write([before, page("tenants/acme.html", "acme"), page("tenants/gone.html", "gone"), page("index.html", "1")]),
+    writeTestSite([
+      before,
+      buildPageFile("tenants/acme.html", "acme"),
+      buildPageFile("tenants/gone.html", "gone"),
+      buildPageFile("index.html", "1"),
+    ]),
   ).toEqual({
     files: 4,
     bytes: 15,
@@ -63,8 +68,11 @@ it("removes files of the previous run and no others", () => {
   writeFileSync(join(directory, "CNAME"), "fleet.example");
   writeFileSync(join(directory, "tenants/notes.html"), "a person's");
   mkdirSync(join(directory, ".git"));
-  write([after, page("tenants/acme.html", "acme, anew"), page("index.html", "2")], "2026-11-24T06:00:00.000Z");
-  expect(there()).toEqual({
+  writeTestSite(
+    [after, buildPageFile("tenants/acme.html", "acme, anew"), buildPageFile("index.html", "2")],
+    "2026-11-24T06:00:00.000Z",
+  );
+  expect(readSiteFiles()).toEqual({
     [SITE_MARKER]: "",
     CNAME: "fleet.example",
     [after[0]]: "after",
@@ -78,15 +86,17 @@ it("removes files of the previous run and no others", () => {
 });
 
 it("leaves the site unchanged when a run is interrupted", () => {
-  write([data("before"), page("index.html", "1")]);
-  const before = there();
-  const failing = function* (): Generator<SiteFile> {
-    yield data("after");
-    yield page("index.html", "2");
+  writeTestSite([buildDataFile("before"), buildPageFile("index.html", "1")]);
+  const before = readSiteFiles();
+  const yieldThenFail = function* (): Generator<SiteFile> {
+    yield buildDataFile("after");
+    yield buildPageFile("index.html", "2");
     throw new Error("cut short\u001b[2J");
   };
-  expect(() => write(failing())).toThrow(/^The site can't be written to ".*site": cut short\\u\{1b\}\[2J\.$/);
-  expect(there()).toEqual(before);
+  expect(() => writeTestSite(yieldThenFail())).toThrow(
+    /^The site can't be written to ".*site": cut short\\u\{1b\}\[2J\.$/,
+  );
+  expect(readSiteFiles()).toEqual(before);
 
   for (const [name, hours] of [
     ["abc123", 2],
@@ -97,34 +107,38 @@ it("leaves the site unchanged when a run is interrupted", () => {
     const at = Date.now() / 1_000 - hours * 3_600;
     utimesSync(stage, at, at);
   }
-  write([data("before"), page("index.html", "1")], "2026-11-24T06:00:00.000Z");
+  writeTestSite([buildDataFile("before"), buildPageFile("index.html", "1")], "2026-11-24T06:00:00.000Z");
   expect(readdirSync(directory).filter((name) => name.startsWith(".email-security-new"))).toEqual([
     ".email-security-new-def456",
   ]);
 });
 
 it("recovers from a run killed while publishing", () => {
-  write([data("before"), page("index.html", "1")]);
+  writeTestSite([buildDataFile("before"), buildPageFile("index.html", "1")]);
   // The state at that moment: the marker lists both pages, and one of the two is new.
-  const [old, fresh] = [data("before")[0], data("after")[0]];
+  const [old, fresh] = [buildDataFile("before")[0], buildDataFile("after")[0]];
   const files = [old, "index.html", fresh, "tenants/new.html"];
   writeFileSync(join(directory, SITE_MARKER), JSON.stringify({ format: 1, files }));
   writeFileSync(join(directory, fresh), "after");
-  write([data("later"), page("index.html", "3")], "2026-11-24T06:00:00.000Z");
-  expect(Object.keys(there()).filter((path) => !path.includes("runs"))).toEqual([
+  writeTestSite([buildDataFile("later"), buildPageFile("index.html", "3")], "2026-11-24T06:00:00.000Z");
+  expect(Object.keys(readSiteFiles()).filter((path) => !path.includes("runs"))).toEqual([
     SITE_MARKER,
-    data("later")[0],
+    buildDataFile("later")[0],
     "index.html",
   ]);
 });
 
 it("replaces files that a concurrent run wrote", () => {
   const late = openSite(directory);
-  write([data("other"), page("tenants/other.html", "other"), page("index.html", "1")]);
-  writeSite(late, [data("late"), page("index.html", "2")], runAt("2026-11-24T06:00:00.000Z"));
-  expect(Object.keys(there()).filter((path) => !path.includes("runs"))).toEqual([
+  writeTestSite([
+    buildDataFile("other"),
+    buildPageFile("tenants/other.html", "other"),
+    buildPageFile("index.html", "1"),
+  ]);
+  writeSite(late, [buildDataFile("late"), buildPageFile("index.html", "2")], runAt("2026-11-24T06:00:00.000Z"));
+  expect(Object.keys(readSiteFiles()).filter((path) => !path.includes("runs"))).toEqual([
     SITE_MARKER,
-    data("late")[0],
+    buildDataFile("late")[0],
     "index.html",
   ]);
 });
@@ -132,7 +146,7 @@ it("replaces files that a concurrent run wrote", () => {
 it("never writes or deletes outside the site directory", () => {
   const outside = join(top, "outside.html");
   writeFileSync(outside, "mine");
-  write([page("index.html", "1")]);
+  writeTestSite([buildPageFile("index.html", "1")]);
   const files = [
     "index.html",
     "../outside.html",
@@ -143,14 +157,16 @@ it("never writes or deletes outside the site directory", () => {
   ];
   writeFileSync(join(directory, "CNAME"), "fleet.example");
   writeFileSync(join(directory, SITE_MARKER), JSON.stringify({ format: 1, files }));
-  write([page("index.html", "2")], "2026-11-24T06:00:00.000Z");
+  writeTestSite([buildPageFile("index.html", "2")], "2026-11-24T06:00:00.000Z");
   expect(readFileSync(outside, "utf8")).toBe("mine");
-  expect(there()["CNAME"]).toBe("fleet.example");
+  expect(readSiteFiles()["CNAME"]).toBe("fleet.example");
 
   rmSync(join(directory, "tenants"), { recursive: true });
   mkdirSync(join(top, "elsewhere"));
   symlinkSync(join(top, "elsewhere"), join(directory, "tenants"));
-  expect(() => write([page("index.html", "3")])).toThrow(/tenants" isn't a directory, or is a link to one/);
+  expect(() => writeTestSite([buildPageFile("index.html", "3")])).toThrow(
+    /tenants" isn't a directory, or is a link to one/,
+  );
   expect(readdirSync(join(top, "elsewhere"))).toEqual([]);
 });
 
@@ -163,19 +179,19 @@ it("rejects a directory with foreign files or an invalid marker", () => {
   rmSync(join(directory, "index.html"));
   mkdirSync(join(directory, "tenants"));
   writeFileSync(join(directory, "tenants/acme.html"), "somebody's");
-  expect(() => write([page("tenants/acme.html", "ours"), page("index.html", "1")])).toThrow(
+  expect(() => writeTestSite([buildPageFile("tenants/acme.html", "ours"), buildPageFile("index.html", "1")])).toThrow(
     /"tenants\/acme\.html" exists/,
   );
-  expect(there()).toEqual({ "tenants/acme.html": "somebody's" });
+  expect(readSiteFiles()).toEqual({ "tenants/acme.html": "somebody's" });
   writeFileSync(join(directory, SITE_MARKER), "[]");
   expect(() => openSite(directory)).toThrow(/has a different format than this release writes/);
 });
 
 it("keeps runs, only the last of each old day", () => {
-  write([page("index.html", "1")], "2025-01-01T06:00:00.000Z");
-  write([page("index.html", "1")], "2025-01-01T18:00:00.000Z");
+  writeTestSite([buildPageFile("index.html", "1")], "2025-01-01T06:00:00.000Z");
+  writeTestSite([buildPageFile("index.html", "1")], "2025-01-01T18:00:00.000Z");
   writeFileSync(join(directory, "data/runs/2025-01-02T06-00-00-000Z.json"), "nonsense");
-  write([page("index.html", "2")], "2026-11-23T06:00:00.000Z");
+  writeTestSite([buildPageFile("index.html", "2")], "2026-11-23T06:00:00.000Z");
   expect(readdirSync(join(directory, "data/runs"))).toEqual([
     "2025-01-01T18-00-00-000Z.json",
     "2025-01-02T06-00-00-000Z.json",

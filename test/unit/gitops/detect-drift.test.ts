@@ -37,42 +37,49 @@ const readFile = (path: string): string => FILES[path] ?? "";
 const NO_MAIL = { days: 30, threats: 0, reports: 0, until: "", complete: false, missing: [] };
 
 let count = 0;
-function row(list: string, value: string, comment?: string): AllowDenyEntryRow {
+function buildRow(list: string, value: string, comment?: string): AllowDenyEntryRow {
   count += 1;
   const entry_type = value.includes("@") ? "email_address" : "domain";
   const made = { created_by: "Dana", created_at: "2026-11-20T10:00:00Z" };
   return { id: `id-${count}`, list, entry_type, value, verdict_scope: "global", comment, ...made };
 }
-function vip(email: string, more: Partial<VipEmployeeRow> = {}): VipEmployeeRow {
+function buildVip(email: string, more: Partial<VipEmployeeRow> = {}): VipEmployeeRow {
   const { full_name, job_title, department, comment, added_by, date_added, updated_at, source } = more;
   return { email, full_name, job_title, department, comment, added_by, date_added, updated_at, source };
 }
 
-const settings = () => readSettings("acme/settings.yaml", { today: "2026-11-21", readFile });
-const drift = (rows: readonly AllowDenyEntryRow[], vips: readonly VipEmployeeRow[]): Drift =>
-  detectDrift(settings(), buildObservedState("2026-11-21T00:00:00.000Z", rows, vips), "host");
+const readDriftSettings = () => readSettings("acme/settings.yaml", { today: "2026-11-21", readFile });
+const detectTestDrift = (rows: readonly AllowDenyEntryRow[], vips: readonly VipEmployeeRow[]): Drift =>
+  detectDrift(readDriftSettings(), buildObservedState("2026-11-21T00:00:00.000Z", rows, vips), "host");
 
-const asDeclared = [row("deny", "bad.example"), row("deny", "worse.example"), row("allow", "partner.example")];
+const asDeclared = [
+  buildRow("deny", "bad.example"),
+  buildRow("deny", "worse.example"),
+  buildRow("allow", "partner.example"),
+];
 
 describe("drift", () => {
   it("is empty for a tenant as declared, ignoring auto-detected VIPs", () => {
-    expect(drift(asDeclared, [vip("ceo@acme.example"), vip("cfo@acme.example", { source: "auto" })]).items).toEqual([]);
+    expect(
+      detectTestDrift(asDeclared, [buildVip("ceo@acme.example"), buildVip("cfo@acme.example", { source: "auto" })])
+        .items,
+    ).toEqual([]);
   });
 
   it.each(["", "  ", "\u200b"])("omits the author when the service returns %j", (nothing) => {
-    const nobody = { ...row("deny", "clicked.example"), created_by: nothing, created_at: nothing };
-    const [item] = drift([...asDeclared, nobody], [vip("ceo@acme.example")]).items;
+    const nobody = { ...buildRow("deny", "clicked.example"), created_by: nothing, created_at: nothing };
+    const [item] = detectTestDrift([...asDeclared, nobody], [buildVip("ceo@acme.example")]).items;
     expect(item?.actual).toEqual({ list: "deny" });
   });
 
   it("lists added, changed and missing entries with author and time", () => {
-    const { items } = drift(
+    const { items } = detectTestDrift(
       [
-        row("allow", "bad.example"),
-        row("deny", "clicked.example", "c"),
-        row("allow", "partner.example", "now with a comment"),
+        buildRow("allow", "bad.example"),
+        buildRow("deny", "clicked.example", "c"),
+        buildRow("allow", "partner.example", "now with a comment"),
       ],
-      [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas", date_added: "2026-11-19" })],
+      [buildVip("ceo@acme.example"), buildVip("pay@acme.example", { added_by: "Tomas", date_added: "2026-11-19" })],
     );
     expect(items.map(({ driftKind, key, actual, declared }) => [driftKind, key, actual, declared])).toEqual([
       [
@@ -96,7 +103,7 @@ describe("drift", () => {
 
 describe("wrong tenant", () => {
   const OTHER = "ERR_OTHER_TENANT";
-  const code = (work: () => unknown): unknown => {
+  const captureCode = (work: () => unknown): unknown => {
     try {
       work();
       return undefined;
@@ -106,21 +113,23 @@ describe("wrong tenant", () => {
   };
 
   it("is detected by VIP mailboxes outside the files' own domains", () => {
-    expect(code(() => drift(asDeclared, [vip("ceo@globex.example")]))).toBe(OTHER);
-    expect(code(() => drift([], [vip("ceo@globex.example"), vip("ceo@mail.acme.example")]))).toBe(undefined);
+    expect(captureCode(() => detectTestDrift(asDeclared, [buildVip("ceo@globex.example")]))).toBe(OTHER);
+    expect(
+      captureCode(() => detectTestDrift([], [buildVip("ceo@globex.example"), buildVip("ceo@mail.acme.example")])),
+    ).toBe(undefined);
   });
 
   it("is refused by exports, imports and suggestions", () => {
-    const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
+    const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [buildVip("ceo@globex.example")]);
     const ownDomains = ["acme.example"];
-    expect(code(() => exportSettings(theirs, { host: "host", ownDomains }))).toBe(OTHER);
-    expect(code(() => buildPulumiImportFile(theirs, { ownDomains }))).toBe(OTHER);
+    expect(captureCode(() => exportSettings(theirs, { host: "host", ownDomains }))).toBe(OTHER);
+    expect(captureCode(() => buildPulumiImportFile(theirs, { ownDomains }))).toBe(OTHER);
     const base = { summary: NO_MAIL, threats: undefined, reports: undefined, vips: new Set<string>() };
-    expect(code(() => suggest(settings(), theirs, base))).toBe(OTHER);
+    expect(captureCode(() => suggest(readDriftSettings(), theirs, base))).toBe(OTHER);
   });
 
   it("suggests own domains from the VIPs when an export has none", () => {
-    const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
+    const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [buildVip("ceo@globex.example")]);
     const ofNobody = exportSettings(theirs, { host: "host" });
     expect(ofNobody.files.get("settings.yaml")).toMatch(
       /^# The domains of its VIPs.*\n(?:#.*\n)+ownDomains:\n {2}- globex\.example\n/m,
@@ -142,7 +151,7 @@ describe("wrong tenant", () => {
       others: { ownDomains?: string[]; fingerprints?: string[] } = {},
     ) => {
       const declared = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
-      const observed = buildObservedState("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
+      const observed = buildObservedState("2026-11-21T00:00:00.000Z", [], [buildVip("ceo@globex.example")]);
       const list = { content: {}, exists: false, ...known };
       const { findings } = makePlan({
         desired: buildDesiredState(declared, { entries: list, vips: list }),
@@ -165,23 +174,25 @@ describe("wrong tenant", () => {
   });
 
   it("is not adopted from when no declared entry exists there", () => {
-    const theirs = [row("deny", "theirs.example")];
+    const theirs = [buildRow("deny", "theirs.example")];
     const text = `version: 1\ndeny: [${["a", "b", "c", "d", "e"].map((one) => `${one}.example`).join(", ")}]\n`;
     const declared = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
-    const found = (rows: readonly AllowDenyEntryRow[]) =>
+    const detectDeclaredDrift = (rows: readonly AllowDenyEntryRow[]) =>
       detectDrift(declared, buildObservedState("2026-11-21T00:00:00.000Z", rows, []), "host");
-    expect(code(() => adoptDrift(found(theirs), declared, () => text))).toBe(OTHER);
-    expect(adoptDrift(found([...theirs, row("deny", "c.example")]), declared, () => text).steps).toHaveLength(1);
+    expect(captureCode(() => adoptDrift(detectDeclaredDrift(theirs), declared, () => text))).toBe(OTHER);
+    expect(
+      adoptDrift(detectDeclaredDrift([...theirs, buildRow("deny", "c.example")]), declared, () => text).steps,
+    ).toHaveLength(1);
   });
 });
 
 describe("adopting drift", () => {
   it("adds to the tenant's own file instead of the shared baseline", () => {
-    const found = drift(
-      [...asDeclared, row("deny", "clicked.example", "saw: it"), row("allow", "new.example")],
-      [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas" })],
+    const found = detectTestDrift(
+      [...asDeclared, buildRow("deny", "clicked.example", "saw: it"), buildRow("allow", "new.example")],
+      [buildVip("ceo@acme.example"), buildVip("pay@acme.example", { added_by: "Tomas" })],
     );
-    const { files, unadopted } = adoptDrift(found, settings(), readFile);
+    const { files, unadopted } = adoptDrift(found, readDriftSettings(), readFile);
     expect(unadopted).toEqual([]);
     expect(files.map(({ file }) => file).sort()).toEqual(["acme/deny.yaml", "acme/settings.yaml"]);
     const denied = files.find(({ file }) => file === "acme/deny.yaml")?.after ?? "";
@@ -196,23 +207,23 @@ describe("adopting drift", () => {
     });
     const observed = buildObservedState(
       "2026-11-21T00:00:00.000Z",
-      [...asDeclared, row("deny", "clicked.example", "saw: it"), row("allow", "new.example")],
-      [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas" })],
+      [...asDeclared, buildRow("deny", "clicked.example", "saw: it"), buildRow("allow", "new.example")],
+      [buildVip("ceo@acme.example"), buildVip("pay@acme.example", { added_by: "Tomas" })],
     );
     expect(detectDrift(again, observed, "host").items).toEqual([]);
   });
 
   it("skips entries whose declaration has expired", () => {
     const files = { ...FILES, "acme/deny.yaml": `${DENY}  - { value: past.example, expires: 2026-11-20 }\n` };
-    const read = (path: string): string => files[path as keyof typeof files] ?? "";
-    const late = readSettings("acme/settings.yaml", { today: "2026-11-21", readFile: read });
-    const rows = [...asDeclared, row("allow", "past.example"), row("deny", "other.example")];
+    const readText = (path: string): string => files[path as keyof typeof files] ?? "";
+    const late = readSettings("acme/settings.yaml", { today: "2026-11-21", readFile: readText });
+    const rows = [...asDeclared, buildRow("allow", "past.example"), buildRow("deny", "other.example")];
     const found = detectDrift(
       late,
-      buildObservedState("2026-11-21T00:00:00.000Z", rows, [vip("ceo@acme.example")]),
+      buildObservedState("2026-11-21T00:00:00.000Z", rows, [buildVip("ceo@acme.example")]),
       "host",
     );
-    const { steps, unadopted } = adoptDrift(found, late, read);
+    const { steps, unadopted } = adoptDrift(found, late, readText);
     expect(steps.map(({ items }) => items[0]?.key)).toEqual(["other.example"]);
     expect(unadopted.map(({ reason }) => reason)).toEqual([
       expect.stringContaining("its declaration at acme/deny.yaml:6 expired on 2026-11-20"),
@@ -220,11 +231,16 @@ describe("adopting drift", () => {
   });
 
   it("skips risky entries", () => {
-    const found = drift(
-      [...asDeclared, row("allow", "gmail.com"), row("allow", "acme-login.example"), row("allow", "ok.example")],
-      [vip("ceo@acme.example")],
+    const found = detectTestDrift(
+      [
+        ...asDeclared,
+        buildRow("allow", "gmail.com"),
+        buildRow("allow", "acme-login.example"),
+        buildRow("allow", "ok.example"),
+      ],
+      [buildVip("ceo@acme.example")],
     );
-    const { steps, unadopted } = adoptDrift(found, settings(), readFile);
+    const { steps, unadopted } = adoptDrift(found, readDriftSettings(), readFile);
     expect(steps.map(({ items }) => items[0]?.key)).toEqual(["ok.example"]);
     expect(unadopted.map(({ item, reason }) => `${item.key}: ${reason}`)).toEqual([
       expect.stringContaining("acme-login.example: it allows a look-alike of your own domain (allow-look-alike)"),
@@ -234,12 +250,12 @@ describe("adopting drift", () => {
 
   it.each(["allow", "deny"])("shows dangerous drift in Markdown among 3,000 additions to %s", (list) => {
     const long = "c".repeat(300);
-    const found = drift(
+    const found = detectTestDrift(
       [
-        row("allow", "bad.example"),
-        row("allow", "partner.example"),
-        ...Array.from({ length: 3_000 }, (_, index) => row(list, `added-${index}.example`, long)),
-        row("allow", "zz-attacker.example"),
+        buildRow("allow", "bad.example"),
+        buildRow("allow", "partner.example"),
+        ...Array.from({ length: 3_000 }, (_, index) => buildRow(list, `added-${index}.example`, long)),
+        buildRow("allow", "zz-attacker.example"),
       ],
       [],
     );
@@ -258,15 +274,15 @@ describe("adopting drift", () => {
   });
 
   it("lists dangerous changes first in a long commit message", () => {
-    const found = drift(
+    const found = detectTestDrift(
       [
         ...asDeclared,
-        ...Array.from({ length: 150 }, (_, index) => row("deny", `added-${index}.example`)),
-        row("allow", "zz.example"),
+        ...Array.from({ length: 150 }, (_, index) => buildRow("deny", `added-${index}.example`)),
+        buildRow("allow", "zz.example"),
       ],
-      [vip("ceo@acme.example")],
+      [buildVip("ceo@acme.example")],
     );
-    const { body } = buildAdoptionMessage(adoptDrift(found, settings(), readFile).steps);
+    const { body } = buildAdoptionMessage(adoptDrift(found, readDriftSettings(), readFile).steps);
     const lines = body.split("\n");
     expect(lines[0]).toMatch(/^- added allow zz\.example, created by Dana/);
     expect(lines.slice(100)).toEqual([
@@ -275,11 +291,14 @@ describe("adopting drift", () => {
   });
 
   it.each(Object.entries(HOSTILE))("sanitizes %s in files, commands and reports", (_what, text) => {
-    const found = drift(
-      [...asDeclared, { ...row("deny", "evil.example", text), created_by: text, id: `a'b$(c)${text.slice(0, 5)}` }],
-      [vip("ceo@acme.example")],
+    const found = detectTestDrift(
+      [
+        ...asDeclared,
+        { ...buildRow("deny", "evil.example", text), created_by: text, id: `a'b$(c)${text.slice(0, 5)}` },
+      ],
+      [buildVip("ceo@acme.example")],
     );
-    const [file] = adoptDrift(found, settings(), readFile).files;
+    const [file] = adoptDrift(found, readDriftSettings(), readFile).files;
     expect(file?.after).toContain("evil.example");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may come through.
     const harm = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]|^::|##vso/m;

@@ -33,7 +33,7 @@ const ENTRIES = {
 };
 const VIPS = { "ceo@acme.example": "", "cfo@acme.example": "Pays" };
 
-const row = (value: string, list = "deny", comment?: string): AllowDenyEntryRow => ({
+const buildRow = (value: string, list = "deny", comment?: string): AllowDenyEntryRow => ({
   id: value,
   list,
   entry_type: "domain",
@@ -44,17 +44,18 @@ const row = (value: string, list = "deny", comment?: string): AllowDenyEntryRow 
   created_at: "2026-01-01",
 });
 const ROWS = [
-  row("stays.example", "deny", "edited by hand"),
-  row("gone.example", "deny", "edited too"),
-  row("never-ours.example"),
-  row("moved.example", "allow"),
-  row("shown.example"),
-  row("dropped.example"),
-  row("console.example"),
+  buildRow("stays.example", "deny", "edited by hand"),
+  buildRow("gone.example", "deny", "edited too"),
+  buildRow("never-ours.example"),
+  buildRow("moved.example", "allow"),
+  buildRow("shown.example"),
+  buildRow("dropped.example"),
+  buildRow("console.example"),
 ];
-const vip = (email: string, comment = ""): VipEmployeeRow => ({ email, comment, source: "manual" }) as VipEmployeeRow;
+const buildVip = (email: string, comment = ""): VipEmployeeRow =>
+  ({ email, comment, source: "manual" }) as VipEmployeeRow;
 
-function made(
+function buildRemoval(
   text = FILE,
   options: { entries?: object; vips?: object; content?: Record<string, string> } = {},
 ): ExpiredRemoval {
@@ -63,7 +64,7 @@ function made(
     entries: { content: options.content ?? ENTRIES, urn: "urn:entries", options: options.entries ?? {} },
     vips: { content: VIPS, urn: "urn:vips", options: options.vips ?? {} },
   } as StackLists;
-  const vips = [vip("ceo@acme.example"), vip("cfo@acme.example", "Pays")];
+  const vips = [buildVip("ceo@acme.example"), buildVip("cfo@acme.example", "Pays")];
   const observed = buildObservedState("2026-11-21T00:00:00.000Z", ROWS, vips);
   const whole = makePlan({
     desired: buildDesiredState(settings, known),
@@ -76,7 +77,7 @@ function made(
 }
 
 it("removes only expired items that this stack declared", () => {
-  const { plan, only, retained, targets, pending } = made();
+  const { plan, only, retained, targets, pending } = buildRemoval();
   expect(plan.blockers).toEqual([]);
   expect(plan.changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual([
     "remove ceo@acme.example",
@@ -104,7 +105,7 @@ it("removes only expired items that this stack declared", () => {
 });
 
 it("keeps undeclared entries of an exclusive list and VIPs marked keep", () => {
-  const { plan, retained, targets } = made(FILE, {
+  const { plan, retained, targets } = buildRemoval(FILE, {
     entries: { mode: "exclusive" },
     vips: { onDelete: "keep" },
   });
@@ -114,15 +115,15 @@ it("keeps undeclared entries of an exclusive list and VIPs marked keep", () => {
 });
 
 it("respects the removal guard of the state and of the files", () => {
-  const [byState, more] = made(FILE, { entries: { maxRemovals: 0 } }).plan.blockers;
+  const [byState, more] = buildRemoval(FILE, { entries: { maxRemovals: 0 } }).plan.blockers;
   expect(byState?.message).toContain("One run may remove at most 0 (maxRemovals).");
   expect(more).toBeUndefined();
-  const byFiles = made(`${FILE}lists: { entries: { maxRemovals: 1 } }\n`).plan.blockers;
+  const byFiles = buildRemoval(`${FILE}lists: { entries: { maxRemovals: 1 } }\n`).plan.blockers;
   expect(byFiles.map(({ message }) => message).join()).toContain("One run may remove at most 1 (maxRemovals).");
 });
 
 it("is empty when the stack declared nothing expired", () => {
-  const { plan, targets } = made(FILE.replace(/ {2}- \{ email: ceo.*\n/, ""), {
+  const { plan, targets } = buildRemoval(FILE.replace(/ {2}- \{ email: ceo.*\n/, ""), {
     content: { "stays.example": "deny" },
   });
   expect([plan.changes, targets]).toEqual([[], []]);

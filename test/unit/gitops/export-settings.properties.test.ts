@@ -16,7 +16,7 @@ import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
 import type { PatternTarget } from "../../../provider/settings/list-pattern";
 import { parseValidPatterns } from "../../../provider/settings/list-protection";
 import { canonicalizeComment } from "../../../provider/settings/text";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { anyEntry, anyVip } from "../../support/row-arbitraries";
 
 const AT = "2026-11-21T20:00:00.000Z";
@@ -42,7 +42,7 @@ const tenant = fc.record({
 });
 
 /** Returns the target that the lists match patterns against. */
-function targetOf(row: AllowDenyEntryRow): PatternTarget {
+function getPatternTarget(row: AllowDenyEntryRow): PatternTarget {
   return ENTRY_LIST_KIND.getPatternTarget(encodeRowKey(row), encodeEntry(row));
 }
 
@@ -118,7 +118,7 @@ describe("exportSettings for an arbitrary tenant", () => {
         const leftVips = exported.undeclarable.filter((line) => line.startsWith("VIP ")).length;
         expect(exported.vips + exported.automatic + leftVips).toBe(named.size + nameless);
         for (const line of exported.undeclarable) {
-          expect(commandsIn(line)).toEqual([]);
+          expect(findTerminalCommands(line)).toEqual([]);
           expect(everything).toContain(
             line
               .replace(/ \(the list ignores it\)$/, "")
@@ -126,7 +126,7 @@ describe("exportSettings for an arbitrary tenant", () => {
               .replaceAll("\uFFFF", "\\uffff"),
           );
         }
-        for (const text of exported.files.values()) expect(commandsIn(removeQuotedText(text))).toEqual([]);
+        for (const text of exported.files.values()) expect(findTerminalCommands(removeQuotedText(text))).toEqual([]);
       }),
       { numRuns: 250 },
     );
@@ -140,7 +140,7 @@ describe("exportSettings for an arbitrary tenant", () => {
         const { lists, entries: declared } = readBack(exported);
         const patterns = parseValidPatterns(lists.entries?.ignore);
         for (const one of declared) expect(patterns.some((pattern) => pattern.matches(one))).toBe(false);
-        const ignored = entries.filter((row) => patterns.some((pattern) => pattern.matches(targetOf(row))));
+        const ignored = entries.filter((row) => patterns.some((pattern) => pattern.matches(getPatternTarget(row))));
         const ignoredLines = exported.undeclarable.filter((line) =>
           /^"(?:allow|deny)" .*\(the list ignores it\)$/s.test(line),
         );

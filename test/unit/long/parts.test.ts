@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PARTS } from "../../long/parts";
-import { shardsOf, wishOf } from "../../long/shards";
+import { listShards, parseWish } from "../../long/shards";
 
 describe.each(Object.entries(PARTS))("part %s", (name, part) => {
   it("exists in the file that it names or next to it", () => {
@@ -15,7 +15,7 @@ describe.each(Object.entries(PARTS))("part %s", (name, part) => {
   });
 
   it("assigns each case to exactly one shard", () => {
-    const cases = shardsOf(name, part).flatMap(({ from, count }) =>
+    const cases = listShards(name, part).flatMap(({ from, count }) =>
       Array.from({ length: count }, (_, at) => from + at),
     );
     expect(cases).toEqual(Array.from({ length: part.cases }, (_, at) => at));
@@ -25,12 +25,12 @@ describe.each(Object.entries(PARTS))("part %s", (name, part) => {
 describe("argument parsing", () => {
   it("selects all parts, some parts, one case or a range", () => {
     const all = Object.keys(PARTS);
-    expect(wishOf([])).toEqual({ parts: all, shards: [] });
-    expect(wishOf(["soak", "kills"])).toEqual({
+    expect(parseWish([])).toEqual({ parts: all, shards: [] });
+    expect(parseWish(["soak", "kills"])).toEqual({
       parts: all.filter((name) => ["soak", "kills"].includes(name)),
       shards: [],
     });
-    expect(wishOf(["kills:40", "models:0+5000"])).toEqual({
+    expect(parseWish(["kills:40", "models:0+5000"])).toEqual({
       parts: [],
       shards: [
         { part: "kills", from: 40, count: 1 },
@@ -47,6 +47,6 @@ describe("argument parsing", () => {
     ["kills:1+0", /is none of the parts/],
     ["toString", /is none of the parts/],
   ])("rejects the unknown name %s", (typed, reason) => {
-    expect(() => wishOf(["soak", typed])).toThrow(reason);
+    expect(() => parseWish(["soak", typed])).toThrow(reason);
   });
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { ShardResult } from "../../long/journal";
-import { outcomeOf, type ShardOutcome, type VitestReport } from "../../long/outcome";
+import { computeShardOutcome, type ShardOutcome, type VitestReport } from "../../long/outcome";
 import type { Part } from "../../long/parts";
-import { resultsOf } from "../../long/results";
-import { progressOf, schedule } from "../../long/schedule";
+import { formatResults } from "../../long/results";
+import { computeProgress, scheduleShards } from "../../long/schedule";
 
 const KILLS: Part = { project: "engine", file: "test/engine/process-kills", aCase: "a kill", cases: 5, shard: 2 };
 const STORIES: Part = { ...KILLS, aCase: "a story", cases: 400, shard: 100, tests: 2 };
 
 const SHARD = { part: "kills", from: 2, count: 2 };
-const entry = (more: Partial<ShardResult> = {}): ShardResult => ({
+const buildShardResult = (more: Partial<ShardResult> = {}): ShardResult => ({
   ...SHARD,
   seed: 1,
   of: 5,
@@ -24,16 +24,16 @@ const entry = (more: Partial<ShardResult> = {}): ShardResult => ({
 });
 const FAILURE = { again: "kills:3", name: "the kill", message: "expected\nmore" };
 
-const progress = (entries: readonly ShardResult[], part = KILLS) =>
-  progressOf("kills", part, { entries, seed: 1, sourcesOf: () => "now" });
+const computeKillsProgress = (entries: readonly ShardResult[], part = KILLS) =>
+  computeProgress("kills", part, { entries, seed: 1, sourcesOf: () => "now" });
 
 describe("completed work", () => {
   it("counts shards passed with the same sources, seed and case count", () => {
-    const left = progress([entry()]);
+    const left = computeKillsProgress([buildShardResult()]);
     expect(left).toMatchObject({ done: 2, undone: [{ from: 0 }, { from: 4, count: 1 }] });
     // From measured runs: half a minute per case.
     expect(left.secondsLeft).toBe(90);
-    expect(progress([]).secondsLeft).toBe(375);
+    expect(computeKillsProgress([]).secondsLeft).toBe(375);
   });
 
   it.each<[string, Partial<ShardResult>]>([
@@ -44,7 +44,7 @@ describe("completed work", () => {
     ["is of another size", { count: 3 }],
     ["is of another part", { part: "soak" }],
   ])("excludes a shard that %s", (_why, more) => {
-    expect(progress([entry(more)])).toMatchObject({
+    expect(computeKillsProgress([buildShardResult(more)])).toMatchObject({
       done: 0,
       undone: [{ from: 0 }, { from: 2 }, { from: 4 }],
     });
@@ -52,9 +52,9 @@ describe("completed work", () => {
 });
 
 it("schedules the least-run parts first", () => {
-  const known = { entries: [entry({ from: 0 })], seed: 1, sourcesOf: () => "now" };
-  const parts = [progressOf("kills", KILLS, known), progressOf("models", STORIES, known)];
-  expect(schedule(parts).map(({ part, from }) => `${part}:${from}`)).toEqual([
+  const known = { entries: [buildShardResult({ from: 0 })], seed: 1, sourcesOf: () => "now" };
+  const parts = [computeProgress("kills", KILLS, known), computeProgress("models", STORIES, known)];
+  expect(scheduleShards(parts).map(({ part, from }) => `${part}:${from}`)).toEqual([
     "models:0",
     "models:100",
     "kills:2",
@@ -65,7 +65,7 @@ it("schedules the least-run parts first", () => {
 });
 
 describe("outcome of a shard", () => {
-  const report = (...statuses: string[]): VitestReport => ({
+  const buildVitestReport = (...statuses: string[]): VitestReport => ({
     testResults: [
       {
         assertionResults: statuses.map((status, at) => ({
@@ -76,8 +76,8 @@ describe("outcome of a shard", () => {
       },
     ],
   });
-  const outcome = (part: Part, code: number, shardReport: VitestReport | undefined): ShardOutcome =>
-    outcomeOf(
+  const computeOutcome = (part: Part, code: number, shardReport: VitestReport | undefined): ShardOutcome =>
+    computeShardOutcome(
       { ...SHARD, count: part.tests === undefined ? 2 : 100 },
       part,
       { code, report: shardReport, output: "first\nError: the reason\n\n" },
@@ -85,7 +85,7 @@ describe("outcome of a shard", () => {
     );
 
   it("is a pass when the expected number of tests passed", () => {
-    expect(outcome(KILLS, 0, report("skipped", "passed", "passed"))).toEqual({
+    expect(computeOutcome(KILLS, 0, buildVitestReport("skipped", "passed", "passed"))).toEqual({
       done: 2,
       passed: ["test 1", "test 2"],
       failures: [],
@@ -93,8 +93,11 @@ describe("outcome of a shard", () => {
   });
 
   it("names the failed case and how to rerun it", () => {
-    const shardReport = report("passed", "failed Error: \u001b[31mno\u001b[39m\n at /home/me/project/test/a.ts:1");
-    expect(outcome(KILLS, 1, shardReport)).toEqual({
+    const shardReport = buildVitestReport(
+      "passed",
+      "failed Error: \u001b[31mno\u001b[39m\n at /home/me/project/test/a.ts:1",
+    );
+    expect(computeOutcome(KILLS, 1, shardReport)).toEqual({
       done: 1,
       passed: ["test 0"],
       failures: [{ again: "kills:3", name: "test 1", message: "Error: no\n at test/a.ts:1" }],
@@ -109,7 +112,7 @@ describe("outcome of a shard", () => {
     ["expected 1 to be 2", "kills:2+100"],
   ])("names the failed story for %j", (message, again) => {
     // The stories after the failed one did not run.
-    expect(outcome(STORIES, 1, report("passed", `failed ${message}`))).toMatchObject({
+    expect(computeOutcome(STORIES, 1, buildVitestReport("passed", `failed ${message}`))).toMatchObject({
       done: 0,
       failures: [{ again, name: "test 1" }],
     });
@@ -117,16 +120,16 @@ describe("outcome of a shard", () => {
 
   it.each<[string, number, VitestReport | undefined, string]>([
     ["nothing", 1, undefined, "0 of its 2 tests have run"],
-    ["fewer tests", 0, report("passed", "skipped"), "1 of its 2 tests have run"],
-    ["more tests", 0, report("passed", "passed", "passed"), "3 of its 2 tests have run"],
+    ["fewer tests", 0, buildVitestReport("passed", "skipped"), "1 of its 2 tests have run"],
+    ["more tests", 0, buildVitestReport("passed", "passed", "passed"), "3 of its 2 tests have run"],
     [
       "an error outside of all tests",
       1,
-      report("passed", "passed"),
+      buildVitestReport("passed", "passed"),
       "all 2 tests have passed, and vitest ended with 1",
     ],
   ])("is a failure of the whole shard after %s", (_what, code, shardReport, name) => {
-    expect(outcome(KILLS, code, shardReport)).toMatchObject({
+    expect(computeOutcome(KILLS, code, shardReport)).toMatchObject({
       done: 0,
       failures: [{ again: "kills:2+2", name, message: "Error: the reason" }],
     });
@@ -135,13 +138,13 @@ describe("outcome of a shard", () => {
 
 it("summarizes progress and commits of each part and its failures", () => {
   const entries = [
-    entry({ from: 0 }),
-    entry({ commit: "def+", date: "2026-11-22", seconds: 5_400, done: 1, failures: [FAILURE] }),
-    entry({ from: 0, seed: 2 }),
+    buildShardResult({ from: 0 }),
+    buildShardResult({ commit: "def+", date: "2026-11-22", seconds: 5_400, done: 1, failures: [FAILURE] }),
+    buildShardResult({ from: 0, seed: 2 }),
     // From a run with a different number of cases.
-    entry({ from: 0, count: 5 }),
+    buildShardResult({ from: 0, count: 5 }),
   ];
-  const [, ...lines] = resultsOf({ kills: KILLS, models: STORIES }, entries).split("\n\n");
+  const [, ...lines] = formatResults({ kills: KILLS, models: STORIES }, entries).split("\n\n");
   const [table = "", ...rest] = lines.slice(-5);
   expect(
     table.split("\n").map((line) =>

@@ -15,15 +15,15 @@ const PROGRAM = `
 `;
 
 it("keeps the young generation of the heap small", async () => {
-  expect(await outcomeOf(`require(${JSON.stringify(MODULE)});${PROGRAM}`)).toEqual(["small\n", ""]);
-  expect(await outcomeOf(PROGRAM)).toEqual(["grown\n", ""]);
+  expect(await runProgram(`require(${JSON.stringify(MODULE)});${PROGRAM}`)).toEqual(["small\n", ""]);
+  expect(await runProgram(PROGRAM)).toEqual(["grown\n", ""]);
 });
 
 /**
  * Disables incremental marking: on a busy machine it falls behind, and the young generation grows past its limit until
  * marking finishes.
  */
-async function outcomeOf(program: string): Promise<readonly [stdout: string, stderr: string]> {
+async function runProgram(program: string): Promise<readonly [stdout: string, stderr: string]> {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--no-incremental-marking", "-e", program]);
   return [stdout, stderr];
 }

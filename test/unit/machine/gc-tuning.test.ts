@@ -6,11 +6,13 @@ import { expect, it } from "vitest";
 const MODULE = resolve("provider/dist/machine/gc-tuning.js");
 
 it("sets only flags that V8 knows", async () => {
-  const program = (call: string): string => `const { setFlagsFromString } = require("node:v8"); ${call}`;
-  expect(await errorsOf(program(`require(${JSON.stringify(MODULE)}).limitHeapGrowth()`))).toBe("");
-  expect(await errorsOf(program('setFlagsFromString("--heap-growing-percentage=100")'))).toContain("unrecognized flag");
+  const buildProgram = (call: string): string => `const { setFlagsFromString } = require("node:v8"); ${call}`;
+  expect(await readStandardError(buildProgram(`require(${JSON.stringify(MODULE)}).limitHeapGrowth()`))).toBe("");
+  expect(await readStandardError(buildProgram('setFlagsFromString("--heap-growing-percentage=100")'))).toContain(
+    "unrecognized flag",
+  );
 });
 
-async function errorsOf(program: string): Promise<string> {
+async function readStandardError(program: string): Promise<string> {
   return (await promisify(execFile)(process.execPath, ["-e", program])).stderr;
 }

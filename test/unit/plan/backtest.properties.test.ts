@@ -4,7 +4,7 @@ import { runBacktest } from "../../../provider/plan/backtest";
 import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
 import { collectEvidence } from "../../../provider/plan/evidence";
 import { encodeEntryKey } from "../../../provider/settings/encoded-list";
-import { evidenceBaseOf, type ThreatFields } from "../../support/mail-history";
+import { buildEvidenceBase, type ThreatFields } from "../../support/mail-history";
 
 /** Few labels, so that mail and entries match often. */
 const domain = fc
@@ -64,8 +64,8 @@ function isAbout(entry: ProposedEntry, { sender_email, sender_domain, verdict: m
   return [sender_email?.split("@")[1], sender_domain].some((from) => `.${from}`.endsWith(`.${entry.value}`));
 }
 
-function decider(all: readonly (ProposedEntry & { isNew: boolean })[], one: ThreatFields) {
-  const place = (entry: ProposedEntry & { isNew: boolean }): string =>
+function findDecider(all: readonly (ProposedEntry & { isNew: boolean })[], one: ThreatFields) {
+  const computePrecedence = (entry: ProposedEntry & { isNew: boolean }): string =>
     [
       entry.value.includes("@") ? "0" : `${1000 - entry.value.split(".").length}`.padStart(5, "1"),
       entry.list === "deny" ? "0" : "1",
@@ -75,7 +75,7 @@ function decider(all: readonly (ProposedEntry & { isNew: boolean })[], one: Thre
   return all
     .filter((entry) => isAbout(entry, one))
     .reduce<(typeof all)[number] | undefined>(
-      (best, entry) => (best === undefined || place(entry) < place(best) ? entry : best),
+      (best, entry) => (best === undefined || computePrecedence(entry) < computePrecedence(best) ? entry : best),
       undefined,
     );
 }
@@ -89,14 +89,14 @@ const isHarmless = ({ verdict: mailVerdict = "" }: ThreatFields): boolean =>
 it("matches a brute-force backtest for every new entry", () => {
   fc.assert(
     fc.property(entries, fc.array(threat, { maxLength: 15 }), (all, threats) => {
-      const base = evidenceBaseOf({ threats, vips: [vip] });
+      const base = buildEvidenceBase({ threats, vips: [vip] });
       const changed = all.filter(({ isNew }) => isNew);
       const result = runBacktest(base, { entries: all, changedKeys: changed.map(({ key }) => key) });
 
       const allows = changed.filter(({ list }) => list === "allow");
       expect(result.allows.map(({ key }) => key).sort()).toEqual(allows.map(({ key }) => key).sort());
       for (const { key, letThrough, recipientCount, vipCount, verdicts, examples } of result.allows) {
-        const decided = threats.filter((one) => isStopped(one) && decider(all, one)?.key === key);
+        const decided = threats.filter((one) => isStopped(one) && findDecider(all, one)?.key === key);
         const through = decided.filter((one) => !isHarmless(one));
         const people = new Set(through.map(({ recipient_email }) => recipient_email));
         expect({ letThrough, recipientCount, vipCount }).toEqual({
@@ -114,7 +114,7 @@ it("matches a brute-force backtest for every new entry", () => {
         const entry = denies.find((one) => one.key === key) as ProposedEntry;
         expect({ matched, stopped }).toEqual({
           matched: threats.filter((one) => isAbout(entry, one)).length,
-          stopped: threats.filter((one) => isThere(one) && decider(all, one)?.key === key).length,
+          stopped: threats.filter((one) => isThere(one) && findDecider(all, one)?.key === key).length,
         });
       }
 
@@ -130,7 +130,7 @@ it("matches a brute-force backtest for every new entry", () => {
 it("matches a brute-force search for a domain's or mailbox's threats", () => {
   fc.assert(
     fc.property(fc.oneof(domain, mailbox), fc.array(threat, { maxLength: 15 }), (value, threats) => {
-      const base = evidenceBaseOf({ threats, vips: [vip] });
+      const base = buildEvidenceBase({ threats, vips: [vip] });
       const of = { key: "", list: "deny", value, verdictScope: "global", entryType: "domain" } as const;
       const found = collectEvidence(base, { kind: "entry", value });
       expect(found?.threats).toBe(threats.filter((one) => isAbout(of, one)).length);

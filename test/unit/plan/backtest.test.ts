@@ -1,23 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { runBacktest } from "../../../provider/plan/backtest";
 import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
-import { evidenceBaseOf, type ThreatFields } from "../../support/mail-history";
+import { buildEvidenceBase, type ThreatFields } from "../../support/mail-history";
 
 describe("backtest", () => {
   it("ranks what an allow would let through by VIPs and malicious mail", () => {
-    const base = evidenceBaseOf({
+    const base = buildEvidenceBase({
       threats: [
-        mail("a@partner.example", "jo@own.example", "spam", { subject: "newest" }),
-        mail("a@partner.example", "jo@own.example", "malicious"),
-        mail("b@mail.partner.example", "ceo@own.example", "malicious", { subject: "to the chief" }),
-        mail("b@mail.partner.example", "kim@own.example", "malicious"),
-        mail("a@partner.example", "jo@own.example", "safe"),
-        mail("a@partner.example", "jo@own.example", "malicious", { action_taken: "restored" }),
-        mail("a@elsewhere.example", "jo@own.example", "malicious"),
+        buildThreat("a@partner.example", "jo@own.example", "spam", { subject: "newest" }),
+        buildThreat("a@partner.example", "jo@own.example", "malicious"),
+        buildThreat("b@mail.partner.example", "ceo@own.example", "malicious", { subject: "to the chief" }),
+        buildThreat("b@mail.partner.example", "kim@own.example", "malicious"),
+        buildThreat("a@partner.example", "jo@own.example", "safe"),
+        buildThreat("a@partner.example", "jo@own.example", "malicious", { action_taken: "restored" }),
+        buildThreat("a@elsewhere.example", "jo@own.example", "malicious"),
       ],
       vips: ["ceo@own.example"],
     });
-    const [allow] = runBacktest(base, proposal(["allow partner.example"])).allows;
+    const [allow] = runBacktest(base, buildProposal(["allow partner.example"])).allows;
     expect(allow).toMatchObject({
       key: "partner.example",
       letThrough: 4,
@@ -39,40 +39,40 @@ describe("backtest", () => {
   });
 
   it("ignores mail that a deny of equal or higher precedence stops", () => {
-    const base = evidenceBaseOf({ threats: [mail("a@mail.partner.example", "jo@own.example", "malicious")] });
-    const through = (...others: string[]): number | undefined =>
-      runBacktest(base, proposal(["allow partner.example"], others)).allows[0]?.letThrough;
-    expect(through()).toBe(1);
-    expect(through("deny mail.partner.example")).toBe(0);
-    expect(through("deny a@mail.partner.example")).toBe(0);
-    expect(through("deny partner.example (graymail)")).toBe(1);
-    expect(through("deny example")).toBe(1);
-    expect(through("allow mail.partner.example")).toBe(0);
+    const base = buildEvidenceBase({ threats: [buildThreat("a@mail.partner.example", "jo@own.example", "malicious")] });
+    const countLetThrough = (...others: string[]): number | undefined =>
+      runBacktest(base, buildProposal(["allow partner.example"], others)).allows[0]?.letThrough;
+    expect(countLetThrough()).toBe(1);
+    expect(countLetThrough("deny mail.partner.example")).toBe(0);
+    expect(countLetThrough("deny a@mail.partner.example")).toBe(0);
+    expect(countLetThrough("deny partner.example (graymail)")).toBe(1);
+    expect(countLetThrough("deny example")).toBe(1);
+    expect(countLetThrough("allow mail.partner.example")).toBe(0);
   });
 
   it("limits a graymail allow to graymail", () => {
-    const base = evidenceBaseOf({
+    const base = buildEvidenceBase({
       threats: [
-        mail("a@news.example", "jo@own.example", "graymail", { action_taken: "moved_to_graymail" }),
-        mail("a@news.example", "jo@own.example", "malicious"),
+        buildThreat("a@news.example", "jo@own.example", "graymail", { action_taken: "moved_to_graymail" }),
+        buildThreat("a@news.example", "jo@own.example", "malicious"),
       ],
     });
-    expect(runBacktest(base, proposal(["allow news.example (graymail)"])).allows).toMatchObject([
+    expect(runBacktest(base, buildProposal(["allow news.example (graymail)"])).allows).toMatchObject([
       { key: "news.example (graymail)", letThrough: 1, verdicts: [{ name: "graymail", count: 1 }] },
     ]);
   });
 
   it("counts mail that a deny would have stopped, and unmatched denies", () => {
-    const base = evidenceBaseOf({
+    const base = buildEvidenceBase({
       threats: [
-        mail("a@evil.example", "jo@own.example", "malicious", { action_taken: "none" }),
-        mail("a@evil.example", "kim@own.example", "malicious"),
-        mail("a@evil.example", "kim@own.example", "malicious", { action_taken: "shredded" }),
+        buildThreat("a@evil.example", "jo@own.example", "malicious", { action_taken: "none" }),
+        buildThreat("a@evil.example", "kim@own.example", "malicious"),
+        buildThreat("a@evil.example", "kim@own.example", "malicious", { action_taken: "shredded" }),
       ],
     });
     const result = runBacktest(
       base,
-      proposal(["deny evil.example", "deny 192.0.2.1"], ["deny unused.example", "deny 192.0.2.2"]),
+      buildProposal(["deny evil.example", "deny 192.0.2.1"], ["deny unused.example", "deny 192.0.2.2"]),
     );
     expect(result).toMatchObject({
       threats: 3,
@@ -84,26 +84,31 @@ describe("backtest", () => {
   });
 
   it("matches either domain of a sender whose two domains differ", () => {
-    const threat = mail("a@front.example", "jo@own.example", "malicious", { sender_domain: "real.example" });
-    const base = evidenceBaseOf({ threats: [threat] });
-    expect(runBacktest(base, proposal(["allow real.example"])).allows[0]?.letThrough).toBe(1);
-    const denied = proposal(["allow front.example"], ["deny real.example"]);
+    const threat = buildThreat("a@front.example", "jo@own.example", "malicious", { sender_domain: "real.example" });
+    const base = buildEvidenceBase({ threats: [threat] });
+    expect(runBacktest(base, buildProposal(["allow real.example"])).allows[0]?.letThrough).toBe(1);
+    const denied = buildProposal(["allow front.example"], ["deny real.example"]);
     expect(runBacktest(base, denied).allows[0]?.letThrough).toBe(0);
   });
 
   it("replays 10,000 threats against 5,000 entries quickly", () => {
     const threats = Array.from({ length: 10_000 }, (_, at) =>
-      mail(`a@m${at % 7}.evil${at % 6_000}.example`, `p${at % 900}@own.example`, "malicious"),
+      buildThreat(`a@m${at % 7}.evil${at % 6_000}.example`, `p${at % 900}@own.example`, "malicious"),
     );
     const entries = Array.from({ length: 5_000 }, (_, at) => `deny evil${at}.example`);
-    const base = evidenceBaseOf({ threats });
-    const result = runBacktest(base, proposal(entries));
+    const base = buildEvidenceBase({ threats });
+    const result = runBacktest(base, buildProposal(entries));
     expect(result.denies).toHaveLength(5_000);
     expect(result.denies.reduce((sum, { matched }) => sum + matched, 0)).toBe(9_000);
   });
 });
 
-function mail(sender_email: string, recipient_email: string, verdict: string, more: ThreatFields = {}): ThreatFields {
+function buildThreat(
+  sender_email: string,
+  recipient_email: string,
+  verdict: string,
+  more: ThreatFields = {},
+): ThreatFields {
   const [, sender_domain] = sender_email.split("@");
   return {
     sender_email,
@@ -117,16 +122,16 @@ function mail(sender_email: string, recipient_email: string, verdict: string, mo
 }
 
 /** Builds a proposal from entries such as "allow news.example (graymail)". */
-function proposal(changed: readonly string[], unchanged: readonly string[] = []) {
-  const read = (text: string): ProposedEntry => {
+function buildProposal(changed: readonly string[], unchanged: readonly string[] = []) {
+  const parseProposedEntry = (text: string): ProposedEntry => {
     const [, list, value = "", scope = "global"] = /^(\w+) (\S+)(?: \((.*)\))?$/.exec(text) ?? [];
     const entryType = value.includes("@") ? "email_address" : /^\d/.test(value) ? "ip" : "domain";
     const key = scope === "global" ? value : `${value} (${scope})`;
     return { key, list: list as "allow" | "deny", value, entryType, verdictScope: scope };
   };
-  const changedEntries = changed.map(read);
+  const changedEntries = changed.map(parseProposedEntry);
   return {
-    entries: [...unchanged.map(read), ...changedEntries],
+    entries: [...unchanged.map(parseProposedEntry), ...changedEntries],
     changedKeys: changedEntries.map(({ key }) => key),
   };
 }

@@ -28,14 +28,14 @@ it("rejects a program that reads other content than the plan's file", () => {
   });
   writeFileSync(directory.at("plan.json"), formatPlanJson(plan));
   vi.stubEnv("EMAIL_SECURITY_PLAN", directory.at("plan.json"));
-  const read = (file: string) => readDeclaredListArguments("acme", "dev", { file: directory.at(file), today });
+  const readArguments = (file: string) => readDeclaredListArguments("acme", "dev", { file: directory.at(file), today });
 
-  expect(read("acme.yaml").entries.entries).toHaveLength(1);
-  expect(read("same.yaml").entries.entries).toHaveLength(1);
-  expect(() => read("globex.yaml")).toThrow(
+  expect(readArguments("acme.yaml").entries.entries).toHaveLength(1);
+  expect(readArguments("same.yaml").entries.entries).toHaveLength(1);
+  expect(() => readArguments("globex.yaml")).toThrow(
     `"${directory.at("globex.yaml")}", which TenantSettings "acme" of the program reads, isn't the reviewed file: the plan is for "${directory.at("acme.yaml")}". Nothing was changed. Plan and apply the file that the program reads, or change the file in the program.`,
   );
   // A change of the file is reported as such.
   directory.write("acme.yaml", "version: 1\ndeny: [c.example]\n");
-  expect(() => read("acme.yaml")).toThrow("it has changed since, an entry in it has expired");
+  expect(() => readArguments("acme.yaml")).toThrow("it has changed since, an entry in it has expired");
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { collectEvidence } from "../../../provider/plan/evidence";
-import { evidenceBaseOf } from "../../support/mail-history";
-import { countsOf } from "../../support/named-counts";
+import { buildEvidenceBase } from "../../support/mail-history";
+import { buildNamedCounts } from "../../support/named-counts";
 
 describe("evidence", () => {
-  const base = evidenceBaseOf({
+  const base = buildEvidenceBase({
     threats: [
       {
         sender_email: "Ann@Mail.Evil.example",
@@ -36,8 +36,8 @@ describe("evidence", () => {
     expect(collectEvidence(base, { kind: "entry", value: "evil.example", entryType: "domain" })).toEqual({
       applies: true,
       threats: 3,
-      verdicts: countsOf({ malicious: 1, spam: 1, unknown: 1 }),
-      actions: countsOf({ none: 1, quarantined: 1, unknown: 1 }),
+      verdicts: buildNamedCounts({ malicious: 1, spam: 1, unknown: 1 }),
+      actions: buildNamedCounts({ none: 1, quarantined: 1, unknown: 1 }),
       lastThreatAt: "2026-11-20T10:00:05Z",
       recipients: [
         { email: "ceo@own.example", isVip: true, count: 1 },
@@ -46,9 +46,9 @@ describe("evidence", () => {
       recipientCount: 2,
       vipCount: 1,
       reports: 2,
-      reportVerdicts: countsOf({ malicious: 1, unknown: 1 }),
+      reportVerdicts: buildNamedCounts({ malicious: 1, unknown: 1 }),
       lastReportAt: "2026-11-18",
-      senders: countsOf({ "ann@mail.evil.example": 1, "bob@evil.example": 1, "evil.example": 1 }),
+      senders: buildNamedCounts({ "ann@mail.evil.example": 1, "bob@evil.example": 1, "evil.example": 1 }),
       senderCount: 3,
     });
     expect(collectEvidence(base, { kind: "entry", value: "mail.evil.example" })?.threats).toBe(1);
@@ -67,9 +67,10 @@ describe("evidence", () => {
   });
 
   it("matches a mailbox by address, not by display name", () => {
-    const of = (value: string) => collectEvidence(base, { kind: "entry", value, entryType: "email_address" });
-    expect(of("bob@evil.example")).toMatchObject({ threats: 1, reports: 1 });
-    expect(of("ceo@own.example")).toMatchObject({ threats: 0, reports: 0 });
+    const collectMailboxEvidence = (value: string) =>
+      collectEvidence(base, { kind: "entry", value, entryType: "email_address" });
+    expect(collectMailboxEvidence("bob@evil.example")).toMatchObject({ threats: 1, reports: 1 });
+    expect(collectMailboxEvidence("ceo@own.example")).toMatchObject({ threats: 0, reports: 0 });
   });
 
   it("covers mail that a VIP received and reported", () => {
@@ -90,18 +91,18 @@ describe("evidence", () => {
 
   it("names the senders only when there are few", () => {
     const threats = Array.from({ length: 6 }, (_, at) => ({ sender_email: `s${at}@many.example` }));
-    const of = collectEvidence(evidenceBaseOf({ threats }), { kind: "entry", value: "many.example" });
+    const of = collectEvidence(buildEvidenceBase({ threats }), { kind: "entry", value: "many.example" });
     expect(of).toMatchObject({ senders: [], senderCount: 6 });
   });
 
   it("is undefined when no mail could be read", () => {
-    const nothing = { ...evidenceBaseOf({}), threats: undefined, reports: undefined };
+    const nothing = { ...buildEvidenceBase({}), threats: undefined, reports: undefined };
     expect(collectEvidence(nothing, { kind: "entry", value: "evil.example" })).toBeUndefined();
   });
 
   it("truncates text from threats", () => {
     const long = "x".repeat(100_000);
-    const { threats = [] } = evidenceBaseOf({
+    const { threats = [] } = buildEvidenceBase({
       threats: [
         {
           id: long,
@@ -126,7 +127,7 @@ describe("evidence", () => {
       sender_email: `s@${at % 5_000}.${deep.slice(0, 200)}.evil${at % 5_000}.example`,
       recipient_email: "jo@own.example",
     }));
-    const many = evidenceBaseOf({ threats });
+    const many = buildEvidenceBase({ threats });
     const found = Array.from(
       { length: 5_000 },
       (_, at) => collectEvidence(many, { kind: "entry", value: `evil${at}.example` })?.threats,

@@ -12,12 +12,12 @@ const MODE = "lists: { entries: { mode: exclusive-allows, maxRemovalFraction: 1 
 const FILE = `version: 1\n${MODE}deny: [evil.example]\n`;
 const AT = "2026-11-21T00:00:00.000Z";
 
-type Row = readonly [list: string, value: string];
+type ListedValue = readonly [list: string, value: string];
 
-const settingsOf = (text: string) =>
+const readTextSettings = (text: string) =>
   readSettings("acme.yaml", { today: "2026-11-21", ownDomains: [], readFile: () => text });
 
-const observedOf = (rows: readonly Row[]) =>
+const buildObserved = (rows: readonly ListedValue[]) =>
   buildObservedState(
     AT,
     rows.map(
@@ -35,32 +35,32 @@ const observedOf = (rows: readonly Row[]) =>
   );
 
 /** @param before the mode in the last run. */
-const known = (content: Record<string, string>, before = "exclusive-allows"): StackLists => ({
+const buildKnownLists = (content: Record<string, string>, before = "exclusive-allows"): StackLists => ({
   entries: { content, options: { mode: before } },
   vips: { content: {} },
 });
 
-function planOf(rows: readonly Row[], state?: StackLists, text = FILE): Plan {
+function planOf(rows: readonly ListedValue[], state?: StackLists, text = FILE): Plan {
   return makePlan({
-    desired: buildDesiredState(settingsOf(text), state),
-    observed: observedOf(rows),
+    desired: buildDesiredState(readTextSettings(text), state),
+    observed: buildObserved(rows),
     tenant: { host: "sandbox", name: "acme" },
     source: { kind: "files", files: ["acme.yaml"] },
     mail: buildEmptyEvidence(AT, "not asked"),
   });
 }
 
-const brief = ({ changes, unmanaged }: Plan): string[] => [
+const summarizePlan = ({ changes, unmanaged }: Plan): string[] => [
   ...changes.map(({ sign, key, before, reason }) => `${sign} ${before?.list} ${key}: ${reason}`),
   ...unmanaged.map(({ key, before }) => `unmanaged ${before.list} ${key}`),
 ];
 
-const EVIL: Row = ["deny", "evil.example"];
-const CLICKED: readonly Row[] = [EVIL, ["allow", "clicked.example"], ["deny", "colleague.example"]];
+const EVIL: ListedValue = ["deny", "evil.example"];
+const CLICKED: readonly ListedValue[] = [EVIL, ["allow", "clicked.example"], ["deny", "colleague.example"]];
 
 it("removes undeclared allows and keeps denies", () => {
-  const plan = planOf(CLICKED, known({ "evil.example": "deny" }));
-  expect(brief(plan)).toEqual([
+  const plan = planOf(CLICKED, buildKnownLists({ "evil.example": "deny" }));
+  expect(summarizePlan(plan)).toEqual([
     "remove allow clicked.example: undeclared, and the list is exclusive-allows",
     "unmanaged deny colleague.example",
   ]);
@@ -68,25 +68,25 @@ it("removes undeclared allows and keeps denies", () => {
 });
 
 it("counts undeclared allows against the removal guard", () => {
-  const flood = Array.from({ length: 12 }, (_, at): Row => ["allow", `clicked-${at}.example`]);
-  const denies = Array.from({ length: 12 }, (_, at): Row => ["deny", `colleague-${at}.example`]);
+  const flood = Array.from({ length: 12 }, (_, at): ListedValue => ["allow", `clicked-${at}.example`]);
+  const denies = Array.from({ length: 12 }, (_, at): ListedValue => ["deny", `colleague-${at}.example`]);
   const text = FILE.replace(", maxRemovalFraction: 1", "");
-  const { blockers } = planOf([EVIL, ...flood, ...denies], known({ "evil.example": "deny" }), text);
+  const { blockers } = planOf([EVIL, ...flood, ...denies], buildKnownLists({ "evil.example": "deny" }), text);
   expect(blockers.map(({ message }) => message)).toEqual([expect.stringContaining("would lose 12 of 13 entries")]);
-  expect(planOf([EVIL, ...denies], known({ "evil.example": "deny" }), text).blockers).toEqual([]);
+  expect(planOf([EVIL, ...denies], buildKnownLists({ "evil.example": "deny" }), text).blockers).toEqual([]);
 });
 
 it("warns that the first run in this mode keeps undeclared allows", () => {
-  const plan = planOf(CLICKED, known({ "evil.example": "deny" }, "additive"));
-  expect(brief(plan)).toEqual(["unmanaged allow clicked.example", "unmanaged deny colleague.example"]);
+  const plan = planOf(CLICKED, buildKnownLists({ "evil.example": "deny" }, "additive"));
+  expect(summarizePlan(plan)).toEqual(["unmanaged allow clicked.example", "unmanaged deny colleague.example"]);
   expect(plan.findings.map(({ code, message }) => [code, message])).toEqual([
     ["exclusive-later", expect.stringContaining("list is exclusive-allows, and 1 allow is undeclared at the tenant")],
   ]);
 });
 
 it("keeps undeclared denies that an exclusive list recorded", () => {
-  const state = known({ "evil.example": "deny", "colleague.example": "(unmanaged) deny" }, "exclusive");
-  expect(brief(planOf(CLICKED, state))).toEqual([
+  const state = buildKnownLists({ "evil.example": "deny", "colleague.example": "(unmanaged) deny" }, "exclusive");
+  expect(summarizePlan(planOf(CLICKED, state))).toEqual([
     "remove allow clicked.example: undeclared, and the list is exclusive-allows",
     "unmanaged deny colleague.example",
   ]);
@@ -94,8 +94,8 @@ it("keeps undeclared denies that an exclusive list recorded", () => {
 
 it("keeps denies on the first run after switching to exclusive", () => {
   const text = FILE.replace("exclusive-allows", "exclusive");
-  const plan = planOf(CLICKED, known({ "evil.example": "deny" }), text);
-  expect(brief(plan)).toEqual([
+  const plan = planOf(CLICKED, buildKnownLists({ "evil.example": "deny" }), text);
+  expect(summarizePlan(plan)).toEqual([
     "remove allow clicked.example: undeclared, and the list is exclusive",
     "unmanaged deny colleague.example",
   ]);
@@ -103,23 +103,30 @@ it("keeps denies on the first run after switching to exclusive", () => {
 });
 
 it("keeps a recorded allow that has become a deny", () => {
-  const state = known({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
-  expect(brief(planOf([EVIL, ["deny", "clicked.example"]], state))).toEqual(["unmanaged deny clicked.example"]);
+  const state = buildKnownLists({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
+  expect(summarizePlan(planOf([EVIL, ["deny", "clicked.example"]], state))).toEqual(["unmanaged deny clicked.example"]);
 });
 
 it("refuses to turn a deny into a declared allow of that value", () => {
-  const state = known({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
+  const state = buildKnownLists({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
   const text = `${FILE}allow: [clicked.example]\n`;
   expect(planOf([EVIL, ["deny", "clicked.example"]], state, text).blockers).toMatchObject([{ code: "exists" }]);
 });
 
 it("removes an allow that duplicates a declared deny", () => {
-  const plan = planOf([EVIL, ["allow", "evil.example"]], known({ "evil.example": "deny" }));
-  expect(brief(plan)).toEqual(["remove allow evil.example (also allow): undeclared, and the list is exclusive-allows"]);
+  const plan = planOf([EVIL, ["allow", "evil.example"]], buildKnownLists({ "evil.example": "deny" }));
+  expect(summarizePlan(plan)).toEqual([
+    "remove allow evil.example (also allow): undeclared, and the list is exclusive-allows",
+  ]);
 });
 
 it("reports undeclared allows and undeclared denies as drift", () => {
-  const drift = detectDrift(settingsOf(FILE), observedOf(CLICKED), "sandbox", known({ "evil.example": "deny" }));
+  const drift = detectDrift(
+    readTextSettings(FILE),
+    buildObserved(CLICKED),
+    "sandbox",
+    buildKnownLists({ "evil.example": "deny" }),
+  );
   expect(drift.items.map(({ driftKind, key, actual }) => `${driftKind} ${actual?.list} ${key}`)).toEqual([
     "added allow clicked.example",
     "added deny colleague.example",

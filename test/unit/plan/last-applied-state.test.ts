@@ -10,26 +10,26 @@ import { renderPlanText } from "../../../provider/plan/render/plan-text";
 
 const UNKNOWN_ACTOR = "the service doesn't report by whom";
 
-const entry = (list: string, comment?: string): AllowDenyEntryRow =>
+const buildEntryRow = (list: string, comment?: string): AllowDenyEntryRow =>
   ({ id: "1", list, entry_type: "domain", value: "bad.example", comment, created_by: "ci" }) as never;
-const vip = (fields: Partial<VipEmployeeRow>): VipEmployeeRow =>
+const buildVipRow = (fields: Partial<VipEmployeeRow>): VipEmployeeRow =>
   ({ email: "ceo@acme.example", ...fields }) as VipEmployeeRow;
-const ofEntry = (text: string | undefined, row: AllowDenyEntryRow | undefined) =>
+const describeEntryChange = (text: string | undefined, row: AllowDenyEntryRow | undefined) =>
   describeExternalChange(
     { kind: "entry", stackContent: text === undefined ? {} : { "bad.example": text } },
     "bad.example",
     row,
   );
-const ofVip = (text: string, row: VipEmployeeRow | undefined) =>
+const describeVipChange = (text: string, row: VipEmployeeRow | undefined) =>
   describeExternalChange({ kind: "vip", stackContent: { "ceo@acme.example": text } }, "ceo@acme.example", row);
 
 describe("external change since the last run", () => {
   it("is undefined without a change or without known state", () => {
-    expect(ofEntry("deny: INC-7", entry("deny", " INC-7\r\n"))).toBe(undefined);
-    expect(ofEntry("deny (risk accepted: meant): INC-7", entry("deny", "INC-7"))).toBe(undefined);
-    expect(ofEntry(undefined, entry("deny", "INC-7"))).toBe(undefined);
-    expect(ofEntry("(unmanaged) deny: INC-7", entry("allow"))).toBe(undefined);
-    expect(ofEntry("(unmanaged) deny: INC-7", undefined)).toBe(undefined);
+    expect(describeEntryChange("deny: INC-7", buildEntryRow("deny", " INC-7\r\n"))).toBe(undefined);
+    expect(describeEntryChange("deny (risk accepted: meant): INC-7", buildEntryRow("deny", "INC-7"))).toBe(undefined);
+    expect(describeEntryChange(undefined, buildEntryRow("deny", "INC-7"))).toBe(undefined);
+    expect(describeEntryChange("(unmanaged) deny: INC-7", buildEntryRow("allow"))).toBe(undefined);
+    expect(describeEntryChange("(unmanaged) deny: INC-7", undefined)).toBe(undefined);
     expect(describeExternalChange({ kind: "entry", stackContent: undefined }, "bad.example", undefined)).toBe(
       undefined,
     );
@@ -38,21 +38,22 @@ describe("external change since the last run", () => {
 
   it("does not name an entry's creator as the author of a change", () => {
     const changed = `changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`;
-    expect(ofEntry("deny: INC-7", entry("deny", "mine"))).toBe(changed);
-    expect(ofEntry("deny", entry("allow"))).toBe(changed);
-    expect(ofEntry("deny", undefined)).toBe(
+    expect(describeEntryChange("deny: INC-7", buildEntryRow("deny", "mine"))).toBe(changed);
+    expect(describeEntryChange("deny", buildEntryRow("allow"))).toBe(changed);
+    expect(describeEntryChange("deny", undefined)).toBe(
       "removed from the tenant since the stack's last run; the service doesn't report by whom",
     );
   });
 
   it("has a date only for a VIP with a valid update date", () => {
-    const day = (fields: Partial<VipEmployeeRow>) => /\(on (.*)\)/.exec(ofVip("Chief", vip(fields)) ?? "")?.[1];
+    const extractDay = (fields: Partial<VipEmployeeRow>) =>
+      /\(on (.*)\)/.exec(describeVipChange("Chief", buildVipRow(fields)) ?? "")?.[1];
     const date_added = "2026-11-01T08:00:00Z";
-    expect(day({ date_added, updated_at: "2026-11-20T08:00:00Z" })).toBe("2026-11-20");
-    expect(day({ date_added, updated_at: date_added })).toBe(undefined);
-    expect(day({ updated_at: "\u001b[31m2026-11-20" })).toBe(undefined);
-    expect(day({})).toBe(undefined);
-    expect(ofVip("Chief", vip({ comment: "Chief", updated_at: "2026-11-20" }))).toBe(undefined);
+    expect(extractDay({ date_added, updated_at: "2026-11-20T08:00:00Z" })).toBe("2026-11-20");
+    expect(extractDay({ date_added, updated_at: date_added })).toBe(undefined);
+    expect(extractDay({ updated_at: "\u001b[31m2026-11-20" })).toBe(undefined);
+    expect(extractDay({})).toBe(undefined);
+    expect(describeVipChange("Chief", buildVipRow({ comment: "Chief", updated_at: "2026-11-20" }))).toBe(undefined);
   });
 });
 
@@ -63,9 +64,9 @@ describe("plan", () => {
     const settings = readSettings("x.yaml", { today, readFile: () => text });
     const content = { "bad.example": "deny", "taken.example": "deny", "late.example": "deny" };
     const rows = [
-      entry("deny", "wait for Tomas"),
-      { ...entry("allow"), id: "2", value: "late.example" },
-      { ...entry("deny", "theirs"), id: "3", value: "mine.example" },
+      buildEntryRow("deny", "wait for Tomas"),
+      { ...buildEntryRow("allow"), id: "2", value: "late.example" },
+      { ...buildEntryRow("deny", "theirs"), id: "3", value: "mine.example" },
     ];
     const plan = makePlan({
       desired: buildDesiredState(settings, { entries: { content }, vips: { content: {} } }),
@@ -97,7 +98,7 @@ describe("plan", () => {
   it("shows a scope that was changed by hand as a removal and an addition", () => {
     const today = "2026-11-21";
     const readFile = () => "version: 1\ndeny: [bad.example]\n";
-    const rows = [{ ...entry("deny"), verdict_scope: "graymail" }];
+    const rows = [{ ...buildEntryRow("deny"), verdict_scope: "graymail" }];
     const plan = makePlan({
       desired: buildDesiredState(readSettings("x.yaml", { today, readFile }), {
         entries: { content: { "bad.example": "deny" } },

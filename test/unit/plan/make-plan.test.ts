@@ -89,9 +89,9 @@ ${Array.from({ length: 150 }, (_, at) => `  - { value: a${at}.example, comment: 
 describe("entry of another type than the value implies", () => {
   const at = "2026-11-21";
   const value = "billing@evil.example";
-  const row = (list: string, entry_type: string, verdict_scope = "global") =>
+  const buildRow = (list: string, entry_type: string, verdict_scope = "global") =>
     ({ id: `${list} ${entry_type}`, list, entry_type, value, verdict_scope }) as AllowDenyEntryRow;
-  const plan = (text: string, rows: readonly AllowDenyEntryRow[]) =>
+  const planText = (text: string, rows: readonly AllowDenyEntryRow[]) =>
     makePlan({
       desired: buildDesiredState(readSettings("x.yaml", { today: at, readFile: () => `version: 1\n${text}` }), {
         entries: { content: {} },
@@ -105,7 +105,7 @@ describe("entry of another type than the value implies", () => {
   const adopting = "lists: { entries: { adopt: true } }\n";
 
   it.each(["", adopting])("blocks a new deny of the value that it allows; options: %j", (options) => {
-    const { blockers, changes } = plan(`${options}deny: [${value}]\n`, [row("allow", "address")]);
+    const { blockers, changes } = planText(`${options}deny: [${value}]\n`, [buildRow("allow", "address")]);
     expect(blockers.map(({ code, message }) => [code, message])).toEqual([
       [
         "exists",
@@ -116,14 +116,14 @@ describe("entry of another type than the value implies", () => {
   });
 
   it.each(["global", "graymail"])("contradicts a declared deny if it is an allow of %s mail", (scope) => {
-    const rows = [row("deny", "email_address"), row("allow", "address", scope)];
-    const { findings, unmanaged } = plan(`deny: [${value}]\n`, rows);
+    const rows = [buildRow("deny", "email_address"), buildRow("allow", "address", scope)];
+    const { findings, unmanaged } = planText(`deny: [${value}]\n`, rows);
     expect(findings.map(({ code, level }) => [code, level])).toEqual([["contradicted", "warning"]]);
     expect(unmanaged.map(({ value: one, entryType }) => [one, entryType])).toEqual([[value, "address"]]);
   });
 
   it.each(["", adopting])("is noted on the same list, and is not adopted; options: %j", (options) => {
-    const { blockers, findings, changes } = plan(`${options}deny: [${value}]\n`, [row("deny", "address")]);
+    const { blockers, findings, changes } = planText(`${options}deny: [${value}]\n`, [buildRow("deny", "address")]);
     expect(blockers).toEqual([]);
     expect(findings.map(({ code, message }) => [code, message])).toEqual([
       ["other-scope", expect.stringMatching(/the run fails: remove it in the console\.$/)],

@@ -9,7 +9,7 @@ import { readPreview } from "../../../provider/plan/preview";
 const TYPE = "pulumi-nodejs:dynamic/email-security:";
 const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 const DEFAULT = "urn:pulumi:dev::p::pulumi:providers:pulumi-nodejs::default::82e844a1";
-const urn = (kind: string, name: string): string => `urn:pulumi:dev::p::${TYPE}${kind}::${name}`;
+const buildUrn = (kind: string, name: string): string => `urn:pulumi:dev::p::${TYPE}${kind}::${name}`;
 
 interface StepOptions {
   readonly kind?: string;
@@ -20,11 +20,18 @@ interface StepOptions {
   readonly provider?: string;
 }
 
-function step({ kind = "AllowDenyList", name = "list", op = "update", inputs, old, provider = DEFAULT }: StepOptions) {
+function buildStep({
+  kind = "AllowDenyList",
+  name = "list",
+  op = "update",
+  inputs,
+  old,
+  provider = DEFAULT,
+}: StepOptions) {
   const type = `${TYPE}${kind}`;
   return {
     op,
-    urn: urn(kind, name),
+    urn: buildUrn(kind, name),
     ...(inputs === undefined
       ? {}
       : {
@@ -39,42 +46,42 @@ function step({ kind = "AllowDenyList", name = "list", op = "update", inputs, ol
   };
 }
 
-const read = (steps: readonly object[], diagnostics: readonly object[] = [], provider?: string) =>
+const readSteps = (steps: readonly object[], diagnostics: readonly object[] = [], provider?: string) =>
   readPreview(JSON.stringify({ steps, diagnostics, changeSummary: {}, duration: 1 }), [], provider);
 
 describe("preview", () => {
   it("reads the native provider plugin's resources alike", () => {
     const inputs = { entries: { "a.example": "deny: INC-1" } };
-    const steps = [step({ inputs, old: { entries: {} } })];
+    const steps = [buildStep({ inputs, old: { entries: {} } })];
     const native = JSON.parse(
       JSON.stringify(steps)
         .replaceAll(TYPE, "email-security:index:")
         .replaceAll("pulumi-nodejs::default", "email-security::default_0_1_0"),
     ) as object[];
-    expect(read(native)).toEqual(read(steps));
-    expect(read(native).desired.lists).toHaveLength(1);
+    expect(readSteps(native)).toEqual(readSteps(steps));
+    expect(readSteps(native).desired.lists).toHaveLength(1);
   });
 
   it("reads declared content and state of lists and single resources", () => {
-    const { desired, blockers } = read([
-      step({
+    const { desired, blockers } = readSteps([
+      buildStep({
         inputs: { entries: { "a.example": "deny: INC-1" }, mode: "exclusive" },
         old: { entries: { "b.example": "deny" } },
       }),
-      step({
+      buildStep({
         kind: "VipList",
         name: "board",
         op: "same",
         inputs: { members: { "x@a.example": "" } },
         old: { members: { "x@a.example": "" } },
       }),
-      step({
+      buildStep({
         kind: "AllowDenyEntry",
         name: "one",
         op: "create",
         inputs: { list: "allow", value: "Bücher.example", comment: "c" },
       }),
-      step({
+      buildStep({
         kind: "VipEmployee",
         name: "ceo",
         op: "delete",
@@ -124,9 +131,9 @@ describe("preview", () => {
   });
 
   it("uses a resource's last step, not its refresh step", () => {
-    const { desired } = read([
-      step({ op: "refresh", inputs: { entries: { "old.example": "deny" } } }),
-      step({ inputs: { entries: { "new.example": "deny" } }, old: { entries: {} } }),
+    const { desired } = readSteps([
+      buildStep({ op: "refresh", inputs: { entries: { "old.example": "deny" } } }),
+      buildStep({ inputs: { entries: { "new.example": "deny" } }, old: { entries: {} } }),
     ]);
     expect(desired.lists.map(({ declared }) => declared)).toEqual([{ "new.example": "deny" }]);
   });
@@ -134,18 +141,20 @@ describe("preview", () => {
   it("covers only the tenant of the environment or the named Provider", () => {
     const other = "urn:pulumi:dev::p::pulumi:providers:pulumi-nodejs::globex::1234";
     const steps = [
-      step({ name: "mine", inputs: { entries: { "a.example": "deny" } } }),
-      step({ name: "theirs", inputs: { entries: { "b.example": "deny" } }, provider: other }),
+      buildStep({ name: "mine", inputs: { entries: { "a.example": "deny" } } }),
+      buildStep({ name: "theirs", inputs: { entries: { "b.example": "deny" } }, provider: other }),
     ];
-    expect(read(steps).desired.lists.map(({ resource }) => resource)).toEqual(["mine"]);
-    expect(read(steps, [], "globex").desired.lists.map(({ resource }) => resource)).toEqual(["theirs"]);
-    expect(() => read(steps, [], "initech")).toThrow('No resource of the preview belongs to the Provider "initech"');
+    expect(readSteps(steps).desired.lists.map(({ resource }) => resource)).toEqual(["mine"]);
+    expect(readSteps(steps, [], "globex").desired.lists.map(({ resource }) => resource)).toEqual(["theirs"]);
+    expect(() => readSteps(steps, [], "initech")).toThrow(
+      'No resource of the preview belongs to the Provider "initech"',
+    );
   });
 
   it("accepts resource and Provider names that contain ::", () => {
     const other = "urn:pulumi:dev::p::pulumi:providers:pulumi-nodejs::of::globex::1234";
-    const steps = [step({ name: "my::list", inputs: { entries: { "a.example": "deny" } }, provider: other })];
-    const { lists } = read(steps, [], "of::globex").desired;
+    const steps = [buildStep({ name: "my::list", inputs: { entries: { "a.example": "deny" } }, provider: other })];
+    const { lists } = readSteps(steps, [], "of::globex").desired;
     expect(lists.map(({ resource, declared }) => [resource, declared])).toEqual([
       ["my::list", { "a.example": "deny" }],
     ]);
@@ -153,7 +162,7 @@ describe("preview", () => {
 
   it("reports an engine refusal as a blocker without color codes", () => {
     const message = "error: \u001b[31mentries would lose 9 of 10 entries\u001b[0m\n";
-    const { blockers } = read([], [{ urn: urn("AllowDenyList", "list"), severity: "error", message }]);
+    const { blockers } = readSteps([], [{ urn: buildUrn("AllowDenyList", "list"), severity: "error", message }]);
     expect(blockers).toEqual([{ code: "preview", message: "entries would lose 9 of 10 entries" }]);
   });
 
@@ -167,7 +176,7 @@ describe("preview", () => {
 
   it("throws when the program failed", () => {
     const diagnostics = [{ severity: "error", message: "error: Running program failed: TSError" }];
-    expect(() => read([], diagnostics)).toThrow("The preview failed: Running program failed: TSError");
+    expect(() => readSteps([], diagnostics)).toThrow("The preview failed: Running program failed: TSError");
   });
 
   it.each([
@@ -178,6 +187,6 @@ describe("preview", () => {
     ["a comment is secret", "AllowDenyEntry", { list: "deny", value: "a.example", comment: "[secret]" }],
     ["a mailbox is not known yet", "VipEmployee", { email: UNKNOWN }],
   ])("throws when %s", (_what, kind, inputs) => {
-    expect(() => read([step({ kind, inputs })])).toThrow("it isn't in the preview");
+    expect(() => readSteps([buildStep({ kind, inputs })])).toThrow("it isn't in the preview");
   });
 });

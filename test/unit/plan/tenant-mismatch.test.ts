@@ -9,32 +9,34 @@ import { OtherTenantError } from "../../../provider/resources/lifecycle/errors";
 /** The own domains of a machine with settings files of both tenants. */
 const ENVIRONMENT = ["globex.example", "acme.example"];
 
-const inspect = (text: string) =>
+const inspectText = (text: string) =>
   inspectSettings("s.yaml", {
     today: "2026-11-21",
     ownDomains: ENVIRONMENT,
     readFile: () => `version: 1\n${text}`,
   });
 
-const drift = (text: string, mailbox: string) => {
+const detectMailboxDrift = (text: string, mailbox: string) => {
   const vips = Array.from({ length: 5 }, (_, at) => ({ email: `${at}.${mailbox}`, source: "manual" }));
   const observed = buildObservedState("2026-11-21T00:00:00.000Z", [], vips as VipEmployeeRow[]);
-  return detectDrift(inspect(text).settings as Settings, observed, "host", undefined, {
+  return detectDrift(inspectText(text).settings as Settings, observed, "host", undefined, {
     ownDomains: ENVIRONMENT,
   });
 };
 
 it("prefers the files' own domains over the environment's", () => {
-  expect(() => drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@globex.example")).toThrow(OtherTenantError);
-  const { items } = drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@acme.example");
+  expect(() => detectMailboxDrift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@globex.example")).toThrow(
+    OtherTenantError,
+  );
+  const { items } = detectMailboxDrift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@acme.example");
   expect(items.filter(({ kind }) => kind === "entry").map(({ driftKind, value }) => [driftKind, value])).toEqual([
     ["missing", "a.example"],
   ]);
-  expect(() => drift("deny: [a.example]\n", "x@globex.example")).not.toThrow();
-  expect(() => drift("deny: [a.example]\n", "x@hooli.example")).toThrow(OtherTenantError);
+  expect(() => detectMailboxDrift("deny: [a.example]\n", "x@globex.example")).not.toThrow();
+  expect(() => detectMailboxDrift("deny: [a.example]\n", "x@hooli.example")).toThrow(OtherTenantError);
 });
 
 it("flags risky allows by own domains of files and environment", () => {
-  const codes = inspect("ownDomains: [acme.example]\nallow: [acme.example, globex.example]\n").findings;
+  const codes = inspectText("ownDomains: [acme.example]\nallow: [acme.example, globex.example]\n").findings;
   expect(codes.map(({ code }) => code)).toEqual(["allow-own-domain", "allow-own-domain"]);
 });

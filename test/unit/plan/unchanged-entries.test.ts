@@ -14,11 +14,11 @@ it("reads the value of each unchanged entry only twice", () => {
   let looks = 0;
   const rows = domains.map((domain): AllowDenyEntryRow => {
     const row = { id: domain, list: "deny", entry_type: "domain", value: domain, comment: undefined };
-    const look = (): string => {
+    const countLook = (): string => {
       looks += 1;
       return domain;
     };
-    return Object.defineProperty(row, "value", { get: look }) as unknown as AllowDenyEntryRow;
+    return Object.defineProperty(row, "value", { get: countLook }) as unknown as AllowDenyEntryRow;
   });
   const readFile = () => `version: 1\ndeny:\n${domains.map((domain) => `  - ${domain}\n`).join("")}`;
   const settings = readSettings("acme.yaml", { readFile, ownDomains: [], today: "2026-11-21" });

@@ -144,7 +144,10 @@ it("defines exactly the types that it references", () => {
 });
 
 /** Returns the doc index with the members of one declaration changed. */
-function changed(name: string, change: (members: Record<string, { text: string; type: string }>) => void): DocIndex {
+function changeMembers(
+  name: string,
+  change: (members: Record<string, { text: string; type: string }>) => void,
+): DocIndex {
   const copy = structuredClone(words) as Record<string, { text: string; members: never }>;
   change(copy[name]?.members ?? ({} as never));
   return copy;
@@ -153,17 +156,20 @@ function changed(name: string, change: (members: Record<string, { text: string; 
 it.each<[what: string, words: () => DocIndex, message: string]>([
   [
     "an argument that nothing is said of",
-    () => changed("VipEmployeeArgs", (members) => delete members["onDelete"]),
+    () => changeMembers("VipEmployeeArgs", (members) => delete members["onDelete"]),
     "VipEmployeeArgs doesn't document onDelete. Add JSDoc there.",
   ],
   [
     "an argument without words",
-    () => changed("ProviderArgs", (members) => Object.assign(members["apiKey"] ?? {}, { text: "" })),
+    () => changeMembers("ProviderArgs", (members) => Object.assign(members["apiKey"] ?? {}, { text: "" })),
     "ProviderArgs doesn't document apiKey. Add JSDoc there.",
   ],
   [
     "words of what no check knows",
-    () => changed("AllowDenyListArgs", (members) => Object.assign(members, { color: { text: "A color.", type: "" } })),
+    () =>
+      changeMembers("AllowDenyListArgs", (members) =>
+        Object.assign(members, { color: { text: "A color.", type: "" } }),
+      ),
     "AllowDenyListArgs documents color, but the validation schema does not have it.",
   ],
   [
@@ -190,8 +196,8 @@ it.each([
 ] as const)("marks the properties of %s whose change replaces it", (name, { diff }) => {
   const { inputProperties = {} } = schema.resources[`email-security:index:${name}`] ?? {};
   const properties = Object.keys(inputProperties);
-  const each = (text: string) => Object.fromEntries(properties.map((property) => [property, text]));
-  const changes = diff(each("one.example") as never, each("other.example") as never);
+  const describeEach = (text: string) => Object.fromEntries(properties.map((property) => [property, text]));
+  const changes = diff(describeEach("one.example") as never, describeEach("other.example") as never);
   const replaced = changes.filter(({ replace }) => replace).map(({ property }) => property);
   const replacingProperties = properties.filter((property) => inputProperties[property]?.willReplaceOnChanges);
   expect(replacingProperties.sort()).toEqual(replaced.sort());

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildTenantLabel, readConfiguration, readOwnDomains } from "../../../provider/resources/configuration";
 
-const stack = (values: Record<string, string>) => (key: string) => values[key];
+const createStackConfig = (values: Record<string, string>) => (key: string) => values[key];
 const address = "https://mail-security.example";
 const instance = { "email-security:instance": "acme", "email-security:baseUrl": address };
 
@@ -23,7 +23,7 @@ describe("configuration", () => {
     ],
     ["an instance alone", { ...instance, "email-security:apiKey": "i" }, { EMAIL_SECURITY_API_KEY: "k" }, "i"],
   ])("comes from %s", (_name, config, environment, apiKey) => {
-    expect(readConfiguration(stack(config), environment)).toEqual({
+    expect(readConfiguration(createStackConfig(config), environment)).toEqual({
       baseUrl: address,
       apiKey,
       allowInsecureHttp: false,
@@ -31,8 +31,10 @@ describe("configuration", () => {
   });
 
   it("names a missing setting and where to set it", () => {
-    expect(() => readConfiguration(stack({}), {})).toThrow(/EMAIL_SECURITY_BASE_URL.*email-security:baseUrl/);
-    expect(() => readConfiguration(stack(instance), { EMAIL_SECURITY_API_KEY: "k" })).toThrow(
+    expect(() => readConfiguration(createStackConfig({}), {})).toThrow(
+      /EMAIL_SECURITY_BASE_URL.*email-security:baseUrl/,
+    );
+    expect(() => readConfiguration(createStackConfig(instance), { EMAIL_SECURITY_API_KEY: "k" })).toThrow(
       /Set apiKey on the Provider "acme"; the environment and/,
     );
   });
@@ -43,13 +45,13 @@ describe("configuration", () => {
       EMAIL_SECURITY_API_KEY: "k",
       EMAIL_SECURITY_TIMEOUT_MS: "abc",
     };
-    expect(() => readConfiguration(stack({}), environment)).toThrow('EMAIL_SECURITY_TIMEOUT_MS is "abc"');
+    expect(() => readConfiguration(createStackConfig({}), environment)).toThrow('EMAIL_SECURITY_TIMEOUT_MS is "abc"');
     const limit = {
       ...environment,
       EMAIL_SECURITY_TIMEOUT_MS: "2500",
       EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true",
     };
-    expect(readConfiguration(stack({}), limit)).toMatchObject({ timeoutMs: 2500, allowInsecureHttp: true });
+    expect(readConfiguration(createStackConfig({}), limit)).toMatchObject({ timeoutMs: 2500, allowInsecureHttp: true });
   });
 });
 
@@ -70,7 +72,7 @@ describe("own domains", () => {
     ],
     ["an instance without", instance, { EMAIL_SECURITY_OWN_DOMAINS: "x.example" }, []],
   ])("includes the domains from %s", (_where, config, environment, expected) => {
-    const own = readOwnDomains(stack(config), environment);
+    const own = readOwnDomains(createStackConfig(config), environment);
     const candidates = ["acme.example", "acme.com", "xn--bro-hoa.example", "x.example"];
     expect(candidates.filter((domain) => own.findOwnDomain(domain) === domain).sort()).toEqual(expected.sort());
   });
@@ -98,26 +100,29 @@ describe("own domains", () => {
     ["broken JSON", { [key]: '["acme.example"' }, {}, /^email-security:ownDomains is '\[.*JSON array of strings/],
     ["JSON of numbers", { ...instance, [key]: "[5]" }, {}, /^ownDomains of the Provider "acme" is "\[5\]"/],
   ])("names the source of an invalid value: %s", (_what, config, environment, message) => {
-    expect(() => readOwnDomains(stack(config), environment)).toThrow(message);
+    expect(() => readOwnDomains(createStackConfig(config), environment)).toThrow(message);
   });
 });
 
 describe("tenant label", () => {
   it("contains the instance and the host without the key", () => {
     expect(
-      buildTenantLabel(stack({ "email-security:baseUrl": `${address}/x/`, "email-security:apiKey": "s" }), {}),
+      buildTenantLabel(
+        createStackConfig({ "email-security:baseUrl": `${address}/x/`, "email-security:apiKey": "s" }),
+        {},
+      ),
     ).toBe("mail-security.example");
-    expect(buildTenantLabel(stack(instance), {})).toBe("acme at mail-security.example");
-    expect(buildTenantLabel(stack({}), {})).toBeUndefined();
+    expect(buildTenantLabel(createStackConfig(instance), {})).toBe("acme at mail-security.example");
+    expect(buildTenantLabel(createStackConfig({}), {})).toBeUndefined();
     expect(
-      buildTenantLabel(stack({ "email-security:baseUrl": "04da6b54-80e4-46f7-96ec-b56ff0331ba9" }), {}),
+      buildTenantLabel(createStackConfig({ "email-security:baseUrl": "04da6b54-80e4-46f7-96ec-b56ff0331ba9" }), {}),
     ).toBeUndefined();
   });
 });
 
 describe("allowed service addresses", () => {
   const environment = { EMAIL_SECURITY_SERVICES: "https://mail-security.example" };
-  const configured =
+  const createConfig =
     (baseUrl: string, more: Record<string, string> = {}) =>
     (key: string) =>
       ({ "email-security:baseUrl": baseUrl, "email-security:apiKey": "k", ...more })[key];
@@ -125,16 +130,16 @@ describe("allowed service addresses", () => {
   it("restricts the stack configuration and explicit Providers with their own key", () => {
     const instance = { "email-security:instance": "acme" };
     for (const more of [{}, instance]) {
-      expect(readConfiguration(configured("https://mail-security.example/", more), environment)).toMatchObject({
+      expect(readConfiguration(createConfig("https://mail-security.example/", more), environment)).toMatchObject({
         apiKey: "k",
       });
-      expect(() => readConfiguration(configured("https://evil.example", more), environment)).toThrow(
+      expect(() => readConfiguration(createConfig("https://evil.example", more), environment)).toThrow(
         "The service's address (baseUrl) is \"https://evil.example\", which isn't in EMAIL_SECURITY_SERVICES, so this run doesn't send the API key to it. Nothing was sent. If the address is correct, set the variable where the run is started: EMAIL_SECURITY_SERVICES=https://mail-security.example,https://evil.example",
       );
     }
   });
 
   it("allows any address when none is configured", () => {
-    expect(readConfiguration(configured("https://evil.example"), {})).toMatchObject({ apiKey: "k" });
+    expect(readConfiguration(createConfig("https://evil.example"), {})).toMatchObject({ apiKey: "k" });
   });
 });

@@ -30,30 +30,30 @@ afterEach(() => {
 });
 
 it("shares declarations only within one run and tenant", () => {
-  const one = declarations();
+  const one = createDeclarations();
   one.declare(["deny:evil.example"], "https://a.example key");
-  const other = declarations();
+  const other = createDeclarations();
   expect(other.has("deny:evil.example", "https://a.example key")).toBe(true);
   expect(other.has("deny:good.example", "https://a.example key")).toBe(false);
   one.declare(["deny:good.example"], "https://a.example key");
   expect(other.has("deny:good.example", "https://a.example key")).toBe(true);
-  expect(declarations({ runId: "2" }).has("deny:evil.example", "https://a.example key")).toBe(false);
-  expect(declarations().has("deny:evil.example", "https://a.example key2")).toBe(false);
+  expect(createDeclarations({ runId: "2" }).has("deny:evil.example", "https://a.example key")).toBe(false);
+  expect(createDeclarations().has("deny:evil.example", "https://a.example key2")).toBe(false);
 });
 
 it("shares declarations between processes with different parents", () => {
-  const one = declarations();
-  const other = declarations({ parentPid: process.pid });
+  const one = createDeclarations();
+  const other = createDeclarations({ parentPid: process.pid });
   other.shareManagedIds(["ade_1"]);
   expect(one.isManagedElsewhere("ade_1")).toBe(true);
   one.declare(["deny:evil.example"], "tenant");
   expect(other.has("deny:evil.example", "tenant")).toBe(true);
-  expect(declarations({ runId: "2", parentPid: process.pid }).has("deny:evil.example", "tenant")).toBe(false);
+  expect(createDeclarations({ runId: "2", parentPid: process.pid }).has("deny:evil.example", "tenant")).toBe(false);
 });
 
 it("recreates a shared file that another process removed", () => {
-  const one = declarations();
-  const other = declarations();
+  const one = createDeclarations();
+  const other = createDeclarations();
   one.shareManagedIds(["ade_1"]);
   for (const name of readdirSync(directory)) rmSync(join(directory, name));
   one.shareManagedIds(["ade_2"]);
@@ -61,26 +61,26 @@ it("recreates a shared file that another process removed", () => {
 });
 
 it.runIf(process.platform === "linux")("opens its file once for a series of writes, then closes it", async () => {
-  const descriptors = (): number => readdirSync("/proc/self/fd").length;
+  const countDescriptors = (): number => readdirSync("/proc/self/fd").length;
   vi.useFakeTimers();
   try {
-    const before = descriptors();
-    const one = declarations();
+    const before = countDescriptors();
+    const one = createDeclarations();
     for (let at = 0; at < 10; at++) one.shareManagedIds([`ade_${at}`]);
     // The directory stays open.
-    expect(descriptors() - before).toBeLessThanOrEqual(2);
-    const opened = descriptors();
+    expect(countDescriptors() - before).toBeLessThanOrEqual(2);
+    const opened = countDescriptors();
     vi.advanceTimersByTime(1_000);
-    expect(opened - descriptors()).toBe(1);
+    expect(opened - countDescriptors()).toBe(1);
     one.shareManagedIds(["ade_more"]);
-    expect([descriptors(), declarations().isManagedElsewhere("ade_more")]).toEqual([opened, true]);
+    expect([countDescriptors(), createDeclarations().isManagedElsewhere("ade_more")]).toEqual([opened, true]);
   } finally {
     vi.useRealTimers();
   }
 });
 
 it("writes only hashes", () => {
-  declarations().declare(["deny:evil.example"], "https://a.example canary-key");
+  createDeclarations().declare(["deny:evil.example"], "https://a.example canary-key");
   const [name = ""] = readdirSync(directory);
   expect(`${name}${readFileSync(join(directory, name), "utf8")}`).not.toMatch(/evil|canary|https/);
 });
@@ -88,7 +88,7 @@ it("writes only hashes", () => {
 it("remembers its own declarations without a writable directory or known tenant", () => {
   const file = join(directory, "no-folder");
   writeFileSync(file, "");
-  const alone = declarations({ directories: [{ parent: file, name: "below" }] });
+  const alone = createDeclarations({ directories: [{ parent: file, name: "below" }] });
   alone.declare(["deny:evil.example"], "tenant");
   expect(alone.has("deny:evil.example", "tenant")).toBe(true);
   alone.declare(["deny:later.example"], undefined);
@@ -96,20 +96,20 @@ it("remembers its own declarations without a writable directory or known tenant"
 });
 
 it("shares managed ids only with other processes of the run", () => {
-  const one = declarations();
-  const other = declarations();
+  const one = createDeclarations();
+  const other = createDeclarations();
   one.shareManagedIds(["ade_1"]);
   expect([one.isManagedElsewhere("ade_1"), other.isManagedElsewhere("ade_1")]).toEqual([false, true]);
   expect(other.isManagedElsewhere("ade_2")).toBe(false);
-  expect(declarations({ runId: "2" }).isManagedElsewhere("ade_1")).toBe(false);
+  expect(createDeclarations({ runId: "2" }).isManagedElsewhere("ade_1")).toBe(false);
 });
 
 it("falls back to the next directory when the first is not writable", () => {
   const file = join(directory, `${process.pid}-in-the-way`);
   writeFileSync(file, "");
   const directories = [{ parent: file, name: "below" }, place];
-  declarations({ directories }).shareManagedIds(["ade_1"]);
-  expect(declarations({ directories }).isManagedElsewhere("ade_1")).toBe(true);
+  createDeclarations({ directories }).shareManagedIds(["ade_1"]);
+  expect(createDeclarations({ directories }).isManagedElsewhere("ade_1")).toBe(true);
 });
 
 it("removes only files of ended runs and old files", () => {
@@ -123,7 +123,7 @@ it("removes only files of ended runs and old files", () => {
   };
   for (const name of Object.values(files)) writeFileSync(join(directory, name), "x\n");
   utimesSync(join(directory, files.oldElsewhere), old, old);
-  declarations().declare(["deny:evil.example"], "tenant");
+  createDeclarations().declare(["deny:evil.example"], "tenant");
   const left = readdirSync(directory).filter((name) => Object.values(files).includes(name));
   expect(left.sort()).toEqual([files.elsewhere, files.running].sort());
 });
@@ -155,11 +155,11 @@ describe.skipIf(process.getuid === undefined)("unsafe shared directory", () => {
     mkdirSync(own, { mode: 0o700 });
     writeFileSync(join(own, "1-precious"), "x\n");
     planted[how]?.(own);
-    const before = tree(directory);
+    const before = listTree(directory);
     const directories = [{ parent: directory, name: "shared" }];
-    declarations({ directories }).shareManagedIds(["ade_1"]);
-    expect(declarations({ directories }).isManagedElsewhere("ade_1")).toBe(false);
-    expect(tree(directory)).toEqual(before);
+    createDeclarations({ directories }).shareManagedIds(["ade_1"]);
+    expect(createDeclarations({ directories }).isManagedElsewhere("ade_1")).toBe(false);
+    expect(listTree(directory)).toEqual(before);
   });
 
   it("is skipped in favor of the next directory", () => {
@@ -168,23 +168,23 @@ describe.skipIf(process.getuid === undefined)("unsafe shared directory", () => {
       { parent: directory, name: "shared" },
       { parent: directory, name: "next" },
     ];
-    declarations({ directories }).shareManagedIds(["ade_1"]);
-    expect(declarations({ directories }).isManagedElsewhere("ade_1")).toBe(true);
+    createDeclarations({ directories }).shareManagedIds(["ade_1"]);
+    expect(createDeclarations({ directories }).isManagedElsewhere("ade_1")).toBe(true);
     expect(statSync(join(directory, "next")).mode & 0o777).toBe(0o700);
   });
 });
 
 /** Returns all names below a directory, sorted. */
-function tree(path: string): string[] {
+function listTree(path: string): string[] {
   return readdirSync(path, { recursive: true, encoding: "utf8" }).sort();
 }
 
 it.runIf(process.platform === "linux")("leaves no file, descriptor or listener after a run ends", () => {
-  const descriptors = (): number => readdirSync("/proc/self/fd").length;
-  const before = descriptors();
+  const countDescriptors = (): number => readdirSync("/proc/self/fd").length;
+  const before = countDescriptors();
   const heard = process.listenerCount("exit");
   for (let run = 0; run < 20; run++) {
-    const one = declarations();
+    const one = createDeclarations();
     one.declare(["deny:evil.example"], "tenant");
     one.shareManagedIds(["ade_1"]);
     expect(readdirSync(directory)).toHaveLength(2);
@@ -193,11 +193,11 @@ it.runIf(process.platform === "linux")("leaves no file, descriptor or listener a
     one.shareManagedIds(["ade_2"]);
     expect([one.has("deny:good.example", "tenant"), one.isManagedElsewhere("ade_3")]).toEqual([false, false]);
   }
-  expect([readdirSync(directory), descriptors()]).toEqual([[], before]);
+  expect([readdirSync(directory), countDescriptors()]).toEqual([[], before]);
   expect(process.listenerCount("exit") - heard).toBeLessThanOrEqual(1);
-  expect(declarations().isManagedElsewhere("ade_1")).toBe(false);
+  expect(createDeclarations().isManagedElsewhere("ade_1")).toBe(false);
 });
 
-function declarations(options: Partial<SharingOptions> = {}): Declarations {
+function createDeclarations(options: Partial<SharingOptions> = {}): Declarations {
   return new Declarations({ directories: [place], runId: "1", parentPid: process.ppid, ...options });
 }

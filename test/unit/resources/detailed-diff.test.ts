@@ -4,7 +4,7 @@ import type { PropertyChange } from "../../../provider/resources/lifecycle/lifec
 import { formatKeyPath } from "../../../provider/settings/property-path";
 
 /** Builds messages that behave like those of Pulumi's host, as far as the details need them. */
-function messages() {
+function buildMessages() {
   return {
     DiffResponse: class {
       changes = 0;
@@ -42,17 +42,17 @@ function messages() {
   };
 }
 
-type Messages = ReturnType<typeof messages>;
+type Messages = ReturnType<typeof buildMessages>;
 
 /** Returns the modules of a process in which Pulumi's host has loaded these messages. */
-function host(exports: unknown, directory = "/app/node_modules/@pulumi/pulumi/"): NodeModule[] {
+function buildHostModules(exports: unknown, directory = "/app/node_modules/@pulumi/pulumi/"): NodeModule[] {
   const child = { filename: `${directory}proto/provider_pb.js`, exports };
   const main = { filename: `${directory}cmd/dynamic-provider/index.js`, children: [child] };
   return [{ filename: "/app/index.js", children: [] }, main] as unknown as NodeModule[];
 }
 
 /** Converts a result to a response, as the host does. */
-function answer({ DiffResponse }: Messages, result: { changes?: boolean }) {
+function buildDiffResponse({ DiffResponse }: Messages, result: { changes?: boolean }) {
   const response = new DiffResponse();
   response.setChanges(result.changes === true ? 2 : 1);
   return response;
@@ -66,13 +66,13 @@ const changes: PropertyChange[] = [
 
 let known: Messages;
 beforeEach(() => {
-  known = messages();
+  known = buildMessages();
 });
 
 it("adds details to the host's response and keeps the rest", () => {
-  const result = addDetailedDiff(plain, changes, host(known));
+  const result = addDetailedDiff(plain, changes, buildHostModules(known));
   expect(result).toEqual(plain);
-  const response = answer(known, result);
+  const response = buildDiffResponse(known, result);
   expect(response).toMatchObject({ changes: 2, has: true, diffs: ["entries", "value"] });
   expect([...response.details]).toEqual([
     ['entries["a.example"]', { kind: 0 }],
@@ -82,47 +82,47 @@ it("adds details to the host's response and keeps the rest", () => {
 
 it("finds the messages in Windows paths and pnpm layouts", () => {
   const directory = "C:\\app\\node_modules\\.pnpm\\@pulumi+pulumi@3.270.0\\node_modules\\@pulumi\\pulumi\\";
-  const modules = host(known, directory).map((module) =>
+  const modules = buildHostModules(known, directory).map((module) =>
     Object.assign(module, { filename: module.filename.replaceAll("/", "\\") }),
   );
   for (const child of modules[1]?.children ?? []) child.filename = child.filename.replaceAll("/", "\\");
-  expect(answer(known, addDetailedDiff(plain, changes, modules)).has).toBe(true);
+  expect(buildDiffResponse(known, addDetailedDiff(plain, changes, modules)).has).toBe(true);
 });
 
 it("changes only the response for which the result is read", async () => {
-  const results = [changes, changes.slice(1)].map((each) => addDetailedDiff(plain, each, host(known)));
-  const foreign = answer(known, { changes: true });
-  const sizes = results.map((result) => answer(known, result).details.size);
+  const results = [changes, changes.slice(1)].map((each) => addDetailedDiff(plain, each, buildHostModules(known)));
+  const foreign = buildDiffResponse(known, { changes: true });
+  const sizes = results.map((result) => buildDiffResponse(known, result).details.size);
   expect(sizes).toEqual([2, 1]);
-  expect([foreign.has, answer(known, { changes: true }).has]).toEqual([false, false]);
+  expect([foreign.has, buildDiffResponse(known, { changes: true }).has]).toEqual([false, false]);
 
   // If a host reads the result and continues later, it gets the plain diff, and so does every later caller.
   expect(results[0]?.changes).toBe(true);
   await Promise.resolve();
-  expect(answer(known, { changes: true }).has).toBe(false);
+  expect(buildDiffResponse(known, { changes: true }).has).toBe(false);
 });
 
 it("adds no details when nothing changes", () => {
   const same = { changes: false, replaces: [] };
-  expect(addDetailedDiff(same, [], host(known))).toBe(same);
-  expect(addDetailedDiff(plain, [], host(known))).toBe(plain);
+  expect(addDetailedDiff(same, [], buildHostModules(known))).toBe(same);
+  expect(addDetailedDiff(plain, [], buildHostModules(known))).toBe(plain);
 });
 
 it.each<[string, () => unknown]>([
   ["in no host", () => undefined],
   ["in a host without a DiffResponse", () => ({})],
-  ["in a host whose DiffResponse has no setChanges", () => ({ ...messages(), DiffResponse: class {} })],
-  ["in a host without a PropertyDiff", () => ({ DiffResponse: messages().DiffResponse })],
+  ["in a host whose DiffResponse has no setChanges", () => ({ ...buildMessages(), DiffResponse: class {} })],
+  ["in a host without a PropertyDiff", () => ({ DiffResponse: buildMessages().DiffResponse })],
   [
     "in a host whose messages can't be changed",
     () => {
-      const frozen = messages();
+      const frozen = buildMessages();
       Object.freeze(frozen.DiffResponse.prototype);
       return frozen;
     },
   ],
 ])("returns the plain diff %s", (_, exports) => {
-  expect(addDetailedDiff(plain, changes, host(exports()))).toBe(plain);
+  expect(addDetailedDiff(plain, changes, buildHostModules(exports()))).toBe(plain);
 });
 
 it("returns the plain diff without a host process", () => {
@@ -134,7 +134,7 @@ it("keeps the response intact when adding details fails", () => {
   known.DiffResponse.prototype.getDetaileddiffMap = () => {
     throw new Error("is not known any more");
   };
-  expect(answer(known, addDetailedDiff(plain, changes, host(known)))).toMatchObject({
+  expect(buildDiffResponse(known, addDetailedDiff(plain, changes, buildHostModules(known)))).toMatchObject({
     changes: 2,
     has: false,
   });
@@ -152,7 +152,9 @@ it("omits details when a key can't be written as a path", () => {
     kind: "add",
     replace: false,
   };
-  expect(answer(known, addDetailedDiff(plain, [unreadable, ...changes], host(known)))).toMatchObject({
+  expect(
+    buildDiffResponse(known, addDetailedDiff(plain, [unreadable, ...changes], buildHostModules(known))),
+  ).toMatchObject({
     has: false,
     diffs: ["entries", "value"],
   });

@@ -27,7 +27,15 @@ const DECLARED = {
 const VIP = { email: "ceo@acme.example", comment: "Board" } as unknown as VipEmployeeRow;
 
 /** Builds a context whose plan covers the given key, and the changes that the plan is asked about. */
-function build({ covered = "", row, vip }: { covered?: string; row?: AllowDenyEntryRow; vip?: VipEmployeeRow } = {}) {
+function buildEnforcement({
+  covered = "",
+  row,
+  vip,
+}: {
+  covered?: string;
+  row?: AllowDenyEntryRow;
+  vip?: VipEmployeeRow;
+} = {}) {
   const changes: IntendedChange[] = [];
   const context = {
     tenant: { findEntry: async () => row, findVip: async () => vip },
@@ -43,7 +51,7 @@ function build({ covered = "", row, vip }: { covered?: string; row?: AllowDenyEn
 
 describe("plan for a single entry", () => {
   it("has the actual and the declared state", async () => {
-    const { changes, context } = build({ covered: "evil.example", row: ROW });
+    const { changes, context } = buildEnforcement({ covered: "evil.example", row: ROW });
     await enforcePlanForEntry(DECLARED, DECLARED, context);
     expect(changes).toEqual([
       {
@@ -56,32 +64,35 @@ describe("plan for a single entry", () => {
   });
 
   it("has no state before an entry that is missing", async () => {
-    const { changes, context } = build({ covered: "evil.example" });
+    const { changes, context } = buildEnforcement({ covered: "evil.example" });
     await enforcePlanForEntry(DECLARED, DECLARED, context);
     expect(changes).toMatchObject([{ before: undefined, after: { list: "deny" } }]);
   });
 
   it("has no state before an entry of another scope", async () => {
-    const { changes, context } = build({ covered: "evil.example", row: { ...ROW, verdict_scope: "graymail" } });
+    const { changes, context } = buildEnforcement({
+      covered: "evil.example",
+      row: { ...ROW, verdict_scope: "graymail" },
+    });
     await enforcePlanForEntry(DECLARED, DECLARED, context);
     expect(changes).toMatchObject([{ before: undefined }]);
   });
 
   it("has no state after a removal", async () => {
-    const { changes, context } = build({ covered: "evil.example", row: ROW });
+    const { changes, context } = buildEnforcement({ covered: "evil.example", row: ROW });
     await enforcePlanForEntry(DECLARED, undefined, context);
     expect(changes).toMatchObject([{ before: { list: "allow" }, after: undefined }]);
   });
 
   it("uses the key of the declaration", async () => {
-    const { context } = build({ covered: "new.example" });
+    const { context } = buildEnforcement({ covered: "new.example" });
     await expect(
       enforcePlanForEntry(DECLARED, { ...DECLARED, value: "new.example" }, context),
     ).resolves.toBeUndefined();
   });
 
   it("rejects what it doesn't cover", async () => {
-    const { context } = build({ row: ROW });
+    const { context } = buildEnforcement({ row: ROW });
     await expect(enforcePlanForEntry(DECLARED, DECLARED, context)).rejects.toThrow("This resource was not changed.");
   });
 });
@@ -90,7 +101,7 @@ describe("plan for a single VIP", () => {
   const after = { email: "ceo@acme.example", comment: "new" };
 
   it("has the actual and the declared state", async () => {
-    const { changes, context } = build({ covered: "ceo@acme.example", vip: VIP });
+    const { changes, context } = buildEnforcement({ covered: "ceo@acme.example", vip: VIP });
     await enforcePlanForVip("ceo@acme.example", after, context);
     expect(changes).toEqual([
       { kind: "vip", key: "ceo@acme.example", before: { comment: "Board" }, after: { comment: "new" } },
@@ -98,13 +109,13 @@ describe("plan for a single VIP", () => {
   });
 
   it("has no state of a missing VIP", async () => {
-    const { changes, context } = build({ covered: "ceo@acme.example" });
+    const { changes, context } = buildEnforcement({ covered: "ceo@acme.example" });
     await enforcePlanForVip("ceo@acme.example", after, context);
     expect(changes).toMatchObject([{ before: undefined }]);
   });
 
   it("has no state after a removal", async () => {
-    const { changes, context } = build({ covered: "ceo@acme.example", vip: VIP });
+    const { changes, context } = buildEnforcement({ covered: "ceo@acme.example", vip: VIP });
     await enforcePlanForVip("ceo@acme.example", undefined, context);
     expect(changes).toMatchObject([{ after: undefined }]);
   });
@@ -114,12 +125,12 @@ describe("plan for an adopted entry", () => {
   const other = { ...ROW, verdict_scope: "graymail" } as AllowDenyEntryRow;
 
   it("rejects an entry of another scope that it doesn't remove", () => {
-    const { context } = build();
+    const { context } = buildEnforcement();
     expect(() => enforcePlanForAdoption(other, DECLARED, context)).toThrow("It was not changed.");
   });
 
   it("accepts an entry of another scope that it removes", () => {
-    const { changes, context } = build({ covered: "evil.example (graymail)" });
+    const { changes, context } = buildEnforcement({ covered: "evil.example (graymail)" });
     enforcePlanForAdoption(other, DECLARED, context);
     expect(changes).toMatchObject([{ before: { list: "allow", comment: "old" }, after: undefined }]);
   });
@@ -127,7 +138,7 @@ describe("plan for an adopted entry", () => {
   it.each([ROW, { ...ROW, verdict_scope: undefined } as unknown as AllowDenyEntryRow])(
     "isn't needed for the declared key or an unknown scope: $verdict_scope",
     (row) => {
-      const { changes, context } = build();
+      const { changes, context } = buildEnforcement();
       enforcePlanForAdoption(row, { ...DECLARED, ...(row.verdict_scope ? {} : { value: "x.example" }) }, context);
       expect(changes).toEqual([]);
     },
@@ -136,7 +147,7 @@ describe("plan for an adopted entry", () => {
 
 describe("isRemovalReviewed", () => {
   it("asks for the removal of the row", () => {
-    const { changes, context } = build({ covered: "evil.example" });
+    const { changes, context } = buildEnforcement({ covered: "evil.example" });
     expect(isRemovalReviewed(ROW, context)).toBe(true);
     expect(changes).toEqual([
       { kind: "entry", key: "evil.example", before: { list: "allow", comment: "old" }, after: undefined },
@@ -144,7 +155,7 @@ describe("isRemovalReviewed", () => {
   });
 
   it("is false for a row that the plan keeps", () => {
-    expect(isRemovalReviewed(ROW, build().context)).toBe(false);
+    expect(isRemovalReviewed(ROW, buildEnforcement().context)).toBe(false);
   });
 
   it.each([{}, { getReviewedPlan: () => undefined }])("is true without a plan", (context) => {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(async () => await sandbox.close());
 beforeEach(() => sandbox.clearRequests());
 
-async function read(name: string, args: object): Promise<object | undefined> {
+async function callFunction(name: string, args: object): Promise<object | undefined> {
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
   return await definitions[name]?.read(client, args);
 }
@@ -35,7 +35,7 @@ it.each<[name: string, args: unknown, message: string]>([
   ["getTopTargetedEntities", { entityType: "team" }, 'entityType must be "user" or "group", not "team"'],
   ["getAllowDenyEntries", { list: "Deny" }, 'list must be "allow" or "deny", not "Deny"'],
 ])("rejects %s with %j before any request", async (name, args, message) => {
-  const refusal = read(name, args as object);
+  const refusal = callFunction(name, args as object);
   await expect(refusal).rejects.toMatchObject({
     code: "ERR_INVALID_ARGUMENT",
     message: expect.stringContaining(message),
@@ -44,7 +44,7 @@ it.each<[name: string, args: unknown, message: string]>([
 });
 
 it("returns exactly the fields of each result schema", async () => {
-  const { reports } = (await read("getPhishingReports", { limit: 1 })) as { reports: { id: string }[] };
+  const { reports } = (await callFunction("getPhishingReports", { limit: 1 })) as { reports: { id: string }[] };
   const given: Record<string, object> = {
     getPhishingReport: { id: reports[0]?.id },
     getPhishingReportsByReportInternetMessageId: { internetMessageId: "<no@message.example>" },
@@ -53,7 +53,7 @@ it("returns exactly the fields of each result schema", async () => {
     getAllowDenyEntries: { list: undefined },
   };
   for (const [name, { result }] of Object.entries(definitions)) {
-    const answer = await read(name, given[name] ?? {});
+    const answer = await callFunction(name, given[name] ?? {});
     expect(result.strict().safeParse(answer), name).toMatchObject({ success: true });
     expect(answer, name).toEqual(result.parse(answer));
   }

@@ -38,7 +38,7 @@ beforeEach(() => {
 afterEach(() => putBack());
 
 /** Reloads the module, because it prepares each class only once. */
-async function prepared(of: unknown = messages): Promise<void> {
+async function prepareClasses(of: unknown = messages): Promise<void> {
   vi.resetModules();
   (await import("../../../provider/resources/host-structs.ts")).enableLazyStructs(of);
 }
@@ -46,7 +46,7 @@ async function prepared(of: unknown = messages): Promise<void> {
 describe("known host", () => {
   it("reads a request without creating a message for each value", async () => {
     const made = vi.spyOn(Struct.prototype, "getFieldsMap");
-    await prepared();
+    await prepareClasses();
     made.mockClear();
     const request = CheckRequest.deserializeBinary(written);
     expect([request.getUrn(), request.getOlds()?.toJavaScript()]).toEqual(["urn", OURS]);
@@ -63,7 +63,7 @@ describe("known host", () => {
     const failed = new ErrorResourceInitFailed().setId("id").setProperties(Struct.fromJavaScript(NEWS));
     failed.setReasonsList(["it"]);
     const failure = failed.serializeBinary();
-    await prepared();
+    await prepareClasses();
     const answer = new CheckResponse().setInputs(Struct.fromJavaScript(NEWS));
     expect(Buffer.compare(answer.serializeBinary(), before)).toBe(0);
     const passedOn = new CheckResponse().setInputs(CheckRequest.deserializeBinary(written).getNews());
@@ -73,7 +73,7 @@ describe("known host", () => {
   });
 
   it("copies properties when they are set", async () => {
-    await prepared();
+    await prepareClasses();
     const given: Record<string, string> = { ...OURS, a: "before" };
     const struct = Struct.fromJavaScript(given);
     given["a"] = "after";
@@ -93,13 +93,13 @@ describe("known host", () => {
       },
     ],
   ])("matches google-protobuf for %s", async (_what, readStruct) => {
-    const each = (): unknown[] => {
+    const readEach = (): unknown[] => {
       const request = CheckRequest.deserializeBinary(written);
       return [readStruct(request.getNews() as Struct), readStruct(Struct.fromJavaScript(NEWS))];
     };
-    const before = each();
-    await prepared();
-    expect(each()).toEqual(before);
+    const before = readEach();
+    await prepareClasses();
+    expect(readEach()).toEqual(before);
   });
 
   it.each<[string, () => unknown]>([
@@ -108,16 +108,16 @@ describe("known host", () => {
     ["an unknown kind", () => Struct.deserializeBinary(Uint8Array.of(10, 7, 10, 1, 97, 18, 2, 64, 1)).toJavaScript()],
     ["bytes that end too early", () => Struct.deserializeBinary(written.subarray(8, 20)).toJavaScript()],
   ])("leaves %s to google-protobuf", async (_what, work) => {
-    const outcome = (): unknown => {
+    const captureOutcome = (): unknown => {
       try {
         return work();
       } catch (error) {
         return `${error}`;
       }
     };
-    const before = outcome();
-    await prepared();
-    expect(outcome()).toEqual(before);
+    const before = captureOutcome();
+    await prepareClasses();
+    expect(captureOutcome()).toEqual(before);
   });
 
   it.each<[string, () => unknown]>([
@@ -129,16 +129,16 @@ describe("known host", () => {
     ["what came", () => Struct.deserializeBinary(foreign).cloneMessage().toJavaScript()],
     ["a comparison", () => Message.equals(Struct.fromJavaScript({ a: 1 }), Struct.fromJavaScript({ a: 2 }))],
   ])("leaves other packages' resources to google-protobuf: %s", async (_what, work) => {
-    const outcome = (): unknown => {
+    const captureOutcome = (): unknown => {
       try {
         return work();
       } catch (error) {
         return `${error}`;
       }
     };
-    const before = outcome();
-    await prepared();
-    expect(outcome()).toEqual(before);
+    const before = captureOutcome();
+    await prepareClasses();
+    expect(captureOutcome()).toEqual(before);
   });
 });
 
@@ -164,6 +164,6 @@ it("changes nothing when properties are encoded differently", async () => {
   const { fromJavaScript } = Struct;
   Struct.fromJavaScript = (properties) => fromJavaScript({ ...(properties as object), more: 1 });
   const before = Struct.fromJavaScript;
-  await prepared();
+  await prepareClasses();
   expect(Struct.fromJavaScript).toBe(before);
 });

@@ -21,17 +21,17 @@ import { buildNaturalKey, canonicalizeValue } from "../../../provider/settings/e
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { canonicalizeComment } from "../../../provider/settings/text";
 import { isStoredRow, TenantCache } from "../../../provider/tenant";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { createRowHooks } from "../../support/intercept-rows";
 import { anyEntry, anyVip } from "../../support/row-arbitraries";
 
-interface Held {
+interface TenantContents {
   readonly entries: readonly AllowDenyEntryRow[];
   readonly vips: readonly VipEmployeeRow[];
   readonly ownDomains: readonly string[];
 }
 
-const anyTenant: fc.Arbitrary<Held> = fc.record({
+const anyTenant: fc.Arbitrary<TenantContents> = fc.record({
   entries: fc
     .array(anyEntry, { maxLength: 12 })
     .map((rows) => rows.map((row, at) => ({ ...row, id: at % 5 === 4 ? `\u001b[3${at}m` : `ade_${at}` }))),
@@ -45,7 +45,7 @@ function isSameTwice(one: VipEmployeeRow, other: VipEmployeeRow): boolean {
   return isOfOne && (one.source === other.source || isStoredRow(one) === isStoredRow(other));
 }
 
-let held: Held;
+let held: TenantContents;
 let sandbox: Sandbox;
 beforeAll(async () => {
   const answers = createRowHooks(
@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 /** Builds a provider process that has read nothing yet, and records its messages. */
-function process({ ownDomains }: Held): LifecycleContext & { readonly messages: string[] } {
+function createProcessContext({ ownDomains }: TenantContents): LifecycleContext & { readonly messages: string[] } {
   const messages: string[] = [];
   return {
     tenant: new TenantCache({
@@ -92,7 +92,7 @@ async function lookUp<Inputs, State>(
     return await lifecycle.lookUp(id, context);
   } catch (error) {
     if (!(error instanceof NotImportableError)) throw error;
-    expect(commandsIn(error.message)).toEqual([]);
+    expect(findTerminalCommands(error.message)).toEqual([]);
     return undefined;
   }
 }
@@ -111,7 +111,7 @@ async function expectSettled<Inputs, State>(
   expect(checked.failures).toEqual([]);
   const complete = lifecycle.complete(checked.inputs);
   expect(lifecycle.diff(state, complete)).toEqual([]);
-  expect(commandsIn(JSON.stringify([id, inputs]))).toEqual([]);
+  expect(findTerminalCommands(JSON.stringify([id, inputs]))).toEqual([]);
   const refreshed = await lifecycle.read(id, state, context);
   expect(refreshed?.id).toBe(id);
   if (refreshed === undefined) return;
@@ -124,11 +124,11 @@ async function expectSettled<Inputs, State>(
 }
 
 /** Returns whether a value is both allowed and denied. */
-function isContradictory({ entries }: Held): boolean {
-  const valuesOn = (wanted: string) =>
+function isContradictory({ entries }: TenantContents): boolean {
+  const listValues = (wanted: string) =>
     entries.flatMap(({ list, value }) => (list === wanted ? [canonicalizeValue(value)] : []));
-  const denied = new Set(valuesOn("deny"));
-  return valuesOn("allow").some((value) => denied.has(value));
+  const denied = new Set(listValues("deny"));
+  return listValues("allow").some((value) => denied.has(value));
 }
 
 /** Returns whether a row has the form that the service's reference documents. */
@@ -143,7 +143,7 @@ describe("lookUp for an arbitrary tenant", () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
-        const context = process(tenant);
+        const context = createProcessContext(tenant);
         for (const row of tenant.entries) {
           const found = await lookUp(allowDenyEntryLifecycle, row.id, context);
           if (found === undefined) {
@@ -168,7 +168,7 @@ describe("lookUp for an arbitrary tenant", () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
-        const context = process(tenant);
+        const context = createProcessContext(tenant);
         const entries = await allowDenyEntryLifecycle.list({}, context);
         const found = await Promise.all(entries.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, context)));
         expect(found.map((one) => one?.id)).toEqual(entries.map(({ id }) => id));
@@ -187,7 +187,7 @@ describe("lookUp for an arbitrary tenant", () => {
         const vips = await vipEmployeeLifecycle.list({}, context);
         const people = await Promise.all(vips.map(({ id }) => vipEmployeeLifecycle.lookUp(id, context)));
         expect(people.map((one) => one?.id)).toEqual(vips.map(({ id }) => id));
-        expect(commandsIn(JSON.stringify([entries, vips, context.messages]))).toEqual([]);
+        expect(findTerminalCommands(JSON.stringify([entries, vips, context.messages]))).toEqual([]);
       }),
       { numRuns: 60 },
     );
@@ -197,7 +197,7 @@ describe("lookUp for an arbitrary tenant", () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
-        const context = process(tenant);
+        const context = createProcessContext(tenant);
         for (const id of ["allow-deny-list", "allow", "deny"]) {
           const found = await allowDenyListLifecycle.lookUp(id, context);
           expect(found?.id).toBe("allow-deny-list");
@@ -206,7 +206,7 @@ describe("lookUp for an arbitrary tenant", () => {
         const found = await vipListLifecycle.lookUp("vip-list", context);
         expect(found?.id).toBe("vip-list");
         if (found !== undefined) await expectSettled(vipListLifecycle, found, context);
-        expect(commandsIn(context.messages.join("\n"))).toEqual([]);
+        expect(findTerminalCommands(context.messages.join("\n"))).toEqual([]);
       }),
       { numRuns: 60 },
     );
@@ -216,7 +216,7 @@ describe("lookUp for an arbitrary tenant", () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
-        const context = process(tenant);
+        const context = createProcessContext(tenant);
         for (const { email } of tenant.vips) {
           if (email === undefined) continue;
           const found = await lookUp(vipEmployeeLifecycle, email.toUpperCase(), context);
@@ -232,7 +232,7 @@ describe("lookUp for an arbitrary tenant", () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, fc.boolean(), async (tenant, includeAutomatic) => {
         held = tenant;
-        const context = process(tenant);
+        const context = createProcessContext(tenant);
         const observed = buildObservedState("2026-11-21T20:00:00.000Z", tenant.entries, tenant.vips);
         const { ownDomains } = tenant;
         const file = buildPulumiImportFile(observed, { ownDomains, includeAutomatic });
@@ -254,7 +254,7 @@ describe("lookUp for an arbitrary tenant", () => {
         mailboxes.delete(undefined);
         const rows = tenant.entries.length + mailboxes.size + observed.mailboxlessVips.length;
         expect(file.resources + file.automatic + file.undeclarable.length).toBe(rows);
-        expect(commandsIn(file.text)).toEqual([]);
+        expect(findTerminalCommands(file.text)).toEqual([]);
 
         const lists = buildPulumiImportFile(observed, { ownDomains, wholeLists: true });
         const entries = await allowDenyListLifecycle.lookUp("allow-deny-list", context);

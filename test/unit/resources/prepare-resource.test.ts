@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 
 /** Resolves an output's value once all declared resources are registered. */
-async function known<T>(output: pulumi.Output<T>): Promise<T> {
+async function resolveOutput<T>(output: pulumi.Output<T>): Promise<T> {
   return await new Promise((resolve) => void output.apply(resolve));
 }
 
@@ -52,8 +52,8 @@ describe("list in a program", () => {
       },
     ];
     const list = new dynamic.AllowDenyList("list", { entries }, { transformations });
-    expect(await known(list.entries)).toEqual(ENTRIES);
-    expect(await known(pulumi.output(seen[0]))).toEqual(ENTRIES);
+    expect(await resolveOutput(list.entries)).toEqual(ENTRIES);
+    expect(await resolveOutput(pulumi.output(seen[0]))).toEqual(ENTRIES);
     expect(registered).toMatchObject([{ inputs: { entries: ENTRIES } }]);
   });
 
@@ -62,9 +62,9 @@ describe("list in a program", () => {
     const list = new dynamic.AllowDenyList("later", {
       entries: [{ list: "deny", value: "evil.example", comment: later }],
     });
-    await known(list.urn);
+    await resolveOutput(list.urn);
     const wrong = new dynamic.VipList("wrong", { members: ["nobody"] });
-    await known(wrong.urn);
+    await resolveOutput(wrong.urn);
     expect(registered.map(({ inputs }) => inputs["entries"] ?? inputs["members"])).toEqual([
       [{ list: "deny", value: "evil.example", comment: "INC-7" }],
       ["nobody"],
@@ -84,7 +84,7 @@ describe("list in a program", () => {
         ],
       },
     );
-    expect(await known(list.members)).toEqual({
+    expect(await resolveOutput(list.members)).toEqual({
       "ceo@acme.example": "Chief executive",
       "cfo@acme.example": "",
     });
@@ -110,7 +110,7 @@ describe("ignoreChanges", () => {
   it.each(["*", "members", "members[*]", 'members["*"]', 'members["ceo@acme.example"]', "onDelete", "tags"])(
     "accepts a path that may match: %s",
     async (path) => {
-      await known(new dynamic.VipList("list", board, { ignoreChanges: [path] }).urn);
+      await resolveOutput(new dynamic.VipList("list", board, { ignoreChanges: [path] }).urn);
       expect(registered).toHaveLength(1);
     },
   );
@@ -135,42 +135,42 @@ describe("ignoreChanges", () => {
 
 describe("unknown argument name", () => {
   const tenant = { baseUrl: "https://service.example", apiKey: "k" };
-  const untyped = (args: object): never => args as never;
+  const castArguments = (args: object): never => args as never;
 
   it.each<[string, () => unknown, string]>([
     [
       "a Provider's",
-      () => new dynamic.Provider("acme", untyped({ ...tenant, ownDomain: ["acme.example"] })),
+      () => new dynamic.Provider("acme", castArguments({ ...tenant, ownDomain: ["acme.example"] })),
       'Provider "acme": "ownDomain" isn\'t an argument; did you mean ownDomains?',
     ],
     [
       "a Provider's over the plugin",
-      () => new native.Provider("acme", untyped({ ...tenant, owndomains: ["acme.example"] })),
+      () => new native.Provider("acme", castArguments({ ...tenant, owndomains: ["acme.example"] })),
       'Provider: "owndomains" isn\'t an argument; did you mean ownDomains?',
     ],
     [
       "a VIP's over the plugin",
-      () => new native.VipEmployee("ceo", untyped({ email: "ceo@acme.example", ondelete: "keep" })),
+      () => new native.VipEmployee("ceo", castArguments({ email: "ceo@acme.example", ondelete: "keep" })),
       'VipEmployee: "ondelete" isn\'t an argument; did you mean onDelete?',
     ],
     [
       "a list's over the plugin",
-      () => new native.AllowDenyList("list", untyped({ entries: {}, protected: ["evil.example"] })),
+      () => new native.AllowDenyList("list", castArguments({ entries: {}, protected: ["evil.example"] })),
       'AllowDenyList: "protected" isn\'t an argument; did you mean protect?',
     ],
     [
       "a function's over the plugin",
-      () => native.getThreats(untyped({ minutesago: 5 })),
+      () => native.getThreats(castArguments({ minutesago: 5 })),
       'getThreats: "minutesago" isn\'t an argument; did you mean minutesAgo?',
     ],
     [
       "a function's options",
-      () => dynamic.getThreatsOutput({}, untyped({ providr: undefined, Provider: 1 })),
+      () => dynamic.getThreatsOutput({}, castArguments({ providr: undefined, Provider: 1 })),
       'The options of a function: "Provider" isn\'t an argument; did you mean provider?',
     ],
     [
       "the settings files'",
-      () => new dynamic.TenantSettings("acme", untyped({ file: "acme.yaml", toDay: "2026-01-01" })),
+      () => new dynamic.TenantSettings("acme", castArguments({ file: "acme.yaml", toDay: "2026-01-01" })),
       'TenantSettings "acme": "toDay" isn\'t an argument; did you mean today?',
     ],
   ])("is rejected: %s", (_whose, declare, message) => {
@@ -178,7 +178,7 @@ describe("unknown argument name", () => {
   });
 
   it("rejects the promise of a function", async () => {
-    await expect(dynamic.getVipEmployees(untyped({}), untyped({ providr: {} }))).rejects.toThrow(
+    await expect(dynamic.getVipEmployees(castArguments({}), castArguments({ providr: {} }))).rejects.toThrow(
       '"providr" isn\'t an argument',
     );
   });
@@ -187,7 +187,7 @@ describe("unknown argument name", () => {
 describe("stack configuration", () => {
   afterEach(() => pulumi.runtime.setAllConfig({}));
 
-  const declare = (): unknown => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" });
+  const declareVip = (): unknown => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" });
 
   it.each([
     ["email-security:ownDomain", "(`pulumi config rm email-security:ownDomain` removes it); did you mean ownDomains?"],
@@ -195,28 +195,28 @@ describe("stack configuration", () => {
     ["email-security:instance", "the known names are baseUrl"],
   ])("rejects the unknown key %s", (key, message) => {
     pulumi.runtime.setAllConfig({ [key]: "x" });
-    expect(declare).toThrow(message);
+    expect(declareVip).toThrow(message);
   });
 
   it("accepts keys of other packages and of a project named email-security", () => {
     pulumi.runtime.setAllConfig({ "aws:region": "x", "email-security-other:ownDomain": "x" });
-    expect(declare).not.toThrow();
+    expect(declareVip).not.toThrow();
     pulumi.runtime.setMocks(
       { newResource: ({ inputs }) => ({ id: "x", state: inputs }), call: () => ({}) },
       "email-security",
     );
     pulumi.runtime.setAllConfig({ "email-security:acmeKey": "x", "email-security:region": "x" });
-    expect(declare).not.toThrow();
+    expect(declareVip).not.toThrow();
     pulumi.runtime.setAllConfig({ "email-security:ownDomain": "x" });
-    expect(declare).toThrow("did you mean ownDomains?");
+    expect(declareVip).toThrow("did you mean ownDomains?");
   });
 
   it("rejects a plaintext key and accepts a secret one", () => {
     const key = "email-security:apiKey";
     pulumi.runtime.setAllConfig({ [key]: "x" });
-    expect(declare).toThrow("`pulumi config set --secret email-security:apiKey` prompts for it.");
+    expect(declareVip).toThrow("`pulumi config set --secret email-security:apiKey` prompts for it.");
     pulumi.runtime.setAllConfig({ [key]: "x" }, [key]);
-    expect(declare).not.toThrow();
+    expect(declareVip).not.toThrow();
   });
 });
 

@@ -33,7 +33,7 @@ function buildPlan({ changes = [], ...more }: Partial<PlanFile> = {}, stack = "a
   };
 }
 
-function store(plan: PlanFile, digest?: string): NodeJS.ProcessEnv {
+function storePlan(plan: PlanFile, digest?: string): NodeJS.ProcessEnv {
   writeFileSync(file, JSON.stringify(plan));
   return { EMAIL_SECURITY_PLAN: file, ...(digest !== undefined && { EMAIL_SECURITY_PLAN_DIGEST: digest }) };
 }
@@ -54,35 +54,35 @@ describe("plan file", () => {
   });
 
   it.each(["", undefined])("needs no digest in the environment: %j", (digest) => {
-    expect(readPlanFile(store(buildPlan(), digest))).toEqual(buildPlan());
+    expect(readPlanFile(storePlan(buildPlan(), digest))).toEqual(buildPlan());
   });
 
   it("is accepted with its digest and white space around it", () => {
-    expect(readPlanFile(store(buildPlan(), ` ${buildPlan().digest}\n`))).toEqual(buildPlan());
+    expect(readPlanFile(storePlan(buildPlan(), ` ${buildPlan().digest}\n`))).toEqual(buildPlan());
   });
 
   it("is rejected with the digest of another review", () => {
-    expect(() => readPlanFile(store(buildPlan(), "v2-other"))).toThrow(
+    expect(() => readPlanFile(storePlan(buildPlan(), "v2-other"))).toThrow(
       'doesn\'t have the digest "v2-other": it belongs to another review, or was changed. Nothing was changed at the tenant.',
     );
   });
 
   it("is rejected with other changes than its digest covers", () => {
     const changed = { ...buildPlan(), changes: [{ kind: "entry", key: "evil.example", after: DENY }] };
-    expect(() => readPlanFile(store(changed))).toThrow(/doesn't have the digest: it belongs to another review/);
+    expect(() => readPlanFile(storePlan(changed))).toThrow(/doesn't have the digest: it belongs to another review/);
   });
 
   it("is rejected with another stack than its digest covers", () => {
-    expect(() => readPlanFile(store(buildPlan({}, "globex")))).toThrow(/doesn't have the digest/);
+    expect(() => readPlanFile(storePlan(buildPlan({}, "globex")))).toThrow(/doesn't have the digest/);
   });
 
   it("is rejected with an invalid digest", () => {
-    expect(() => readPlanFile(store(buildPlan({ digest: "v2" })))).toThrow(/doesn't have the digest/);
+    expect(() => readPlanFile(storePlan(buildPlan({ digest: "v2" })))).toThrow(/doesn't have the digest/);
   });
 
   it("is rejected with the digest of an earlier release", () => {
     const digest = buildPlan().digest.replace("v2", "v1");
-    expect(() => readPlanFile(store(buildPlan({ digest })))).toThrow(
+    expect(() => readPlanFile(storePlan(buildPlan({ digest })))).toThrow(
       /was created by an earlier release, .* Nothing was changed at the tenant\. Create the plan again, and have it reviewed\.$/,
     );
   });
@@ -101,7 +101,7 @@ describe("plan file", () => {
   });
 
   it("is rejected for the tenant of another service", () => {
-    expect(() => readReviewedPlan(store(buildPlan()), "other.example")).toThrow(
+    expect(() => readReviewedPlan(storePlan(buildPlan()), "other.example")).toThrow(
       'The plan in EMAIL_SECURITY_PLAN is for the tenant at "mail-security.example", but this run is for one at "other.example". Nothing was changed.',
     );
   });
@@ -114,8 +114,13 @@ describe("reviewed plan", () => {
     { kind: "entry", key: "moved.example", before: ALLOW, after: DENY },
     { kind: "entry", key: "big.example", after: DENY, mayReplace: [{ key: "big.example (spam)", before: ALLOW }] },
   ];
-  const review = (intended: { key: string; before?: typeof ALLOW; after?: typeof DENY; kind?: string }) =>
-    readReviewedPlan(store(buildPlan({ changes })), HOST)?.describeDeviation({
+  const describePlanDeviation = (intended: {
+    key: string;
+    before?: typeof ALLOW;
+    after?: typeof DENY;
+    kind?: string;
+  }) =>
+    readReviewedPlan(storePlan(buildPlan({ changes })), HOST)?.describeDeviation({
       kind: "entry",
       before: undefined,
       after: undefined,
@@ -128,7 +133,7 @@ describe("reviewed plan", () => {
     { key: "moved.example", before: ALLOW, after: DENY },
     { key: "big.example (spam)", before: ALLOW },
   ])("covers %j", (intended) => {
-    expect(review(intended)).toBeUndefined();
+    expect(describePlanDeviation(intended)).toBeUndefined();
   });
 
   it.each([
@@ -140,16 +145,16 @@ describe("reviewed plan", () => {
     [{ key: "moved.example", after: DENY }, "was allow without a comment at the review, but is now missing"],
     [{ key: "moved.example", before: ALLOW }, 'was to be deny: "INC-7" at the review, but is now declared as missing'],
   ])("doesn't cover %j", (intended, reason) => {
-    expect(review(intended)).toEqual(reason);
+    expect(describePlanDeviation(intended)).toEqual(reason);
   });
 
   it("limits no removals unless it only removes", () => {
-    expect(readReviewedPlan(store(buildPlan()), HOST)).not.toHaveProperty("onlyRemoves");
+    expect(readReviewedPlan(storePlan(buildPlan()), HOST)).not.toHaveProperty("onlyRemoves");
   });
 
   it("selects its removals if it only removes", () => {
     const only = { reason: "expired" as const, removes: [{ kind: "entry", key: "old.example" }] };
-    const plan = readReviewedPlan(store(buildPlan({ only })), HOST);
+    const plan = readReviewedPlan(storePlan(buildPlan({ only })), HOST);
     expect(plan?.onlyRemoves?.("entry", "old.example")).toBe(true);
     expect(plan?.onlyRemoves?.("vip", "old.example")).toBe(false);
     expect(plan?.onlyRemoves?.("entry", "new.example")).toBe(false);
@@ -163,14 +168,14 @@ describe("enforcePlan", () => {
       describeDeviation: ({ key }: { key: string }) => (allowed.has(key) ? undefined : "isn't in the review"),
     }),
   } as unknown as LifecycleContext;
-  const add = (key: string, after = "deny") => ({ key, before: undefined, after });
+  const buildAddition = (key: string, after = "deny") => ({ key, before: undefined, after });
 
   it("accepts any change without a plan", () => {
-    expect(() => enforcePlan(ENTRY_LIST_KIND, [add("evil.example")], {} as LifecycleContext)).not.toThrow();
+    expect(() => enforcePlan(ENTRY_LIST_KIND, [buildAddition("evil.example")], {} as LifecycleContext)).not.toThrow();
   });
 
   it("accepts reviewed changes", () => {
-    expect(() => enforcePlan(ENTRY_LIST_KIND, [add("reviewed.example")], context)).not.toThrow();
+    expect(() => enforcePlan(ENTRY_LIST_KIND, [buildAddition("reviewed.example")], context)).not.toThrow();
   });
 
   it("accepts changes that are already made", () => {
@@ -179,7 +184,9 @@ describe("enforcePlan", () => {
   });
 
   it("names the changes that weren't reviewed", () => {
-    expect(() => enforcePlan(ENTRY_LIST_KIND, [add("reviewed.example"), add("evil.example")], context)).toThrow(
+    expect(() =>
+      enforcePlan(ENTRY_LIST_KIND, [buildAddition("reviewed.example"), buildAddition("evil.example")], context),
+    ).toThrow(
       [
         "The run would differ from the reviewed plan. This resource was not changed.",
         "  deny evil.example isn't in the review",
@@ -196,12 +203,12 @@ describe("enforcePlan", () => {
   });
 
   it("counts the changes beyond twenty by their danger", () => {
-    const many = Array.from({ length: 22 }, (_, at) => add(`a${at}.example`, "allow"));
+    const many = Array.from({ length: 22 }, (_, at) => buildAddition(`a${at}.example`, "allow"));
     expect(() => enforcePlan(ENTRY_LIST_KIND, many, context)).toThrow(/\n {2}… and 2 more, among them 2 .*allow/);
   });
 
   it("applies to VIPs", () => {
-    expect(() => enforcePlan(VIP_LIST_KIND, [add("ceo@acme.example", "")], context)).toThrow(
+    expect(() => enforcePlan(VIP_LIST_KIND, [buildAddition("ceo@acme.example", "")], context)).toThrow(
       "ceo@acme.example isn't in the review",
     );
   });

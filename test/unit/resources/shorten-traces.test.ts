@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 /** Returns the number of frames of each trace that is captured and read during the work. */
-function tracesOf(work: () => unknown): number[] {
+function countFrames(work: () => unknown): number[] {
   const counts: number[] = [];
   Error.prepareStackTrace = (error, frames) => {
     counts.push(frames.length);
@@ -44,7 +44,7 @@ const MADE: readonly [string, () => pulumi.Resource][] = [
 
 describe("resource in a program", () => {
   it.each(MADE)("captures exactly one stack trace: %s", (_kind, make) => {
-    expect(tracesOf(make).filter((frames) => frames > 0)).toHaveLength(1);
+    expect(countFrames(make).filter((frames) => frames > 0)).toHaveLength(1);
     expect(Error.stackTraceLimit).toBe(own.limit);
   });
 
@@ -58,8 +58,8 @@ describe("resource in a program", () => {
       return [String(error), ...frames.map((frame) => `    at ${frame}`)].join("\n");
     };
     const prepare = Error.prepareStackTrace;
-    const inFunction = (): unknown => new Kind("one", { members: {} });
-    inFunction();
+    const constructInFunction = (): unknown => new Kind("one", { members: {} });
+    constructInFunction();
     const files = places[0]?.map((place) => place?.replace(/.*[\\/]/, ""));
     const pulumis = Array.from({ length: 4 }, () => "resource.js");
     expect(files?.slice(0, 7)).toEqual([...pulumis, file, "shorten-traces.test.ts", "shorten-traces.test.ts"]);
@@ -70,12 +70,12 @@ describe("resource in a program", () => {
   it("captures every trace when promise leak debugging is on", () => {
     process.env["PULUMI_DEBUG_PROMISE_LEAKS"] = "true";
     const [, make] = MADE[0] as (typeof MADE)[0];
-    expect(tracesOf(make).filter((frames) => frames > 0).length).toBeGreaterThan(40);
+    expect(countFrames(make).filter((frames) => frames > 0).length).toBeGreaterThan(40);
   });
 
   it("throws with its place in the program when construction fails", () => {
     const parent = {} as pulumi.Resource;
-    const error = errorOf(() => new AllowDenyEntry("one", { list: "deny", value: "evil.example" }, { parent }));
+    const error = captureError(() => new AllowDenyEntry("one", { list: "deny", value: "evil.example" }, { parent }));
     expect(error.message).toContain("parent is not a valid Resource");
     expect(error.stack).toContain("at new AllowDenyEntry");
     expect(error.stack).toContain("shorten-traces.test.ts");
@@ -83,10 +83,10 @@ describe("resource in a program", () => {
   });
 
   it("shows where a transformation of the program failed", () => {
-    const failing = function ofTheProgram(): undefined {
+    const throwError = function ofTheProgram(): undefined {
       throw new Error("no");
     };
-    const error = errorOf(() => new VipList("one", { members: {} }, { transformations: [failing] }));
+    const error = captureError(() => new VipList("one", { members: {} }, { transformations: [throwError] }));
     expect(error.stack).toMatch(/^Error: no\n {4}at (?:Object\.)?ofTheProgram /);
     expect(Error.stackTraceLimit).toBe(own.limit);
   });
@@ -103,8 +103,8 @@ describe("resource in a program", () => {
     process.removeAllListeners("unhandledRejection");
     process.on("unhandledRejection", (error: Error) => refused.resolve(error));
     try {
-      const inFunction = (): unknown => new VipList("one", { members: {} });
-      inFunction();
+      const constructInFunction = (): unknown => new VipList("one", { members: {} });
+      constructInFunction();
       const { message, stack } = await refused.promise;
       expect(message).toContain("failed to register new resource one");
       expect(stack).toContain("shorten-traces.test.ts");
@@ -117,16 +117,16 @@ describe("resource in a program", () => {
   });
 
   it("shows where a transformation of its parent failed", () => {
-    const failing = function ofTheParent({ type }: pulumi.ResourceTransformationArgs): undefined {
+    const throwError = function ofTheParent({ type }: pulumi.ResourceTransformationArgs): undefined {
       if (type.includes("VipEmployee")) throw new Error("no");
     };
-    const parent = new pulumi.ComponentResource("a:b:C", "c", {}, { transformations: [failing] });
-    const error = errorOf(() => new VipEmployee("one", { email: "ceo@acme.example" }, { parent }));
+    const parent = new pulumi.ComponentResource("a:b:C", "c", {}, { transformations: [throwError] });
+    const error = captureError(() => new VipEmployee("one", { email: "ceo@acme.example" }, { parent }));
     expect(error.stack).toMatch(/^Error: no\n {4}at (?:Object\.)?ofTheParent /);
   });
 });
 
-function errorOf(work: () => unknown): Error {
+function captureError(work: () => unknown): Error {
   try {
     work();
   } catch (error) {

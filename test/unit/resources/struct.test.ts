@@ -7,7 +7,7 @@ import { readStruct } from "../../../provider/resources/struct/read-struct";
 import { writeStruct } from "../../../provider/resources/struct/write-struct";
 import { PULUMI_UNKNOWN, UNKNOWN } from "../../../provider/settings/unknown-value";
 
-type Plain = Readonly<Record<string, unknown>>;
+type PlainObject = Readonly<Record<string, unknown>>;
 
 /** The key with which Pulumi marks special values, such as secrets and assets, on the wire. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
@@ -51,7 +51,7 @@ const properties = fc.dictionary(
 
 const RUNS = { numRuns: 60 };
 
-function byGoogle(map: Plain): Buffer {
+function serializeWithGoogle(map: PlainObject): Buffer {
   return Buffer.from(GoogleStruct.fromJavaScript(map as never).serializeBinary());
 }
 
@@ -63,7 +63,7 @@ describe("struct encoding", () => {
   it("reads properties exactly as google-protobuf does", () => {
     fc.assert(
       fc.property(properties, (map) => {
-        const bytes = byGoogle(map);
+        const bytes = serializeWithGoogle(map);
         const [read, readByThem] = [readStruct(bytes), readByGoogle(bytes)];
         expect(read).toEqual(readByThem);
         // In the same order, too.
@@ -77,8 +77,8 @@ describe("struct encoding", () => {
     fc.assert(
       fc.property(properties, (map) => {
         const bytes = writeStruct(map);
-        expect(readByGoogle(bytes)).toEqual(readByGoogle(byGoogle(map)));
-        expect(bytes).toHaveLength(byGoogle(map).length);
+        expect(readByGoogle(bytes)).toEqual(readByGoogle(serializeWithGoogle(map)));
+        expect(bytes).toHaveLength(serializeWithGoogle(map).length);
       }),
       RUNS,
     );
@@ -86,15 +86,15 @@ describe("struct encoding", () => {
 
   it("writes the bytes of google-protobuf when keys are in order", () => {
     const map = { a: "x".repeat(200), b: { c: [1, -0.5, null, true, false, {}, []], d: "ü" }, e: SECRET };
-    expect(writeStruct(map).toString("hex")).toBe(byGoogle(map).toString("hex"));
+    expect(writeStruct(map).toString("hex")).toBe(serializeWithGoogle(map).toString("hex"));
     expect(readStruct(writeStruct(map))).toEqual(map);
   });
 
   it("maps unknown values, but not keys, to Pulumi's placeholder", () => {
     const known = { a: PULUMI_UNKNOWN, b: [{ c: PULUMI_UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
     const plain = { a: UNKNOWN, b: [{ c: UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
-    expect(new Struct(byGoogle(known)).toProperties()).toEqual(plain);
-    expect(readStruct(byGoogle(known))).toEqual(known);
+    expect(new Struct(serializeWithGoogle(known)).toProperties()).toEqual(plain);
+    expect(readStruct(serializeWithGoogle(known))).toEqual(known);
     expect(readByGoogle(writeStruct(plain))).toEqual(known);
   });
 
@@ -114,7 +114,7 @@ describe("struct encoding", () => {
   });
 
   it("treats a __proto__ key like any other", () => {
-    const map = JSON.parse('{ "__proto__": "deny", "a": { "__proto__": { "b": 1 } } }') as Plain;
+    const map = JSON.parse('{ "__proto__": "deny", "a": { "__proto__": { "b": 1 } } }') as PlainObject;
     const read = readStruct(writeStruct(map));
     expect(Object.keys(read)).toEqual(["__proto__", "a"]);
     expect(JSON.stringify(read)).toBe(JSON.stringify(map));
@@ -134,7 +134,7 @@ describe("struct encoding", () => {
       b: { c: "x".repeat(3_000_000) },
       d: Array.from({ length: 300 }, (_, at) => at),
     };
-    expect(writeStruct(map).equals(byGoogle(map))).toBe(true);
+    expect(writeStruct(map).equals(serializeWithGoogle(map))).toBe(true);
     expect(readStruct(writeStruct(map))).toEqual(map);
   });
 
@@ -171,7 +171,7 @@ describe("struct encoding", () => {
   });
 
   it("sorts keys and keeps the last of duplicate keys", () => {
-    const all = Buffer.concat(["b", "a", "b"].map((name, at) => byGoogle({ [name]: at })));
+    const all = Buffer.concat(["b", "a", "b"].map((name, at) => serializeWithGoogle({ [name]: at })));
     expect(JSON.stringify(readStruct(all))).toBe('{"a":1,"b":2}');
     expect(readByGoogle(all)).toEqual({ a: 1, b: 2 });
   });

@@ -6,7 +6,7 @@ import { OwnDomains } from "../../../provider/settings/own-domains";
 import { buildTenantIdentity } from "../../../provider/settings/tenant-identity";
 import type { TenantCache } from "../../../provider/tenant";
 
-function declarationOf(key: string): ResourceDeclaration {
+function createDeclaration(key: string): ResourceDeclaration {
   const thing = { key, name: key };
   return {
     isList: false,
@@ -24,7 +24,7 @@ it("lets one resource's match confirm resources already being checked", async ()
   } as unknown as TenantCache;
   // While a new VIP waits for other pending checks, entries from state are checked.
   const waitBriefly = async (): Promise<void> => {
-    for (let at = 0; at < 6; at += 1) guard.expect("entries", declarationOf(`e${at}`), undefined);
+    for (let at = 0; at < 6; at += 1) guard.expect("entries", createDeclaration(`e${at}`), undefined);
     await guard.confirm("entries", tenant);
   };
   const guard = new TenantVerifier({
@@ -39,7 +39,7 @@ it("lets one resource's match confirm resources already being checked", async ()
 });
 
 it("prefers the files' own domains over the configured ones", async () => {
-  const found = async (named: readonly string[]): Promise<unknown> => {
+  const verifyNamed = async (named: readonly string[]): Promise<unknown> => {
     const tenant = {
       baseUrl: "https://api.example",
       readMailDomains: async () => collectMailDomains(["a@globex.example", "b@globex.example"], true),
@@ -57,13 +57,13 @@ it("prefers the files' own domains over the configured ones", async () => {
     guard.addOwnDomains(named);
     return await guard.confirm("vips", tenant).catch((error: { code?: unknown }) => error.code);
   };
-  expect(await found([])).toBeUndefined();
-  expect(await found(["globex.example"])).toBeUndefined();
-  expect(await found(["acme.example"])).toBe("ERR_OTHER_TENANT");
+  expect(await verifyNamed([])).toBeUndefined();
+  expect(await verifyNamed(["globex.example"])).toBeUndefined();
+  expect(await verifyNamed(["acme.example"])).toBe("ERR_OTHER_TENANT");
 });
 
 describe("tenant of a planned rollout", () => {
-  const rowsOf = (tenant: string) => [
+  const buildRows = (tenant: string) => [
     {
       id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-90e4c7d2a5f8`,
       entry_type: "domain",
@@ -74,7 +74,7 @@ describe("tenant of a planned rollout", () => {
   /**
    * Confirms a tenant's list against a plan of acme. Returns the error, if any, and the lists that were read for it.
    */
-  const confirmed = async (
+  const confirmLists = async (
     list: TenantList,
     there: { readonly rows: string; readonly mailboxes: readonly string[] },
     planned: readonly string[] = [],
@@ -87,14 +87,14 @@ describe("tenant of a planned rollout", () => {
       hasAny: async () => false,
       readIdentity: async (one: TenantList) => {
         read.push(one);
-        const rows = one === "vips" ? [] : rowsOf(there.rows);
+        const rows = one === "vips" ? [] : buildRows(there.rows);
         return buildTenantIdentity(at, { rows, mailboxes: there.mailboxes });
       },
     } as unknown as TenantCache;
     const guard = new TenantVerifier({
       environment: {
         [PLANNED_IDENTITY_VARIABLE]: JSON.stringify(
-          buildTenantIdentity(at, { rows: rowsOf("acme"), mailboxes: planned }),
+          buildTenantIdentity(at, { rows: buildRows("acme"), mailboxes: planned }),
         ),
       },
       getInstanceName: () => undefined,
@@ -113,7 +113,7 @@ describe("tenant of a planned rollout", () => {
   it.each(["entries", "vips"] as const)(
     "is rejected by its %s when the key belongs to another tenant",
     async (list) => {
-      const { error } = await confirmed(list, { rows: "globex", mailboxes: [] });
+      const { error } = await confirmLists(list, { rows: "globex", mailboxes: [] });
       expect(error).toContain(
         "Check which tenant the key from the environment variable ACME_KEY (tenants.yaml:7) belongs to",
       );
@@ -122,14 +122,14 @@ describe("tenant of a planned rollout", () => {
 
   it("is recognized from the list that is read anyway", async () => {
     const [rows, mailboxes] = ["acme", ["ceo@acme.example"]] as const;
-    const byEntries = await confirmed("entries", { rows, mailboxes }, mailboxes);
+    const byEntries = await confirmLists("entries", { rows, mailboxes }, mailboxes);
     expect(byEntries).toEqual({ error: undefined, read: ["entries"] });
-    const byPeople = await confirmed("vips", { rows, mailboxes }, mailboxes);
+    const byPeople = await confirmLists("vips", { rows, mailboxes }, mailboxes);
     expect(byPeople).toEqual({ error: undefined, read: ["vips"] });
   });
 
   it("is recognized by its entries when it has no VIPs", async () => {
-    const { error, read } = await confirmed("vips", { rows: "acme", mailboxes: [] });
+    const { error, read } = await confirmLists("vips", { rows: "acme", mailboxes: [] });
     expect([error, read]).toEqual([undefined, ["vips", "entries"]]);
   });
 });

@@ -59,7 +59,7 @@ describe("CoverageIndex of ranges", () => {
 });
 
 describe("CoverageIndex of many addresses", () => {
-  const ipv6 = (value: bigint): string =>
+  const formatIpv6 = (value: bigint): string =>
     Array.from({ length: 8 }, (_, group) => ((value >> BigInt(112 - 16 * group)) & 0xffffn).toString(16)).join(":");
   const near = fc.record({ base: fc.bigInt(0n, 2n ** 128n - 1n), bits: fc.integer({ min: 0, max: 127 }) });
 
@@ -68,29 +68,31 @@ describe("CoverageIndex of many addresses", () => {
       fc.property(near, fc.array(fc.bigInt(-5n, 5n), { maxLength: 12 }), ({ base, bits }, offsets) => {
         const size = 1n << BigInt(128 - bits);
         const first = (base / size) * size;
-        const mapped = (value: bigint): boolean => value >> 32n === 0xffffn;
+        const isMapped = (value: bigint): boolean => value >> 32n === 0xffffn;
         const addresses = offsets
           .flatMap((offset) => [first + offset, first + size - 1n + offset])
-          .filter((value) => value >= 0n && value < 2n ** 128n && !mapped(value));
-        const covered = new CoverageIndex(addresses.map(ipv6)).findCovered(`${canonicalizeValue(ipv6(first))}/${bits}`);
-        const expected = addresses.filter((value) => value >= first && value < first + size).map(ipv6);
+          .filter((value) => value >= 0n && value < 2n ** 128n && !isMapped(value));
+        const covered = new CoverageIndex(addresses.map(formatIpv6)).findCovered(
+          `${canonicalizeValue(formatIpv6(first))}/${bits}`,
+        );
+        const expected = addresses.filter((value) => value >= first && value < first + size).map(formatIpv6);
         expect([...covered].sort()).toEqual(expected.sort());
       }),
     );
   });
 
   it("matches 20,000 ranges without pairwise comparison", () => {
-    const octets = (at: number): string => `${at >> 8}.${at & 255}`;
-    const values = Array.from({ length: 20_000 }, (_, at) => `11.7.${octets(at)}`);
+    const formatOctetPair = (at: number): string => `${at >> 8}.${at & 255}`;
+    const values = Array.from({ length: 20_000 }, (_, at) => `11.7.${formatOctetPair(at)}`);
     const covered = new CoverageIndex(values);
     // 400 million comparisons would take minutes.
-    const found = Array.from({ length: 20_000 }, (_, at) => covered.findCovered(`11.7.${octets(at & ~1)}/31`));
+    const found = Array.from({ length: 20_000 }, (_, at) => covered.findCovered(`11.7.${formatOctetPair(at & ~1)}/31`));
     expect(found.every((some) => some.length === 2)).toBe(true);
   });
 });
 
 describe("parseAddressRange", () => {
-  const octets = (value: number): string =>
+  const formatOctets = (value: number): string =>
     [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join(".");
   const address = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 
@@ -106,10 +108,12 @@ describe("parseAddressRange", () => {
           const first = Math.floor(base / size) * size;
           const edge = isLast ? first + size - 1 : first;
           const candidate = Math.min(2 ** 32 - 1, Math.max(0, edge + offset));
-          const range = parseAddressRange(`${octets(base)}/${bits}`);
-          expect(range?.includes(octets(candidate))).toBe(candidate >= first && candidate < first + size);
-          expect(range?.includes(`::ffff:${octets(candidate)}`)).toBe(candidate >= first && candidate < first + size);
-          expect(range?.canonical).toBe(`${octets(first)}/${bits}`);
+          const range = parseAddressRange(`${formatOctets(base)}/${bits}`);
+          expect(range?.includes(formatOctets(candidate))).toBe(candidate >= first && candidate < first + size);
+          expect(range?.includes(`::ffff:${formatOctets(candidate)}`)).toBe(
+            candidate >= first && candidate < first + size,
+          );
+          expect(range?.canonical).toBe(`${formatOctets(first)}/${bits}`);
         },
       ),
     );
@@ -120,8 +124,8 @@ describe("parseAddressRange", () => {
       fc.property(address, address, address, (one, other, candidate) => {
         fc.pre(one !== other);
         const [first, last] = [Math.min(one, other), Math.max(one, other)];
-        const range = parseAddressRange(`${octets(first)}-${octets(last)}`);
-        expect(range?.includes(octets(candidate))).toBe(candidate >= first && candidate <= last);
+        const range = parseAddressRange(`${formatOctets(first)}-${formatOctets(last)}`);
+        expect(range?.includes(formatOctets(candidate))).toBe(candidate >= first && candidate <= last);
       }),
     );
   });

@@ -61,7 +61,7 @@ const entry = fc.record({
 });
 
 /** Returns the fields as read back: in canonical form, without the empty ones. */
-function keptFields(fields: Readonly<Record<string, string>> = {}): object {
+function canonicalizeFields(fields: Readonly<Record<string, string>> = {}): object {
   const kept = Object.entries(fields).flatMap(([name, text]) => {
     const value = canonicalizeComment(text);
     return value === "" ? [] : [[name, value]];
@@ -85,7 +85,7 @@ it("round-trips any entry through its key and text", () => {
         verdictScope: written.verdictScope,
         ...(comment === "" ? {} : { comment }),
         ...(acceptRisk === "" ? {} : { acceptRisk }),
-        ...keptFields(written.unknown),
+        ...canonicalizeFields(written.unknown),
       });
     }),
     { numRuns: 2_000 },
@@ -103,7 +103,7 @@ it("round-trips any VIP through its text", () => {
       expect(decodeVip("ceo@acme.example", kept)).toEqual({
         email: "ceo@acme.example",
         ...(comment === "" ? {} : { comment }),
-        ...keptFields(written.unknown),
+        ...canonicalizeFields(written.unknown),
       });
     }),
     { numRuns: 2_000 },
@@ -114,7 +114,7 @@ it("encodes equal texts exactly for equal entry fields", () => {
   fc.assert(
     fc.property(entry, entry, (one, other) => {
       const same =
-        JSON.stringify(keptFields(one.unknown)) === JSON.stringify(keptFields(other.unknown)) &&
+        JSON.stringify(canonicalizeFields(one.unknown)) === JSON.stringify(canonicalizeFields(other.unknown)) &&
         one.list === other.list &&
         canonicalizeComment(one.comment) === canonicalizeComment(other.comment) &&
         canonicalizeComment(one.acceptRisk) === canonicalizeComment(other.acceptRisk);

@@ -32,7 +32,7 @@ const ENTRY: Required<AllowDenyEntryInputs> = {
 };
 
 const FIELDS = Object.entries<FieldDefinition>(ENTRY_FIELD_DEFINITIONS);
-const namesOf = (isMeant: (field: FieldDefinition) => boolean): string[] =>
+const listFieldNames = (isMeant: (field: FieldDefinition) => boolean): string[] =>
   FIELDS.flatMap(([name, field]) => (isMeant(field) ? [name] : []));
 
 /** A client that returns the bodies of its requests. */
@@ -44,26 +44,26 @@ describe("defined entry field", () => {
   it("is sent by the client when an entry is created", async () => {
     const body = buildCreateBody(ENTRY_FIELD_DEFINITIONS, { ...ENTRY });
     expect(await client.create(body as unknown as NewEntry)).toEqual(body);
-    expect(Object.keys(body)).toHaveLength(namesOf(({ wire }) => wire !== undefined).length);
+    expect(Object.keys(body)).toHaveLength(listFieldNames(({ wire }) => wire !== undefined).length);
   });
 
   it("is sent by the client when it changes in place", async () => {
     const held = Object.fromEntries(FIELDS.map(([name, { wire = name }]) => [wire, "another"]));
     const body = buildChangeBody(ENTRY_FIELD_DEFINITIONS, held, { ...ENTRY });
     expect(await client.update("id", body as EntryChange)).toEqual(body);
-    const inPlace = namesOf(({ wire, change }) => wire !== undefined && change === "in place");
+    const inPlace = listFieldNames(({ wire, change }) => wire !== undefined && change === "in place");
     expect(Object.keys(body)).toHaveLength(inPlace.length);
   });
 
   it("round-trips through a service row when it is sent", () => {
     const row = buildRowValues(ENTRY_FIELD_DEFINITIONS, { ...ENTRY });
     expect(Object.keys(pickRowValues(ENTRY_FIELD_DEFINITIONS, row, {}))).toEqual(
-      namesOf(({ wire }) => wire !== undefined),
+      listFieldNames(({ wire }) => wire !== undefined),
     );
   });
 
   it("has one place in a whole list unless it is a run option", () => {
-    expect(namesOf(({ listedIn, change }) => (listedIn === undefined) !== (change === "none"))).toEqual([]);
+    expect(listFieldNames(({ listedIn, change }) => (listedIn === undefined) !== (change === "none"))).toEqual([]);
   });
 
   it("round-trips through the text of a whole list", () => {
@@ -72,7 +72,7 @@ describe("defined entry field", () => {
   });
 
   it("appears in a plan and is compared when it is sent", () => {
-    const text = namesOf(({ listedIn }) => listedIn === "text");
+    const text = listFieldNames(({ listedIn }) => listedIn === "text");
     expect(Object.keys(pickEntryState(ENTRY)).sort()).toEqual(text.sort());
     for (const [name, field] of FIELDS) {
       if (field.listedIn !== "text") continue;

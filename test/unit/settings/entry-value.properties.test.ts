@@ -30,7 +30,7 @@ const anyText = fc.oneof(
     .map((parts) => parts.join("")),
 );
 
-const suggestionOf = (reason: string): string | undefined => /; write "(.*)"$/s.exec(reason)?.[1];
+const extractSuggestion = (reason: string): string | undefined => /; write "(.*)"$/s.exec(reason)?.[1];
 
 describe("arbitrary text", () => {
   test("is parsed without throwing", () => {
@@ -70,10 +70,10 @@ describe("arbitrary text", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const value = parseEntryValue(text);
-        const written = value.ok ? undefined : suggestionOf(value.reason);
+        const written = value.ok ? undefined : extractSuggestion(value.reason);
         if (written !== undefined) expect(parseEntryValue(written).ok).toBe(true);
         const mailbox = parseMailbox(text);
-        const address = mailbox.ok ? undefined : suggestionOf(mailbox.reason);
+        const address = mailbox.ok ? undefined : extractSuggestion(mailbox.reason);
         if (address !== undefined) expect(parseMailbox(address).ok).toBe(true);
       }),
       { numRuns: 3000 },

@@ -6,7 +6,7 @@ import { findMisspelledVariables } from "../../../provider/settings/environment-
 const PROVIDER = join(__dirname, "../../../provider");
 
 /** Returns every variable of ours that the package reads or sets, as named in its sources. */
-function namedInSources(): string[] {
+function findVariables(): string[] {
   const files = readdirSync(PROVIDER, { recursive: true, encoding: "utf8" }).filter(
     (file) => /\.(ts|js)$/.test(file) && !/(^|[\\/])(dist|node_modules)[\\/]/.test(file),
   );
@@ -19,7 +19,7 @@ function namedInSources(): string[] {
 }
 
 it("knows every variable in the sources and detects its typos", () => {
-  const named = namedInSources();
+  const named = findVariables();
   expect(named).toContain("EMAIL_SECURITY_OWN_DOMAINS");
   for (const suggestion of named) {
     expect(findMisspelledVariables({ [suggestion]: "x" })).toEqual([]);

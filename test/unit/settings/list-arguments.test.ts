@@ -4,11 +4,11 @@ import { checkList, encodeListContent } from "../../../provider/settings/list-ch
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { UNKNOWN } from "../../../provider/settings/unknown-value";
 
-const entries = (content: unknown, options: object = {}, previous: object = {}) =>
+const checkEntries = (content: unknown, options: object = {}, previous: object = {}) =>
   checkList(ENTRY_LIST_KIND, { entries: content, ...options }, { ...previous });
-const members = (content: unknown, options: object = {}, previous: object = {}) =>
+const checkMembers = (content: unknown, options: object = {}, previous: object = {}) =>
   checkList(VIP_LIST_KIND, { members: content, ...options }, { ...previous });
-const reasons = ({ failures }: { failures: readonly { property: string; reason: string }[] }) =>
+const formatReasons = ({ failures }: { failures: readonly { property: string; reason: string }[] }) =>
   failures.map(({ property, reason }) => `${property} ${reason}`);
 
 const KEYED = {
@@ -67,7 +67,7 @@ describe("allow/deny list content", () => {
     ],
     ["its own keyed form", KEYED],
   ])("normalizes %s to the same keyed form", (_what, content) => {
-    const { inputs, failures } = entries(content);
+    const { inputs, failures } = checkEntries(content);
     expect(failures).toEqual([]);
     expect(inputs).toEqual({ entries: KEYED });
     expect(JSON.stringify(inputs)).toBe(JSON.stringify({ entries: KEYED }));
@@ -76,8 +76,8 @@ describe("allow/deny list content", () => {
 
   it("reports every mistake with its path", () => {
     expect(
-      reasons(
-        entries([
+      formatReasons(
+        checkEntries([
           { list: "deny", value: "hxxps://evil[.]example/x" },
           { list: "block", value: "evil.example" },
           { list: "deny" },
@@ -95,8 +95,8 @@ describe("allow/deny list content", () => {
       "entries[5].adopt isn't an argument; the arguments are list, value, entryType, verdictScope, comment, acceptRisk",
     ]);
     expect(
-      reasons(
-        entries({
+      formatReasons(
+        checkEntries({
           "evil.example": "denied",
           "x.example": "(unmanaged) deny: made by hand",
           "a b": "deny",
@@ -116,7 +116,7 @@ describe("allow/deny list content", () => {
     ["evil.example", 'entries must be an array or a map, not "evil.example"'],
     [5, "entries must be an array or a map, not 5"],
   ])("rejects the content %j", (content, reason) => {
-    expect(reasons(entries(content))).toEqual([reason]);
+    expect(formatReasons(checkEntries(content))).toEqual([reason]);
   });
 
   it("names both places of a duplicate or a conflict", () => {
@@ -127,37 +127,37 @@ describe("allow/deny list content", () => {
       { list: "deny", value: "partner.example", comment: "x" },
       { list: "deny", value: "evil.example", verdictScope: "graymail" },
     ];
-    expect(reasons(entries(content))).toEqual([
+    expect(formatReasons(checkEntries(content))).toEqual([
       'entries[2] "EVIL.example." is declared twice, here and at entries[0], as "evil.example"; keep one',
       'entries[3] "partner.example" is on the deny list here and on the allow list at entries[1]; a value can\'t be on both. Keep one',
     ]);
-    expect(reasons(entries({ "evil.example": "deny", "EVIL.example": { list: "allow" } }))).toEqual([
+    expect(formatReasons(checkEntries({ "evil.example": "deny", "EVIL.example": { list: "allow" } }))).toEqual([
       'entries["EVIL.example"] "EVIL.example" is on the allow list here and on the deny list at entries["evil.example"], as "evil.example"; a value can\'t be on both. Keep one',
     ]);
   });
 
   it("reports up to 100 failures and counts the rest", () => {
     const content = Array.from({ length: 5_000 }, () => ({ list: "deny", value: "not a domain" }));
-    const { failures } = entries(content);
+    const { failures } = checkEntries(content);
     expect(failures).toHaveLength(101);
     expect(failures.at(-1)?.reason).toBe("and 4900 more similar mistakes");
   });
 });
 
 it("rejects a key that names another value than its element", () => {
-  expect(reasons(entries({ "a.example": { list: "deny", value: "b.example" } }))).toEqual([
+  expect(formatReasons(checkEntries({ "a.example": { list: "deny", value: "b.example" } }))).toEqual([
     'entries["a.example"].value is "b.example", but its key is "a.example"; correct one of the two',
   ]);
-  expect(reasons(members({ "a@acme.example": { email: "b@acme.example" } }))).toEqual([
+  expect(formatReasons(checkMembers({ "a@acme.example": { email: "b@acme.example" } }))).toEqual([
     'members["a@acme.example"].email is "b@acme.example", but its key is "a@acme.example"; correct one of the two',
   ]);
-  expect(entries({ "A.example": { list: "deny", value: "a.example" } }).failures).toEqual([]);
+  expect(checkEntries({ "A.example": { list: "deny", value: "a.example" } }).failures).toEqual([]);
 });
 
 it("rejects an allow and a deny of one value in any scope", () => {
   expect(
-    reasons(
-      entries([
+    formatReasons(
+      checkEntries([
         { list: "deny", value: "x.example" },
         { list: "allow", value: "x.example", verdictScope: "graymail" },
       ]),
@@ -182,7 +182,7 @@ describe("VIP list content", () => {
       expect.stringContaining("the marker that a refresh adds to an undeclared VIP"),
     ],
   ])("rejects %j", (content, message) => {
-    const { failures } = members(content);
+    const { failures } = checkMembers(content);
     expect(failures.map(({ property, reason }) => `${property} ${reason}`)).toEqual([message]);
   });
 
@@ -193,34 +193,38 @@ describe("VIP list content", () => {
     ["a map of objects", { "cfo@acme.example": {}, boss: { email: "ceo@acme.example", comment: "Chief executive" } }],
     ["its own keyed form", keyed],
   ])("normalizes %s to the same keyed form", (_what, content) => {
-    const { inputs, failures } = members(content);
+    const { inputs, failures } = checkMembers(content);
     expect(failures).toEqual([]);
     expect(JSON.stringify(inputs)).toBe(JSON.stringify({ members: keyed }));
   });
 
   it("reports every mistake with its path", () => {
     expect(
-      reasons(members(["ceo", 5, { email: "a@acme.example", onDelete: "keep" }, "b@acme.example", "B@acme.example"])),
+      formatReasons(
+        checkMembers(["ceo", 5, { email: "a@acme.example", onDelete: "keep" }, "b@acme.example", "B@acme.example"]),
+      ),
     ).toEqual([
       'members[0].email "ceo" isn\'t a valid mailbox: it has no @',
       "members[1] must be a mailbox or { email, comment }, not 5",
       "members[2].onDelete isn't an argument; the arguments are email, comment",
       'members[4] "B@acme.example" is declared twice, here and at members[3], as "b@acme.example"; keep one',
     ]);
-    expect(reasons(members({ "a@acme.example": "(unmanaged) Head" }))).toEqual([
+    expect(formatReasons(checkMembers({ "a@acme.example": "(unmanaged) Head" }))).toEqual([
       'members["a@acme.example"].comment starts with the marker that a refresh adds to an undeclared VIP; remove "(unmanaged)"',
     ]);
   });
 
   it("rejects the mode exclusive-allows", () => {
-    expect(reasons(members([], { mode: "exclusive-allows" }))).toEqual([
+    expect(formatReasons(checkMembers([], { mode: "exclusive-allows" }))).toEqual([
       'mode can\'t be "exclusive-allows" on the VIP list, which has no allow entries; write "additive" or "exclusive"',
     ]);
-    expect(reasons(members([], { mode: "strict" }))).toEqual(['mode must be "additive" or "exclusive", not "strict"']);
+    expect(formatReasons(checkMembers([], { mode: "strict" }))).toEqual([
+      'mode must be "additive" or "exclusive", not "strict"',
+    ]);
   });
 
   it("rejects onDelete keep in exclusive mode", () => {
-    expect(reasons(members([], { mode: "exclusive", onDelete: "keep" }))).toEqual([
+    expect(formatReasons(checkMembers([], { mode: "exclusive", onDelete: "keep" }))).toEqual([
       'onDelete can\'t be "keep" in mode "exclusive", which removes undeclared VIPs; leave one of the two out',
     ]);
   });
@@ -238,7 +242,7 @@ describe("option validation", () => {
       adopt: "yes",
       maxDeletions: 3,
     };
-    expect(reasons(entries([], options))).toEqual([
+    expect(formatReasons(checkEntries([], options))).toEqual([
       'mode must be "additive", "exclusive-allows" or "exclusive", not "strict"',
       "ignore[0] is empty; write a value, a value with *, or a range such as 192.0.2.0/24",
       "ignore[2] must be text, not 5",
@@ -253,8 +257,11 @@ describe("option validation", () => {
 
   it("rejects a declared entry that is ignored", () => {
     expect(
-      reasons(
-        entries({ "x.corp.example": "allow", "y.example": "deny" }, { ignore: ["*.corp.example", "allow:y.example"] }),
+      formatReasons(
+        checkEntries(
+          { "x.corp.example": "allow", "y.example": "deny" },
+          { ignore: ["*.corp.example", "allow:y.example"] },
+        ),
       ),
     ).toEqual([
       'ignore contains "*.corp.example", which also matches declared items (allow x.corp.example). Ignored items are never changed: narrow the pattern, or remove the declaration',
@@ -263,99 +270,100 @@ describe("option validation", () => {
 
   it("requires protected items to be declared and kept", () => {
     const board = { "chair@board.example": "", "cfo@acme.example": "" };
-    expect(members(board, { protect: ["*@board.example", "cfo@acme.example"] }).failures).toEqual([]);
-    expect(reasons(members(board, { protect: ["*@board.example", "ceo@acme.example"] }))).toEqual([
+    expect(checkMembers(board, { protect: ["*@board.example", "cfo@acme.example"] }).failures).toEqual([]);
+    expect(formatReasons(checkMembers(board, { protect: ["*@board.example", "ceo@acme.example"] }))).toEqual([
       'protect contains "ceo@acme.example", but no declared VIP matches it. Protected items must be declared: declare it, or remove the pattern',
     ]);
     const before = { members: { ...board, "second@board.example": "" } };
-    expect(reasons(members(board, { protect: ["*@board.example"] }, before))).toEqual([
+    expect(formatReasons(checkMembers(board, { protect: ["*@board.example"] }, before))).toEqual([
       'protect contains "*@board.example", and this run would remove items that match it (second@board.example). Declare them again, or narrow the pattern',
     ]);
   });
 });
 
 describe("removal guard", () => {
-  const many = (count: number) =>
+  const buildDenies = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny"]));
 
   it("counts removals against the arguments of the previous run", () => {
-    expect(entries(many(70), {}, { entries: many(100) }).failures).toEqual([]);
-    expect(reasons(entries(many(69), {}, { entries: many(100) }))).toEqual([
+    expect(checkEntries(buildDenies(70), {}, { entries: buildDenies(100) }).failures).toEqual([]);
+    expect(formatReasons(checkEntries(buildDenies(69), {}, { entries: buildDenies(100) }))).toEqual([
       expect.stringContaining("entries would lose 31 of 100 entries (31 %). One run may remove at most 30 %."),
     ]);
-    expect(reasons(entries({}, {}, { entries: many(2) }))).toEqual([
+    expect(formatReasons(checkEntries({}, {}, { entries: buildDenies(2) }))).toEqual([
       expect.stringContaining(
         "would lose 2 of 2 entries (100 %), all of them. A list is never emptied without explicit confirmation.",
       ),
     ]);
-    expect(entries(many(69), { confirmRemovals: 31 }, { entries: many(100) }).failures).toEqual([]);
+    expect(checkEntries(buildDenies(69), { confirmRemovals: 31 }, { entries: buildDenies(100) }).failures).toEqual([]);
     expect(
-      entries(many(69), { confirmRemovals: 31 }, { entries: many(100), confirmRemovals: 31 }).failures,
+      checkEntries(buildDenies(69), { confirmRemovals: 31 }, { entries: buildDenies(100), confirmRemovals: 31 })
+        .failures,
     ).toHaveLength(1);
-    expect(entries({}).failures).toEqual([]);
+    expect(checkEntries({}).failures).toEqual([]);
   });
 
   it("counts unmanaged entries only in exclusive mode", () => {
-    const shown = Object.fromEntries(Object.keys(many(20)).map((key) => [`x-${key}`, "(unmanaged) deny"]));
-    const before = { entries: { ...many(10), ...shown } };
-    expect(entries(many(10), { mode: "additive" }, before).failures).toEqual([]);
-    expect(reasons(entries(many(10), { mode: "exclusive" }, before))).toEqual([
+    const shown = Object.fromEntries(Object.keys(buildDenies(20)).map((key) => [`x-${key}`, "(unmanaged) deny"]));
+    const before = { entries: { ...buildDenies(10), ...shown } };
+    expect(checkEntries(buildDenies(10), { mode: "additive" }, before).failures).toEqual([]);
+    expect(formatReasons(checkEntries(buildDenies(10), { mode: "exclusive" }, before))).toEqual([
       expect.stringContaining("would lose 20 of 30 entries (67 %)"),
     ]);
-    expect(entries(many(10), { mode: "exclusive", ignore: ["x-*"] }, before).failures).toEqual([]);
+    expect(checkEntries(buildDenies(10), { mode: "exclusive", ignore: ["x-*"] }, before).failures).toEqual([]);
   });
 
   it("counts unmanaged allows but not denies in exclusive-allows mode", () => {
-    const shown = (list: string) =>
-      Object.fromEntries(Object.keys(many(20)).map((key) => [`${list}-${key}`, `(unmanaged) ${list}`]));
-    const before = { entries: { ...many(10), ...shown("allow"), ...shown("deny") } };
+    const buildUnmanaged = (list: string) =>
+      Object.fromEntries(Object.keys(buildDenies(20)).map((key) => [`${list}-${key}`, `(unmanaged) ${list}`]));
+    const before = { entries: { ...buildDenies(10), ...buildUnmanaged("allow"), ...buildUnmanaged("deny") } };
     const args = { mode: "exclusive-allows" };
-    expect(reasons(entries(many(10), args, before))).toEqual([
+    expect(formatReasons(checkEntries(buildDenies(10), args, before))).toEqual([
       expect.stringContaining("would lose 20 of 30 entries (67 %)"),
     ]);
-    expect(reasons(entries(many(10), { ...args, maxRemovals: 20 }, before))).toEqual([]);
-    expect(reasons(entries(many(10), { ...args, ignore: ["allow:*"] }, before))).toEqual([]);
+    expect(formatReasons(checkEntries(buildDenies(10), { ...args, maxRemovals: 20 }, before))).toEqual([]);
+    expect(formatReasons(checkEntries(buildDenies(10), { ...args, ignore: ["allow:*"] }, before))).toEqual([]);
   });
 
   it("does not count VIPs that are kept", () => {
-    expect(members([], { onDelete: "keep" }, { members: { "a@acme.example": "" } }).failures).toEqual([]);
-    expect(members([], {}, { members: { "a@acme.example": "" } }).failures).toHaveLength(1);
+    expect(checkMembers([], { onDelete: "keep" }, { members: { "a@acme.example": "" } }).failures).toEqual([]);
+    expect(checkMembers([], {}, { members: { "a@acme.example": "" } }).failures).toHaveLength(1);
   });
 });
 
 describe("unknown value in a preview", () => {
   it("is accepted as a whole list, an element or a comment", () => {
-    expect(entries(UNKNOWN)).toEqual({ inputs: { entries: UNKNOWN }, failures: [] });
-    expect(entries([UNKNOWN, { list: "deny", value: "evil.example" }]).inputs).toEqual({ entries: UNKNOWN });
-    expect(entries([{ list: "deny", value: UNKNOWN }])).toEqual({
+    expect(checkEntries(UNKNOWN)).toEqual({ inputs: { entries: UNKNOWN }, failures: [] });
+    expect(checkEntries([UNKNOWN, { list: "deny", value: "evil.example" }]).inputs).toEqual({ entries: UNKNOWN });
+    expect(checkEntries([{ list: "deny", value: UNKNOWN }])).toEqual({
       inputs: { entries: UNKNOWN },
       failures: [],
     });
-    expect(entries([{ list: "deny", value: "evil.example", comment: UNKNOWN }])).toEqual({
+    expect(checkEntries([{ list: "deny", value: "evil.example", comment: UNKNOWN }])).toEqual({
       inputs: { entries: { "evil.example": UNKNOWN } },
       failures: [],
     });
     expect(
-      entries({ "evil.example": "deny" }, { ignore: [UNKNOWN], mode: UNKNOWN, maxRemovals: UNKNOWN }).failures,
+      checkEntries({ "evil.example": "deny" }, { ignore: [UNKNOWN], mode: UNKNOWN, maxRemovals: UNKNOWN }).failures,
     ).toEqual([]);
   });
 
   it("is not matched against patterns", () => {
     const content = { "x.example": { list: "deny", comment: UNKNOWN } };
-    expect(entries(content, { protect: ["deny:x.example"], ignore: ["allow:*"] }).failures).toEqual([]);
+    expect(checkEntries(content, { protect: ["deny:x.example"], ignore: ["allow:*"] }).failures).toEqual([]);
   });
 
   it("is rejected inside a field that must be text", () => {
     for (const odd of [[UNKNOWN], { x: UNKNOWN }]) {
       for (const name of ["list", "value", "comment", "verdictScope", "acceptRisk"]) {
-        const { failures } = entries([{ list: "deny", value: "evil.example", [name]: odd }]);
+        const { failures } = checkEntries([{ list: "deny", value: "evil.example", [name]: odd }]);
         expect(failures.map(({ property }) => property)).toEqual([`entries[0].${name}`]);
       }
     }
   });
 
   it("does not hide mistakes in other elements", () => {
-    expect(reasons(entries([UNKNOWN, { list: "deny", value: "not a domain" }]))).toEqual([
+    expect(formatReasons(checkEntries([UNKNOWN, { list: "deny", value: "not a domain" }]))).toEqual([
       expect.stringContaining("entries[1].value"),
     ]);
   });
@@ -363,13 +371,15 @@ describe("unknown value in a preview", () => {
 
 describe("risky list entry", () => {
   const own = new OwnDomains(["acme.example"]);
-  const check = (content: unknown) => checkList(ENTRY_LIST_KIND, { entries: content }, {}, own);
-  const places = (content: unknown) =>
-    check(content).failures.map(({ property, reason }) => `${property} ${/\((\S+?)[,)]/.exec(reason)?.[1]}`);
+  const checkEntryContent = (content: unknown) => checkList(ENTRY_LIST_KIND, { entries: content }, {}, own);
+  const extractPlaces = (content: unknown) =>
+    checkEntryContent(content).failures.map(
+      ({ property, reason }) => `${property} ${/\((\S+?)[,)]/.exec(reason)?.[1]}`,
+    );
 
   it("is reported with its path in every form", () => {
     expect(
-      places([
+      extractPlaces([
         { list: "deny", value: "evil.example" },
         { list: "allow", value: "GMAIL.com" },
         { list: "allow", value: "10.0.0.1", verdictScope: "graymail" },
@@ -378,10 +388,10 @@ describe("risky list entry", () => {
     ).toEqual(["entries[1] allow-free-mail", "entries[2] allow-private-address", "entries[3] deny-own-domain"]);
     const risky = { "acme-login.example": "allow: why", "evil.example": "deny", "gmail.com": "deny" };
     const expectedPlaces = ['entries["acme-login.example"] allow-look-alike', 'entries["gmail.com"] deny-free-mail'];
-    expect(places(risky)).toEqual(expectedPlaces);
-    expect(places({ ...risky, "news.example (graymail)": "deny" })).toEqual(expectedPlaces);
+    expect(extractPlaces(risky)).toEqual(expectedPlaces);
+    expect(extractPlaces({ ...risky, "news.example (graymail)": "deny" })).toEqual(expectedPlaces);
     // The list also has an element that is still unknown in a preview.
-    expect(places([{ list: "allow", value: "gmail.com" }, UNKNOWN])).toEqual(["entries[0] allow-free-mail"]);
+    expect(extractPlaces([{ list: "allow", value: "gmail.com" }, UNKNOWN])).toEqual(["entries[0] allow-free-mail"]);
   });
 
   it("is accepted with a reason, which the encoded text contains", () => {
@@ -392,26 +402,26 @@ describe("risky list entry", () => {
       { "GMail.com": "allow (risk accepted:  Fair (until May) ):INC-7" },
       keyed,
     ]) {
-      expect(check(content)).toEqual({ inputs: { entries: keyed }, failures: [] });
+      expect(checkEntryContent(content)).toEqual({ inputs: { entries: keyed }, failures: [] });
     }
     expect(encodeListContent(ENTRY_LIST_KIND, [{ list: "allow", value: "gmail.com" }])).toEqual({
       "gmail.com": "allow",
     });
-    const later = check([{ list: "allow", value: "gmail.com", acceptRisk: UNKNOWN }]);
+    const later = checkEntryContent([{ list: "allow", value: "gmail.com", acceptRisk: UNKNOWN }]);
     expect(later).toEqual({ inputs: { entries: { "gmail.com": UNKNOWN } }, failures: [] });
     // A leftover reason for an entry without risk is harmless.
-    expect(check({ "partner.example": "allow (risk accepted: once)" }).failures).toEqual([]);
+    expect(checkEntryContent({ "partner.example": "allow (risk accepted: once)" }).failures).toEqual([]);
   });
 
   it("is rejected without a valid reason", () => {
-    expect(reasons(check([{ list: "allow", value: "gmail.com", acceptRisk: " " }]))).toEqual([
+    expect(formatReasons(checkEntryContent([{ list: "allow", value: "gmail.com", acceptRisk: " " }]))).toEqual([
       "entries[0].acceptRisk is empty; give the reason to accept the risk, or leave it out",
     ]);
-    expect(reasons(check([{ list: "allow", value: "gmail.com", acceptRisk: true }]))).toEqual([
+    expect(formatReasons(checkEntryContent([{ list: "allow", value: "gmail.com", acceptRisk: true }]))).toEqual([
       "entries[0].acceptRisk must be text, not true",
     ]);
-    expect(places({ "gmail.com": "allow (risk accepted: )" })).toEqual(['entries["gmail.com"] allow-free-mail']);
-    expect(reasons(check({ "gmail.com": "allow (risk accepted: a) b)" }))).toEqual([
+    expect(extractPlaces({ "gmail.com": "allow (risk accepted: )" })).toEqual(['entries["gmail.com"] allow-free-mail']);
+    expect(formatReasons(checkEntryContent({ "gmail.com": "allow (risk accepted: a) b)" }))).toEqual([
       'entries["gmail.com"] is "allow (risk accepted: a) b)"; write "allow (risk accepted: reason): comment", and escape a lone bracket in the reason as \\( or \\)',
     ]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type PatternTarget, parseListPattern } from "../../../provider/settings/list-pattern";
 
-function matches(text: string, value: string, list?: "allow" | "deny"): boolean {
+function matchPattern(text: string, value: string, list?: "allow" | "deny"): boolean {
   const parsed = parseListPattern(text);
   if (!parsed.ok) throw new Error(parsed.reason);
   const target: PatternTarget = list === undefined ? { value } : { value, list };
@@ -56,7 +56,7 @@ describe("pattern", () => {
     ["2001:db8::1:0:0:*", "2001:db8::1:0:0:1", true],
     [".odd value", ".odd value", true],
   ])("matches %s against %s: %s", (pattern, value, expected) => {
-    expect(matches(pattern, value)).toBe(expected);
+    expect(matchPattern(pattern, value)).toBe(expected);
   });
 
   it.each([
@@ -65,7 +65,7 @@ describe("pattern", () => {
     ["DENY:x.example", "deny", true],
     ["*.example", "deny", true],
   ] as const)("matches %s on the %s list: %s", (pattern, list, expected) => {
-    expect(matches(pattern, "x.example", list)).toBe(expected);
+    expect(matchPattern(pattern, "x.example", list)).toBe(expected);
   });
 
   it.each([
@@ -97,6 +97,6 @@ describe("pattern", () => {
 
   it("rejects a near match without catastrophic backtracking", () => {
     const pattern = `${"a*".repeat(200)}b`;
-    expect(matches(pattern, "a".repeat(20_000))).toBe(false);
+    expect(matchPattern(pattern, "a".repeat(20_000))).toBe(false);
   });
 });

@@ -13,13 +13,13 @@ const nameOf = (minLength: number, maxLength = 12) =>
 const suffix = fc.constantFrom("example", "test", "co.uk", "edu");
 
 /** Returns a domain's canonical form; undefined if it has none. */
-function domain(text: string): string | undefined {
+function canonicalizeDomain(text: string): string | undefined {
   const parsed = parseEntryValue(text);
   return parsed.ok && parsed.value.entryType === "domain" ? parsed.value.canonical : undefined;
 }
 
 function isTaken(text: string, own: string): boolean | undefined {
-  const canonical = domain(text);
+  const canonical = canonicalizeDomain(text);
   return canonical === undefined ? undefined : new OwnDomains([own]).findLookAlike(canonical) === own;
 }
 
@@ -39,8 +39,8 @@ it("detects any combination of confusable letters in names of any length", () =>
     fc.property(disguised, ({ name, other, suffix }) => {
       // Skips names without a valid IDNA form, and those that IDNA maps to the original name: neither is a different
       // domain.
-      const canonical = domain(`${other}.${suffix}`);
-      fc.pre(canonical !== undefined && canonical !== domain(`${name}.${suffix}`));
+      const canonical = canonicalizeDomain(`${other}.${suffix}`);
+      fc.pre(canonical !== undefined && canonical !== canonicalizeDomain(`${name}.${suffix}`));
       expect([other, isTaken(`${other}.${suffix}`, `${name}.${suffix}`)]).toEqual([other, true]);
     }),
     { numRuns: 1_000 },
@@ -50,7 +50,7 @@ it("detects any combination of confusable letters in names of any length", () =>
 it("lists only confusables that are valid in domains, once each", () => {
   const all = Object.values(CONFUSABLES).join("");
   for (const other of all) {
-    expect(domainToUnicode(domain(`x${other}xy.example`) ?? "")).toBe(`x${other}xy.example`);
+    expect(domainToUnicode(canonicalizeDomain(`x${other}xy.example`) ?? "")).toBe(`x${other}xy.example`);
   }
   expect(new Set(all).size).toBe([...all].length);
 });
@@ -68,7 +68,7 @@ it("detects another suffix or added words from four letters on", () => {
 });
 
 it("detects one typo from five letters on and none below four", () => {
-  const slipped = (minLength: number, maxLength: number) =>
+  const generateSlips = (minLength: number, maxLength: number) =>
     nameOf(minLength, maxLength).chain((name) =>
       fc
         .tuple(fc.nat({ max: name.length - 1 }), fc.constantFrom(...letters), fc.nat({ max: 3 }))
@@ -84,14 +84,14 @@ it("detects one typo from five letters on and none below four", () => {
         .filter(({ name, other }) => name !== other),
     );
   fc.assert(
-    fc.property(slipped(5, 12), suffix, suffix, ({ name, other }, one, another) => {
+    fc.property(generateSlips(5, 12), suffix, suffix, ({ name, other }, one, another) => {
       fc.pre(!/rn|vv/.test(other));
       expect([other, isTaken(`${other}.${another}`, `${name}.${one}`)]).toEqual([other, true]);
     }),
     { numRuns: 500 },
   );
   fc.assert(
-    fc.property(slipped(2, 3), suffix, ({ name, other }, one) => {
+    fc.property(generateSlips(2, 3), suffix, ({ name, other }, one) => {
       fc.pre(other.length > 0 && !/rn|vv/.test(other));
       expect([other, isTaken(`${other}.${one}`, `${name}.${one}`)]).toEqual([other, false]);
     }),
@@ -115,7 +115,7 @@ it("finds one edit exactly when the edit distance is one", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 6 });
   fc.assert(
     fc.property(text, text, (one, other) => {
-      expect(isOneEdit(one, other)).toBe(distance(one, other) === 1);
+      expect(isOneEdit(one, other)).toBe(computeDistance(one, other) === 1);
       expect(isOneEdit(one, other)).toBe(isOneEdit(other, one));
     }),
     { numRuns: 2_000 },
@@ -123,18 +123,18 @@ it("finds one edit exactly when the edit distance is one", () => {
 });
 
 /** Returns the optimal string alignment distance, by the textbook algorithm. */
-function distance(one: string, other: string): number {
+function computeDistance(one: string, other: string): number {
   const rows = Array.from({ length: one.length + 1 }, (_, i) => [i]);
-  const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;
+  const getCell = (i: number, j: number): number => rows[i]?.[j] ?? 0;
   for (let j = 1; j <= other.length; j += 1) (rows[0] as number[])[j] = j;
   for (let i = 1; i <= one.length; i += 1) {
     for (let j = 1; j <= other.length; j += 1) {
       const cost = one[i - 1] === other[j - 1] ? 0 : 1;
-      let best = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + cost);
+      let best = Math.min(getCell(i - 1, j) + 1, getCell(i, j - 1) + 1, getCell(i - 1, j - 1) + cost);
       const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
-      if (isSwap) best = Math.min(best, at(i - 2, j - 2) + 1);
+      if (isSwap) best = Math.min(best, getCell(i - 2, j - 2) + 1);
       (rows[i] as number[])[j] = best;
     }
   }
-  return at(one.length, other.length);
+  return getCell(one.length, other.length);
 }

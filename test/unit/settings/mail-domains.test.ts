@@ -11,12 +11,13 @@ import {
 } from "../../../provider/settings/mail-domains";
 import { OwnDomains } from "../../../provider/settings/own-domains";
 
-const people = (...domains: string[]) =>
+const collectPeopleDomains = (...domains: string[]) =>
   collectMailDomains(
     domains.map((domain) => `someone@${domain}`),
     true,
   );
-const printed = (...domains: string[]) => buildDomainFingerprint(people(...domains)) ?? expect.fail("no fingerprint");
+const fingerprintDomains = (...domains: string[]) =>
+  buildDomainFingerprint(collectPeopleDomains(...domains)) ?? expect.fail("no fingerprint");
 
 const isOf = (fingerprint: string, some: MailDomains): boolean =>
   findForeignFingerprints([fingerprint], some).length === 0;
@@ -52,7 +53,7 @@ describe("mail domains of VIPs", () => {
     ["acme.example.evil.example", ["acme.example"], true],
     ["globex.example", [], false],
   ])("classifies %s at a tenant of %j as foreign: %s", (domain, own, strange) => {
-    expect(hasOnlyForeignDomains(people(domain), new OwnDomains(own))).toBe(strange);
+    expect(hasOnlyForeignDomains(collectPeopleDomains(domain), new OwnDomains(own))).toBe(strange);
   });
 
   it("accepts an empty tenant for one run by its name", () => {
@@ -73,8 +74,8 @@ describe("mail domains of VIPs", () => {
 
   it("treats no one as foreign with one known domain or no VIPs", () => {
     const own = new OwnDomains(["acme.example"]);
-    expect(hasOnlyForeignDomains(people("globex.example", "acme.example"), own)).toBe(false);
-    expect(hasOnlyForeignDomains(people(), own)).toBe(false);
+    expect(hasOnlyForeignDomains(collectPeopleDomains("globex.example", "acme.example"), own)).toBe(false);
+    expect(hasOnlyForeignDomains(collectPeopleDomains(), own)).toBe(false);
   });
 });
 
@@ -85,61 +86,64 @@ describe("domain fingerprint", () => {
   it("matches its own domains and no disjoint set", () => {
     fc.assert(
       fc.property(domains, domains, (some, others) => {
-        const fingerprint = printed(...some);
-        expect(isOf(fingerprint, people(...some))).toBe(true);
+        const fingerprint = fingerprintDomains(...some);
+        expect(isOf(fingerprint, collectPeopleDomains(...some))).toBe(true);
         const isShared = others.some((one) => some.includes(one));
-        if (!isShared) expect(isOf(fingerprint, people(...others))).toBe(false);
+        if (!isShared) expect(isOf(fingerprint, collectPeopleDomains(...others))).toBe(false);
       }),
     );
   });
 
   it("matches a tenant that gains or loses domains", () => {
-    expect(isOf(printed("a.example"), people("a.example", "b.example"))).toBe(true);
-    expect(isOf(printed("a.example", "b.example"), people("b.example"))).toBe(true);
+    expect(isOf(fingerprintDomains("a.example"), collectPeopleDomains("a.example", "b.example"))).toBe(true);
+    expect(isOf(fingerprintDomains("a.example", "b.example"), collectPeopleDomains("b.example"))).toBe(true);
     // Each run compares with the domains that all earlier runs saw.
-    const gained = buildDomainFingerprint(people("a.example", "b.example"), printed("a.example")) ?? "";
-    expect(isOf(gained, people("b.example"))).toBe(true);
-    const later = buildDomainFingerprint(people("b.example", "c.example"), gained) ?? "";
-    expect(isOf(later, people("c.example"))).toBe(true);
-    expect(isOf(later, people("a.example"))).toBe(true);
+    const gained =
+      buildDomainFingerprint(collectPeopleDomains("a.example", "b.example"), fingerprintDomains("a.example")) ?? "";
+    expect(isOf(gained, collectPeopleDomains("b.example"))).toBe(true);
+    const later = buildDomainFingerprint(collectPeopleDomains("b.example", "c.example"), gained) ?? "";
+    expect(isOf(later, collectPeopleDomains("c.example"))).toBe(true);
+    expect(isOf(later, collectPeopleDomains("a.example"))).toBe(true);
   });
 
   it("vouches only for an older fingerprint with a shared domain", () => {
-    const old = printed("a.example");
-    const newer = buildDomainFingerprint(people("a.example", "b.example"), old) ?? "";
-    const theirs = printed("z.example");
-    expect(findForeignFingerprints([old, theirs, newer], people("b.example"))).toEqual([theirs]);
-    expect(findForeignFingerprints([old, newer], people("c.example")).sort()).toEqual([newer, old].sort());
+    const old = fingerprintDomains("a.example");
+    const newer = buildDomainFingerprint(collectPeopleDomains("a.example", "b.example"), old) ?? "";
+    const theirs = fingerprintDomains("z.example");
+    expect(findForeignFingerprints([old, theirs, newer], collectPeopleDomains("b.example"))).toEqual([theirs]);
+    expect(findForeignFingerprints([old, newer], collectPeopleDomains("c.example")).sort()).toEqual(
+      [newer, old].sort(),
+    );
   });
 
   it("stays the same without new domains and reveals none", () => {
-    const first = printed("acme.example", "acme.test");
-    expect(buildDomainFingerprint(people("acme.test", "acme.example"), first)).toBe(first);
-    expect(buildDomainFingerprint(people("acme.test"), first)).toBe(first);
-    expect(buildDomainFingerprint(people(), first)).toBe(first);
+    const first = fingerprintDomains("acme.example", "acme.test");
+    expect(buildDomainFingerprint(collectPeopleDomains("acme.test", "acme.example"), first)).toBe(first);
+    expect(buildDomainFingerprint(collectPeopleDomains("acme.test"), first)).toBe(first);
+    expect(buildDomainFingerprint(collectPeopleDomains(), first)).toBe(first);
     expect(first).toMatch(/^[\w-]{3}([\w-]{4}){2}$/);
   });
 
   it("stays the same with more domains than it can hold", () => {
     const many = Array.from({ length: 30 }, (_, at) => `d${at}.example`);
-    const first = printed(...many);
-    expect(buildDomainFingerprint(people(...many), first)).toBe(first);
-    expect(isOf(first, people(...many))).toBe(true);
+    const first = fingerprintDomains(...many);
+    expect(buildDomainFingerprint(collectPeopleDomains(...many), first)).toBe(first);
+    expect(isOf(first, collectPeopleDomains(...many))).toBe(true);
   });
 
   it("differs between two tenants with the same domain", () => {
-    expect(printed("acme.example")).not.toBe(printed("acme.example"));
+    expect(fingerprintDomains("acme.example")).not.toBe(fingerprintDomains("acme.example"));
   });
 
   it("has at most 35 characters", () => {
-    fc.assert(fc.property(domains, (some) => printed(...some).length <= 35));
+    fc.assert(fc.property(domains, (some) => fingerprintDomains(...some).length <= 35));
   });
 
   it.each(["", "abc", "____.___", "x".repeat(1000), "AAA", "AAAa\u0000cd"])(
     "rejects no tenant when it is unreadable (%j)",
     (text) => {
-      expect(isOf(text, people("a.example"))).toBe(true);
-      expect(buildDomainFingerprint(people("a.example"), text)).toMatch(/^[\w-]{7}$/);
+      expect(isOf(text, collectPeopleDomains("a.example"))).toBe(true);
+      expect(buildDomainFingerprint(collectPeopleDomains("a.example"), text)).toMatch(/^[\w-]{7}$/);
     },
   );
 });

@@ -4,7 +4,7 @@ import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
 import { validateListProtection } from "../../../provider/settings/list-protection";
 import { type RemovalLimits, validateRemovals } from "../../../provider/settings/removal-guard";
 
-function guard(
+function describeViolation(
   removed: number,
   countBefore: number,
   limits: RemovalLimits = {},
@@ -32,12 +32,12 @@ describe("default removal limits", () => {
     [3, 3, false],
     [5000, 5000, false],
   ])("checks %i of %i removals: allowed is %s", (removed, before, allowed) => {
-    expect(guard(removed, before) === undefined).toBe(allowed);
+    expect(describeViolation(removed, before) === undefined).toBe(allowed);
   });
 
   it("treats a fully replaced list as removals but not as emptied", () => {
-    expect(guard(9, 9, {}, { after: 9 })).toBeUndefined();
-    expect(guard(10, 10, {}, { after: 10 })).toContain("10 of 10 entries (100 %)");
+    expect(describeViolation(9, 9, {}, { after: 9 })).toBeUndefined();
+    expect(describeViolation(10, 10, {}, { after: 10 })).toContain("10 of 10 entries (100 %)");
   });
 });
 
@@ -55,30 +55,36 @@ describe("custom removal limits", () => {
     [100, 100, { maxRemovalFraction: 1 }, true],
     [0, 100, { maxRemovals: 0 }, true],
   ])("checks %i of %i removals with %j: allowed is %s", (removed, before, limits, allowed) => {
-    expect(guard(removed, before, limits) === undefined).toBe(allowed);
+    expect(describeViolation(removed, before, limits) === undefined).toBe(allowed);
   });
 });
 
 describe("confirmRemovals", () => {
   it("allows exactly the confirmed number regardless of limits", () => {
-    expect(guard(80, 100, { confirmRemovals: 80 })).toBeUndefined();
-    expect(guard(100, 100, { confirmRemovals: 100, maxRemovals: 1 })).toBeUndefined();
-    expect(guard(80, 100, { confirmRemovals: 79 })).toContain("it is currently 79, which isn't the number of removals");
-    expect(guard(80, 100, { confirmRemovals: 81 })).toBeDefined();
+    expect(describeViolation(80, 100, { confirmRemovals: 80 })).toBeUndefined();
+    expect(describeViolation(100, 100, { confirmRemovals: 100, maxRemovals: 1 })).toBeUndefined();
+    expect(describeViolation(80, 100, { confirmRemovals: 79 })).toContain(
+      "it is currently 79, which isn't the number of removals",
+    );
+    expect(describeViolation(80, 100, { confirmRemovals: 81 })).toBeDefined();
   });
 
   it("is valid for one run only", () => {
-    const used = guard(3, 3, { confirmRemovals: 3 }, { confirmedBefore: 3 });
+    const used = describeViolation(3, 3, { confirmRemovals: 3 }, { confirmedBefore: 3 });
     expect(used).toContain("maxRemovalFraction: 1");
-    expect(guard(3, 3, { confirmRemovals: 3, maxRemovalFraction: 1 }, { confirmedBefore: 3 })).toBeUndefined();
-    expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toContain("only valid for one run");
-    expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 12 })).toBeUndefined();
-    expect(guard(5, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toBeUndefined();
+    expect(
+      describeViolation(3, 3, { confirmRemovals: 3, maxRemovalFraction: 1 }, { confirmedBefore: 3 }),
+    ).toBeUndefined();
+    expect(describeViolation(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toContain(
+      "only valid for one run",
+    );
+    expect(describeViolation(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 12 })).toBeUndefined();
+    expect(describeViolation(5, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toBeUndefined();
   });
 });
 
 it("explains a refusal with examples and remedies", () => {
-  expect(guard(412, 500)).toBe(
+  expect(describeViolation(412, 500)).toBe(
     [
       "would lose 412 of 500 entries (82 %). One run may remove at most 30 %.",
       "  - deny bad-0.example",
@@ -104,7 +110,7 @@ it.each([
     "maxRemovalFraction: 0.04   allows every run to remove that fraction.",
   ],
 ])("names the exceeded limit %j and its remedy", (limits, limit, remedy) => {
-  const lines = guard(4, 100, limits)?.split("\n") ?? [];
+  const lines = describeViolation(4, 100, limits)?.split("\n") ?? [];
   expect(lines[0]).toBe(`would lose 4 of 100 entries (4 %). One run may remove ${limit}`);
   expect(lines.slice(5)).toEqual([
     expect.stringMatching(/^Nothing was changed\./),
@@ -115,7 +121,7 @@ it.each([
 });
 
 it("suggests how to empty a list", () => {
-  const refusal = guard(3, 3);
+  const refusal = describeViolation(3, 3);
   expect(refusal).toContain("(100 %), all of them. A list is never emptied without explicit confirmation.\n");
   expect(refusal).toMatch(/\n {2}maxRemovalFraction: 1 {3}allows every run to remove all of them\.$/);
 });
@@ -129,12 +135,12 @@ it("accepts each remedy that it suggests", () => {
     [667, 1000],
   ] as const) {
     for (const limits of [{ maxRemovalFraction: 0.001 }, { maxRemovals: 1 }, {}]) {
-      const refusal = guard(removed, before, limits) ?? "";
+      const refusal = describeViolation(removed, before, limits) ?? "";
       for (const [, name, value] of refusal.matchAll(
         /(confirmRemovals|maxRemovals|maxRemovalFraction): ([\d.]+) {3}/g,
       )) {
         expect(
-          guard(removed, before, { ...limits, [name as string]: Number(value) }),
+          describeViolation(removed, before, { ...limits, [name as string]: Number(value) }),
           `${name}: ${value}`,
         ).toBeUndefined();
       }
@@ -143,9 +149,9 @@ it("accepts each remedy that it suggests", () => {
 });
 
 describe("change of scope in a list", () => {
-  const content = (count: number, { from = 0, scope = "", text = "deny" } = {}): Record<string, string> =>
+  const buildContent = (count: number, { from = 0, scope = "", text = "deny" } = {}): Record<string, string> =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${from + at}.example${scope}`, text]));
-  const problems = (
+  const listProblems = (
     before: Record<string, string>,
     after: Record<string, string>,
     options: RawArguments = {},
@@ -154,33 +160,38 @@ describe("change of scope in a list", () => {
   const graymail = { scope: " (graymail)" };
 
   it("isn't counted, also with a move to the other list", () => {
-    expect(problems(content(40), content(40, graymail))).toEqual([]);
-    expect(problems(content(40, graymail), content(40))).toEqual([]);
-    expect(problems(content(40, graymail), content(40, { text: "allow" }))).toEqual([]);
-    expect(problems(content(40), content(40, graymail), { maxRemovals: 0 })).toEqual([]);
+    expect(listProblems(buildContent(40), buildContent(40, graymail))).toEqual([]);
+    expect(listProblems(buildContent(40, graymail), buildContent(40))).toEqual([]);
+    expect(listProblems(buildContent(40, graymail), buildContent(40, { text: "allow" }))).toEqual([]);
+    expect(listProblems(buildContent(40), buildContent(40, graymail), { maxRemovals: 0 })).toEqual([]);
   });
 
   it("leaves the removals that come with it counted", () => {
-    expect(problems(content(100), { ...content(40, graymail), ...content(20, { from: 40 }) })).toEqual([
-      expect.stringMatching(/^would lose 40 of 100 entries \(40 %\)/),
-    ]);
-    expect(problems(content(100), content(1, graymail))).toEqual([
+    expect(
+      listProblems(buildContent(100), { ...buildContent(40, graymail), ...buildContent(20, { from: 40 }) }),
+    ).toEqual([expect.stringMatching(/^would lose 40 of 100 entries \(40 %\)/)]);
+    expect(listProblems(buildContent(100), buildContent(1, graymail))).toEqual([
       expect.stringMatching(/^would lose 99 of 100 entries/),
     ]);
   });
 
   it("counts the loss of one of two scopes", () => {
-    const both = { ...content(20), ...content(20, graymail) };
-    expect(problems(both, content(20))).toEqual([expect.stringMatching(/^would lose 20 of 40 entries \(50 %\)/)]);
-    expect(problems(both, content(20, { scope: " (spam)" }))).toEqual([
+    const both = { ...buildContent(20), ...buildContent(20, graymail) };
+    expect(listProblems(both, buildContent(20))).toEqual([
+      expect.stringMatching(/^would lose 20 of 40 entries \(50 %\)/),
+    ]);
+    expect(listProblems(both, buildContent(20, { scope: " (spam)" }))).toEqual([
       expect.stringMatching(/^would lose 20 of 40 entries \(50 %\)/),
     ]);
   });
 
   it("counts an undeclared entry that a pruning list removes", () => {
-    const before = { ...content(1, { from: 900 }), ...content(40, { ...graymail, text: "(unmanaged) deny" }) };
-    expect(problems(before, { ...content(1, { from: 900 }), ...content(40) }, { mode: "exclusive" })).toEqual([
-      expect.stringMatching(/^would lose 40 of 41 entries/),
-    ]);
+    const before = {
+      ...buildContent(1, { from: 900 }),
+      ...buildContent(40, { ...graymail, text: "(unmanaged) deny" }),
+    };
+    expect(
+      listProblems(before, { ...buildContent(1, { from: 900 }), ...buildContent(40) }, { mode: "exclusive" }),
+    ).toEqual([expect.stringMatching(/^would lose 40 of 41 entries/)]);
   });
 });

@@ -7,7 +7,7 @@ import { describeRisks, findEntryRisks, RISKS } from "../../../provider/settings
 
 const OWN = new OwnDomains(["acme.example", "globex.co.uk", "mail.initech.example", "ibm.com", "hp.com"]);
 
-function codesOf(list: "allow" | "deny", value: string, own = OWN): string[] {
+function listRiskCodes(list: "allow" | "deny", value: string, own = OWN): string[] {
   const parsed = parseEntryValue(value);
   if (!parsed.ok) throw new Error(parsed.reason);
   const { entryType, canonical } = parsed.value;
@@ -37,7 +37,7 @@ describe("risky allow", () => {
     ["allow-look-alike", ["acmee.example", "amce.example", "acne.example", "globx.com", "glohex.co.uk"]],
     ["allow-look-alike", ["acme.example.evil.example", "ceo@acme.example.evil.example"]],
   ])("matches %s: %j", (code, values) => {
-    for (const value of values) expect([value, codesOf("allow", value)]).toEqual([value, [code]]);
+    for (const value of values) expect([value, listRiskCodes("allow", value)]).toEqual([value, [code]]);
   });
 
   it("has no reason without a risk", () => {
@@ -51,7 +51,7 @@ describe("risky allow", () => {
   });
 
   it("gets all of its reasons at once", () => {
-    expect(codesOf("allow", "co.uk")).toEqual(["allow-public-suffix", "allow-own-domain"]);
+    expect(listRiskCodes("allow", "co.uk")).toEqual(["allow-public-suffix", "allow-own-domain"]);
     const reason = describeRisks({ list: "allow", value: "co.uk", entryType: "domain" }, OWN);
     expect(reason).toBe(
       `is "co.uk", which is refused (allow-public-suffix): ${RISKS["allow-public-suffix"].why} And (allow-own-domain, globex.co.uk): ${RISKS["allow-own-domain"].why} If it is intended, give the reason with the entry: acceptRisk: "…"`,
@@ -65,7 +65,7 @@ describe("risky deny", () => {
     ["deny-free-mail", ["gmail.com", "outlook.com", "outlook.de", "hotmail.co.uk", "yahoo.co.jp", "gmx.net"]],
     ["deny-free-mail", ["icloud.com", "proton.me", "web.de", "t-online.de", "GMail.com."]],
   ])("matches %s: %j", (code, values) => {
-    for (const value of values) expect([value, codesOf("deny", value)]).toEqual([value, [code]]);
+    for (const value of values) expect([value, listRiskCodes("deny", value)]).toEqual([value, [code]]);
   });
 });
 
@@ -88,22 +88,22 @@ describe("harmless value", () => {
     ],
     ["acme.sharepoint.com", "macmellan.example", "pharmacme.example", "ibm-consulting.example"],
   ])("has no risk when allowed: %j", (...values) => {
-    for (const value of values) expect([value, codesOf("allow", value)]).toEqual([value, []]);
+    for (const value of values) expect([value, listRiskCodes("allow", value)]).toEqual([value, []]);
   });
 
   it.each([
     ["evil.example", "acme-login.example", "acme.com", "аcme.example", "attacker@gmail.com"],
     ["10.0.0.1", "0.0.0.0", "192.0.2.7", "github.io", "com.br", "throwawaymail.com", "spambog.net"],
   ])("has no risk when denied: %j", (...values) => {
-    for (const value of values) expect([value, codesOf("deny", value)]).toEqual([value, []]);
+    for (const value of values) expect([value, listRiskCodes("deny", value)]).toEqual([value, []]);
   });
 
   it("has no own-domain risk when no own domains are configured", () => {
     const none = new OwnDomains([]);
-    expect(codesOf("allow", "acme.example", none)).toEqual([]);
-    expect(codesOf("deny", "acme.example", none)).toEqual([]);
-    expect(codesOf("allow", "acme.com", none)).toEqual([]);
-    expect(codesOf("allow", "gmail.com", none)).toEqual(["allow-free-mail"]);
+    expect(listRiskCodes("allow", "acme.example", none)).toEqual([]);
+    expect(listRiskCodes("deny", "acme.example", none)).toEqual([]);
+    expect(listRiskCodes("allow", "acme.com", none)).toEqual([]);
+    expect(listRiskCodes("allow", "gmail.com", none)).toEqual(["allow-free-mail"]);
   });
 });
 

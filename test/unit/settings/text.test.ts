@@ -13,7 +13,7 @@ import {
   sanitizeMultiline,
   toComparisonText,
 } from "../../../provider/settings/text";
-import { commandsIn, HOSTILE, hostileText } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE, hostileText } from "../../support/hostile-text";
 
 describe("quote", () => {
   test.each<[unknown, string]>([
@@ -85,7 +85,7 @@ const NO_COMMAND = new Set(["HTML", "Markdown", "a formula", "another formula", 
 describe("external text", () => {
   test.each(Object.entries(HOSTILE))("is flagged as harmful only when it contains a command: %s", (name, text) => {
     const isText = NO_COMMAND.has(name);
-    expect(commandsIn(text).length === 0).toBe(isText);
+    expect(findTerminalCommands(text).length === 0).toBe(isText);
     expect(findHarmfulText(text) === undefined).toBe(isText);
   });
 
@@ -99,7 +99,7 @@ describe("external text", () => {
           percentEncodeUnprintable(text),
         ]) {
           expect(shown).not.toMatch(/[\n\t]/);
-          expect(commandsIn(shown)).toEqual([]);
+          expect(findTerminalCommands(shown)).toEqual([]);
           expect(sanitizeLine(shown)).toBe(shown);
         }
       }),
@@ -110,7 +110,7 @@ describe("external text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const comment = canonicalizeComment(text);
-        expect(commandsIn(comment)).toEqual([]);
+        expect(findTerminalCommands(comment)).toEqual([]);
         expect(findHarmfulText(comment)).toBeUndefined();
         expect(canonicalizeComment(comment)).toBe(comment);
         expect(sanitizeMultiline(text).split("\n")).toHaveLength(text.split(/\r\n?|\n/).length);
@@ -122,7 +122,7 @@ describe("external text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         if (findHarmfulText(text) === undefined) expect(sanitizeMultiline(text)).toBe(text.replaceAll("\r\n", "\n"));
-        else expect(commandsIn(findHarmfulText(text) ?? "")).toEqual([]);
+        else expect(findTerminalCommands(findHarmfulText(text) ?? "")).toEqual([]);
       }),
     );
   });
@@ -139,7 +139,7 @@ describe("external text", () => {
     fc.assert(
       fc.property(hostileText, hostileText, (value, verdictScope) => {
         const key = encodeEntryKey({ value, entryType: "domain", verdictScope: `x${verdictScope}` });
-        expect(commandsIn(key)).toEqual([]);
+        expect(findTerminalCommands(key)).toEqual([]);
         expect(decodeEntry(key, "deny")?.verdictScope).toBe(`x${verdictScope}`.toWellFormed());
       }),
     );

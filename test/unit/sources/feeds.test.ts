@@ -80,25 +80,25 @@ describe("a STIX pattern", () => {
 });
 
 describe("a STIX bundle", () => {
-  const indicator = (pattern: string, more: object = {}): object => ({
+  const buildIndicator = (pattern: string, more: object = {}): object => ({
     type: "indicator",
     name: "Phish",
     pattern,
     ...more,
   });
-  const parse = (objects: readonly unknown[], more: object = {}) =>
+  const parseObjects = (objects: readonly unknown[], more: object = {}) =>
     parseStixFeed(JSON.stringify({ type: "bundle", objects, ...more }), "stix", NOW);
 
   it("lists valid indicators, and counts the others by reason", () => {
     const domain = "[domain-name:value = 'a.example']";
-    const { items, skipped } = parse([
+    const { items, skipped } = parseObjects([
       { type: "identity", name: "x" },
-      indicator(domain, { valid_from: "2026-11-01T00:00:00Z", valid_until: "2026-12-01T00:00:00Z" }),
-      indicator(domain, { revoked: true }),
-      indicator(domain, { valid_from: "2027-01-01T00:00:00Z" }),
-      indicator(domain, { valid_until: "2026-11-01T00:00:00Z" }),
-      indicator("[file:hashes.MD5 = 'aa']"),
-      indicator("alert tcp any", { pattern_type: "snort" }),
+      buildIndicator(domain, { valid_from: "2026-11-01T00:00:00Z", valid_until: "2026-12-01T00:00:00Z" }),
+      buildIndicator(domain, { revoked: true }),
+      buildIndicator(domain, { valid_from: "2027-01-01T00:00:00Z" }),
+      buildIndicator(domain, { valid_until: "2026-11-01T00:00:00Z" }),
+      buildIndicator("[file:hashes.MD5 = 'aa']"),
+      buildIndicator("alert tcp any", { pattern_type: "snort" }),
       { type: "indicator" },
     ]);
     expect(items).toEqual([{ value: "a.example", name: "Phish" }]);
@@ -112,7 +112,7 @@ describe("a STIX bundle", () => {
   });
 
   it("is rejected if it is one page of several", () => {
-    expect(() => parse([], { more: true })).toThrow(/only the first page/);
+    expect(() => parseObjects([], { more: true })).toThrow(/only the first page/);
   });
 
   it.each(['{"type": "bundle", "objects": [', "[]", '{"error": 1}', "null"])("is rejected: %s", (text) => {

@@ -9,17 +9,17 @@ import { hostileText } from "../../support/hostile-text";
 const NAME = "feed";
 const FEED: SourceDeclaration = { kind: "url", url: "https://feeds.example/", into: "deny", expires: "14d" };
 
-interface State {
+interface SourceFile {
   readonly text: string;
   readonly elements: readonly SourceElement[];
   readonly synced: string | undefined;
 }
 
-const EMPTY: State = { text: "", elements: [], synced: undefined };
+const EMPTY: SourceFile = { text: "", elements: [], synced: undefined };
 
 /** Merges items on a day, and reads the result back from its text. */
-function sync(
-  { elements, synced }: State,
+function mergeItems(
+  { elements, synced }: SourceFile,
   items: ReadonlyMap<string, string | undefined>,
   today: string,
   source: SourceDeclaration = FEED,
@@ -40,26 +40,28 @@ function sync(
   return { merged, state: { text, elements: parsed.elements, synced: today } };
 }
 
-const list = (...values: string[]): Map<string, undefined> => new Map(values.map((value) => [value, undefined]));
-const many = (count: number): Map<string, undefined> =>
-  list(...Array.from({ length: count }, (_, index) => `d${index}.example`));
-const find = ({ elements }: State, value: string) => elements.find((element) => element.value === value);
+const buildItems = (...values: string[]): Map<string, undefined> => new Map(values.map((value) => [value, undefined]));
+const buildDomains = (count: number): Map<string, undefined> =>
+  buildItems(...Array.from({ length: count }, (_, index) => `d${index}.example`));
+const findElement = ({ elements }: SourceFile, value: string) => elements.find((element) => element.value === value);
 
 const DAY_MS = 86_400_000;
 const getDay = (index: number): string =>
   new Date(Date.parse("2026-11-01") + index * DAY_MS).toISOString().slice(0, 10);
 
 describe("an entry of a feed with a term", () => {
-  const first = sync(EMPTY, list("a.example", "b.example"), "2026-11-01").state;
+  const first = mergeItems(EMPTY, buildItems("a.example", "b.example"), "2026-11-01").state;
 
   it("is unchanged in the first half of its term", () => {
-    expect(sync(first, list("a.example", "b.example"), "2026-11-08").state.elements).toEqual(first.elements);
+    expect(mergeItems(first, buildItems("a.example", "b.example"), "2026-11-08").state.elements).toEqual(
+      first.elements,
+    );
   });
 
   it("is renewed in the second half of its term, and keeps its first day", () => {
-    const { merged, state } = sync(first, list("a.example", "b.example"), "2026-11-09");
+    const { merged, state } = mergeItems(first, buildItems("a.example", "b.example"), "2026-11-09");
     expect(merged.renewed).toBe(2);
-    expect(find(state, "a.example")).toEqual({
+    expect(findElement(state, "a.example")).toEqual({
       value: "a.example",
       fields: { expires: "2026-11-23" },
       seen: { first: "2026-11-01" },
@@ -67,25 +69,25 @@ describe("an entry of a feed with a term", () => {
   });
 
   it("stays after it left until its term has passed since the last sync with it", () => {
-    const { merged, state } = sync(first, list("a.example"), "2026-11-05");
+    const { merged, state } = mergeItems(first, buildItems("a.example"), "2026-11-05");
     expect(merged).toMatchObject({ departed: ["b.example"], removed: [] });
-    expect(find(state, "b.example")).toMatchObject({
+    expect(findElement(state, "b.example")).toMatchObject({
       fields: { expires: "2026-11-15" },
       seen: { first: "2026-11-01", last: "2026-11-01" },
     });
-    expect(sync(state, list("a.example"), "2026-11-15").merged.removed).toEqual([]);
-    expect(sync(state, list("a.example"), "2026-11-16").merged.removed).toEqual(["b.example"]);
+    expect(mergeItems(state, buildItems("a.example"), "2026-11-15").merged.removed).toEqual([]);
+    expect(mergeItems(state, buildItems("a.example"), "2026-11-16").merged.removed).toEqual(["b.example"]);
   });
 
   it("has no last day once it is back", () => {
-    const left = sync(first, list("a.example"), "2026-11-05").state;
-    const { merged, state } = sync(left, list("a.example", "b.example"), "2026-11-06");
+    const left = mergeItems(first, buildItems("a.example"), "2026-11-05").state;
+    const { merged, state } = mergeItems(left, buildItems("a.example", "b.example"), "2026-11-06");
     expect(merged.returned).toEqual(["b.example"]);
-    expect(find(state, "b.example")).toMatchObject({
+    expect(findElement(state, "b.example")).toMatchObject({
       fields: { expires: "2026-11-20" },
       seen: { first: "2026-11-01" },
     });
-    expect(find(state, "b.example")?.seen).not.toHaveProperty("last");
+    expect(findElement(state, "b.example")?.seen).not.toHaveProperty("last");
   });
 });
 
@@ -98,7 +100,7 @@ it("removes a person who leaves a group", () => {
     into: "vips",
     comment: "{name}, {group}",
   };
-  const before = sync(
+  const before = mergeItems(
     EMPTY,
     new Map([
       ["a@x.example", "Ann"],
@@ -108,11 +110,11 @@ it("removes a person who leaves a group", () => {
     group,
   ).state;
   expect(before.elements.map(({ fields }) => fields["comment"])).toEqual(["Ann, Board", ", Board"]);
-  expect(sync(before, list("a@x.example"), "2026-11-02", group).merged.removed).toEqual(["b@x.example"]);
+  expect(mergeItems(before, buildItems("a@x.example"), "2026-11-02", group).merged.removed).toEqual(["b@x.example"]);
 });
 
 describe("the removal guard", () => {
-  const before = sync(EMPTY, many(40), "2026-11-01").state;
+  const before = mergeItems(EMPTY, buildDomains(40), "2026-11-01").state;
 
   it.each([
     [31, undefined, false],
@@ -122,11 +124,11 @@ describe("the removal guard", () => {
     [0, undefined, true],
   ])("with %i of 40 left and confirmRemovals %s blocks: %s", (left, confirmRemovals, isBlocked) => {
     const source = confirmRemovals === undefined ? FEED : { ...FEED, confirmRemovals };
-    expect(sync(before, many(left), "2026-11-02", source).merged.blocker !== undefined).toBe(isBlocked);
+    expect(mergeItems(before, buildDomains(left), "2026-11-02", source).merged.blocker !== undefined).toBe(isBlocked);
   });
 
   it("names the number to confirm", () => {
-    expect(sync(before, many(27), "2026-11-02").merged.blocker).toContain("`confirmRemovals: 13`");
+    expect(mergeItems(before, buildDomains(27), "2026-11-02").merged.blocker).toContain("`confirmRemovals: 13`");
   });
 });
 
@@ -138,14 +140,14 @@ it("gives the same bytes twice, and never loses the first day", () => {
   const source = fc.constantFrom<SourceDeclaration>(FEED, { ...FEED, expires: "never" }, { ...FEED, expires: "1d" });
   fc.assert(
     fc.property(history, source, (steps, declared) => {
-      let state: State = EMPTY;
+      let state: SourceFile = EMPTY;
       let index = 0;
       const firstDays = new Map<string, string>();
       for (const { values, pause } of steps) {
         index += pause;
         const day = getDay(index);
-        const next = sync(state, list(...values), day, declared).state;
-        const again = sync(next, list(...values), day, declared).state;
+        const next = mergeItems(state, buildItems(...values), day, declared).state;
+        const again = mergeItems(next, buildItems(...values), day, declared).state;
         expect(again.text).toBe(next.text);
         for (const { value, seen } of next.elements) {
           const known = state.elements.some((element) => element.value === value);
@@ -163,7 +165,7 @@ it("writes names and comments from outside so that they read back unchanged, on 
   fc.assert(
     fc.property(fc.array(hostileText, { minLength: 1, maxLength: 5 }), (names) => {
       const present = new Map(names.map((name, index) => [`d${index}.example`, name]));
-      const { merged, state } = sync(EMPTY, present, "2026-11-01", { ...FEED, comment: "{name}" });
+      const { merged, state } = mergeItems(EMPTY, present, "2026-11-01", { ...FEED, comment: "{name}" });
       expect(state.elements).toHaveLength(names.length);
       expect(state.text.split("\n").filter((line) => line.startsWith("  - {"))).toHaveLength(names.length);
       for (const { value, fields } of state.elements) {

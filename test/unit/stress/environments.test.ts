@@ -8,7 +8,7 @@ import { buildEnvironment } from "../../stress/environments";
 
 const MINUTE_MS = 60_000;
 
-function emptyDirectory(): string {
+function createEmptyDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "email-security-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
@@ -23,7 +23,7 @@ it("makes the clock jump by minutes, forth and back", () => {
 it("preloads the jumping clock into processes, and keeps other options of Node.js", () => {
   const trueTime = Date.UTC(2026, 10, 21, 12, 0, 20);
   const stopped = `--import=data:text/javascript,Date.now=()=>${trueTime}`;
-  const { NODE_OPTIONS } = buildEnvironment("clock", emptyDirectory(), { NODE_OPTIONS: stopped });
+  const { NODE_OPTIONS } = buildEnvironment("clock", createEmptyDirectory(), { NODE_OPTIONS: stopped });
   const program =
     "console.log(JSON.stringify([Date.now(), +new Date(), Date(), +new Date(0), new Date() instanceof Date]))";
   const output = execFileSync(process.execPath, ["-e", program], {
@@ -35,8 +35,8 @@ it("preloads the jumping clock into processes, and keeps other options of Node.j
 });
 
 it("relocates the home directory, and keeps the cached engine", () => {
-  const directory = emptyDirectory();
-  const cache = emptyDirectory();
+  const directory = createEmptyDirectory();
+  const cache = createEmptyDirectory();
   const environment = buildEnvironment("relocated", directory, { EMAIL_SECURITY_CACHE_DIR: cache });
   expect(environment).toMatchObject({ HOME: join(directory, "home"), LC_ALL: "tr_TR.UTF-8", TZ: "Pacific/Chatham" });
   expect(environment["EMAIL_SECURITY_CACHE_DIR"]).toBeUndefined();
@@ -45,5 +45,5 @@ it("relocates the home directory, and keeps the cached engine", () => {
 });
 
 it("changes nothing in the default environment", () => {
-  expect(buildEnvironment("default", emptyDirectory())).toEqual({});
+  expect(buildEnvironment("default", createEmptyDirectory())).toEqual({});
 });

@@ -81,26 +81,30 @@ Red in test 2 (relocated), all 3 (clock). To repeat it, run \`npm run test:stres
 });
 
 describe("the outcome of a run", () => {
-  const read = (code: number, ...testResults: VitestReport["testResults"]) =>
+  const readTestOutcome = (code: number, ...testResults: VitestReport["testResults"]) =>
     readOutcome({ code, report: { testResults }, output: "first\nError: the reason\n" }, "/work", { "/work/": "" });
-  const test = (status: string, message = "") => ({ fullName: `is ${status}`, status, failureMessages: [message] });
+  const buildTestResult = (status: string, message = "") => ({
+    fullName: `is ${status}`,
+    status,
+    failureMessages: [message],
+  });
   const PASSED = {
     name: "/work/test/b.test.ts",
     status: "passed",
-    assertionResults: [test("passed"), test("skipped")],
+    assertionResults: [buildTestResult("passed"), buildTestResult("skipped")],
   };
 
   it("counts tests that ran", () => {
-    expect(read(0, PASSED)).toEqual({ passed: 1, failed: 0, red: [] });
+    expect(readTestOutcome(0, PASSED)).toEqual({ passed: 1, failed: 0, red: [] });
   });
 
   it("names red tests by file and name", () => {
     const file = {
       name: "/work/test/a.test.ts",
       status: "failed",
-      assertionResults: [test("failed", "Error: at /work/test/a.ts")],
+      assertionResults: [buildTestResult("failed", "Error: at /work/test/a.ts")],
     };
-    expect(read(1, file, PASSED)).toEqual({
+    expect(readTestOutcome(1, file, PASSED)).toEqual({
       passed: 1,
       failed: 1,
       red: [{ name: "test/a.test.ts > is failed", file: "test/a.test.ts", message: "Error: at test/a.ts" }],
@@ -109,7 +113,7 @@ describe("the outcome of a run", () => {
 
   it("is red for a file that fails outside its tests", () => {
     const file = { name: "/work/test/a.test.ts", status: "failed", message: "no module", assertionResults: [] };
-    expect(read(1, file, PASSED)).toEqual({
+    expect(readTestOutcome(1, file, PASSED)).toEqual({
       passed: 1,
       failed: 1,
       red: [{ name: "test/a.test.ts", file: "test/a.test.ts", message: "no module" }],
@@ -118,7 +122,7 @@ describe("the outcome of a run", () => {
 
   it("is red if vitest fails outside all tests", () => {
     const failed = { failed: 1, red: [{ name: "vitest ended with 1", message: "Error: the reason" }] };
-    expect(read(1, PASSED)).toEqual({ passed: 1, ...failed });
+    expect(readTestOutcome(1, PASSED)).toEqual({ passed: 1, ...failed });
     expect(readOutcome({ code: 1, report: undefined, output: "Error: the reason" }, "/work", {})).toEqual({
       passed: 0,
       ...failed,

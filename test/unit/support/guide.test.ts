@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, it } from "vitest";
-import { codesIn } from "../../support/docs-page";
+import { extractCodes } from "../../support/docs-page";
 
 const guide = readFileSync("test/support/README.md", "utf8");
 
@@ -12,7 +12,7 @@ it("quotes the first test as it runs", () => {
 /** The helpers' names and their files, per row of the guide's table. */
 const rows = guide
   .split("\n")
-  .map((line) => codesIn(line.split(" | ")[1] ?? ""))
+  .map((line) => extractCodes(line.split(" | ")[1] ?? ""))
   .filter((codes) => codes.some((code) => code.endsWith(".ts")));
 
 it.each(rows.map((codes) => ({ codes, name: codes.join(", ") })))(

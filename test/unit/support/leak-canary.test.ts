@@ -6,43 +6,43 @@ import { Canary, PART } from "../../support/leak-canary";
 
 const canary = new Canary();
 
-type Write = (text: string) => string | Buffer;
+type TextEncoding = (text: string) => string | Buffer;
 
-const codes = (text: string): number[] => [...Buffer.from(text)];
-const hex = (code: number): string => code.toString(16).padStart(2, "0");
+const listByteCodes = (text: string): number[] => [...Buffer.from(text)];
+const formatHex = (code: number): string => code.toString(16).padStart(2, "0");
 
-const WAYS: Readonly<Record<string, Write>> = {
+const WAYS: Readonly<Record<string, TextEncoding>> = {
   "as it is": (text) => text,
   "in capitals": (text) => text.toUpperCase(),
   backwards: (text) => [...text].reverse().join(""),
   JSON: (text) => JSON.stringify(text),
   "JSON in JSON": (text) => JSON.stringify(JSON.stringify(text)),
   "JSON in code points": (text) =>
-    codes(text)
-      .map((code) => `\\u00${hex(code)}`)
+    listByteCodes(text)
+      .map((code) => `\\u00${formatHex(code)}`)
       .join(""),
   "an inspection": (text) => inspect({ text }),
   "percent-encoding": encodeURIComponent,
   "percent-encoding of all": (text) =>
-    codes(text)
-      .map((code) => `%${hex(code).toUpperCase()}`)
+    listByteCodes(text)
+      .map((code) => `%${formatHex(code).toUpperCase()}`)
       .join(""),
   HTML: (text) =>
     text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll("/", "&#x2F;"),
   "HTML in code points": (text) =>
-    codes(text)
+    listByteCodes(text)
       .map((code) => `&#${code};`)
       .join(""),
   "the escapes of Go": (text) =>
-    codes(text)
-      .map((code) => `\\x${hex(code)}`)
+    listByteCodes(text)
+      .map((code) => `\\x${formatHex(code)}`)
       .join(""),
   hex: (text) => Buffer.from(text).toString("hex"),
   "an inspected buffer": (text) => inspect(Buffer.from(text), { maxArrayLength: Number.POSITIVE_INFINITY }),
   "a buffer's JSON": (text) => JSON.stringify(Buffer.from(text)),
   "bytes of Go": (text) =>
-    codes(text)
-      .map((code) => `0x${hex(code)}`)
+    listByteCodes(text)
+      .map((code) => `0x${formatHex(code)}`)
       .join(", "),
   base64: (text) => Buffer.from(text).toString("base64"),
   base64url: (text) => Buffer.from(text).toString("base64url"),

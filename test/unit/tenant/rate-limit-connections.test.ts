@@ -16,7 +16,7 @@ it("closes the rate limit connections of one tenant only", async () => {
   const server = createServer();
   const path = join(directory, "limiter");
   await once(server.listen(path), "listening");
-  const connected = async (token: string): Promise<readonly [NodeJS.ProcessEnv, Socket]> => {
+  const connectLimiter = async (token: string): Promise<readonly [NodeJS.ProcessEnv, Socket]> => {
     const environment = { [RATE_LIMIT_SOCKET_VARIABLE]: path, [RATE_LIMIT_SECRET_VARIABLE]: token };
     const taken = getRateLimiter(environment, "https://service.example")?.acquire();
     taken?.catch(() => {});
@@ -25,8 +25,8 @@ it("closes the rate limit connections of one tenant only", async () => {
     return [environment, socket];
   };
   try {
-    const [first, ofFirst] = await connected("token-1");
-    const [, ofOther] = await connected("token-10");
+    const [first, ofFirst] = await connectLimiter("token-1");
+    const [, ofOther] = await connectLimiter("token-10");
     closeRateLimiters(first);
     await once(ofFirst, "close");
     expect(ofOther.closed).toBe(false);

@@ -1,36 +1,36 @@
 import { expect, it } from "vitest";
 import { ReadWriteLock } from "../../../provider/tenant/read-write-lock";
 
-function controlled(log: string[], name: string): { work: () => Promise<void>; end: () => void } {
+function createControlledWork(log: string[], name: string): { work: () => Promise<void>; end: () => void } {
   let end: () => void = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const work = async (): Promise<void> => {
+  const runWork = async (): Promise<void> => {
     log.push(`${name} begins`);
     await ended;
     log.push(`${name} ends`);
   };
-  return { work, end };
+  return { work: runWork, end };
 }
 
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+const waitForImmediate = () => new Promise((resolve) => setImmediate(resolve));
 
 it("runs writes concurrently and reads exclusively", async () => {
   const log: string[] = [];
   const turns = new ReadWriteLock();
-  const a = controlled(log, "a");
-  const b = controlled(log, "b");
-  const reading = controlled(log, "reading");
-  const late = controlled(log, "late");
+  const a = createControlledWork(log, "a");
+  const b = createControlledWork(log, "b");
+  const reading = createControlledWork(log, "reading");
+  const late = createControlledWork(log, "late");
   const all = [turns.write(a.work), turns.write(b.work), turns.read(reading.work), turns.write(late.work)];
-  await settle();
+  await waitForImmediate();
   expect(log).toEqual(["a begins", "b begins"]);
   a.end();
-  await settle();
+  await waitForImmediate();
   expect(log).not.toContain("reading begins");
   b.end();
-  await settle();
+  await waitForImmediate();
   expect(log.slice(4)).toEqual(["reading begins"]);
   late.end();
   reading.end();
@@ -40,9 +40,9 @@ it("runs writes concurrently and reads exclusively", async () => {
 
 it("continues after a failed operation", async () => {
   const turns = new ReadWriteLock();
-  const fails = () => Promise.reject(new Error("no"));
-  await expect(turns.write(fails)).rejects.toThrow("no");
-  await expect(turns.read(fails)).rejects.toThrow("no");
+  const failWork = () => Promise.reject(new Error("no"));
+  await expect(turns.write(failWork)).rejects.toThrow("no");
+  await expect(turns.read(failWork)).rejects.toThrow("no");
   expect(await turns.write(async () => 1)).toBe(1);
   expect(await turns.read(async () => 2)).toBe(2);
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { RowIndex } from "../../../provider/tenant/row-index";
 
-interface Row {
+interface NamedRow {
   readonly name: string;
   readonly at: number;
 }
@@ -19,26 +19,26 @@ const step = fc.oneof(
 test("finds rows by key and by name in insertion order", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-      const rows = new RowIndex<Row>((row) => row.name);
+      const rows = new RowIndex<NamedRow>((row) => row.name);
       // Rewriting a row keeps the position of its key, but moves the row to the end of the rows with the same name.
       let keys: string[] = [];
-      let written: { readonly key: string; readonly row: Row }[] = [];
-      const without = (gone: (one: { readonly key: string; readonly row: Row }) => boolean) => {
+      let written: { readonly key: string; readonly row: NamedRow }[] = [];
+      const removeRows = (gone: (one: { readonly key: string; readonly row: NamedRow }) => boolean) => {
         written = written.filter((one) => !gone(one));
       };
       for (const [at, one] of steps.entries()) {
         if (one.does === "set") {
           const row = { name: one.name, at };
           rows.set(one.key, row);
-          without((other) => other.key === one.key);
+          removeRows((other) => other.key === one.key);
           written.push({ key: one.key, row });
           if (!keys.includes(one.key)) keys.push(one.key);
         } else if (one.does === "delete") {
           rows.delete(one.key);
-          without((other) => other.key === one.key);
+          removeRows((other) => other.key === one.key);
         } else if (one.does === "deleteNamed") {
           rows.deleteByName(one.name);
-          without((other) => other.row.name === one.name);
+          removeRows((other) => other.row.name === one.name);
         } else {
           expect(rows.getByName(one.name)).toEqual(
             written.filter((other) => other.row.name === one.name).map(({ row }) => row),
@@ -56,7 +56,7 @@ test("finds rows by key and by name in insertion order", () => {
 
 test("computes names lazily and once per row", () => {
   let readCount = 0;
-  const rows = new RowIndex<Row>((row) => {
+  const rows = new RowIndex<NamedRow>((row) => {
     readCount += 1;
     return row.name;
   });

@@ -3,7 +3,7 @@ import type { RowIndex } from "../../../provider/tenant/row-index";
 import { Snapshot } from "../../../provider/tenant/snapshot";
 import { runReadyTasks } from "../../support/virtual-time";
 
-interface Row {
+interface SnapshotRow {
   readonly id: string;
   readonly value: string;
 }
@@ -11,13 +11,13 @@ interface Row {
 /**
  * Builds a snapshot over a list that the test controls, with a clock that the test advances and reads that it releases.
  */
-function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
+function createHarness(initial: SnapshotRow[] = [{ id: "1", value: "a" }]) {
   let now = 0;
   let service = initial;
   let readings = 0;
   let isSinglePage = false;
   let gate: Promise<void> | undefined;
-  const snapshot = new Snapshot<Row>({
+  const snapshot = new Snapshot<SnapshotRow>({
     read: async () => {
       readings += 1;
       const seen = [...service];
@@ -40,7 +40,7 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
     wait: (ms: number) => {
       now += ms;
     },
-    serviceHolds: (rows: Row[]) => {
+    serviceHolds: (rows: SnapshotRow[]) => {
       service = rows;
     },
     inOnePage: () => {
@@ -60,17 +60,17 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
   };
 }
 
-const misses = (id: string) => (rows: RowIndex<Row>) => rows.get(id) === undefined;
+const createMissCheck = (id: string) => (rows: RowIndex<SnapshotRow>) => rows.get(id) === undefined;
 
 it("shares one fetch among concurrent and consecutive callers", async () => {
-  const { snapshot, readings } = harness();
+  const { snapshot, readings } = createHarness();
   await Promise.all([snapshot.getRows(), snapshot.getRows(), snapshot.getRows()]);
   await snapshot.getRows();
   expect(readings()).toBe(1);
 });
 
 it("refetches after an idle pause or a minute of constant use", async () => {
-  const { snapshot, readings, wait } = harness();
+  const { snapshot, readings, wait } = createHarness();
   await snapshot.getRows();
   wait(4_000);
   await snapshot.getRows();
@@ -86,7 +86,7 @@ it("refetches after an idle pause or a minute of constant use", async () => {
 });
 
 it("applies own writes to the snapshot", async () => {
-  const { snapshot } = harness();
+  const { snapshot } = createHarness();
   await snapshot.getRows();
   snapshot.put({ id: "2", value: "b" });
   snapshot.put({ id: "1", value: "b" });
@@ -99,7 +99,7 @@ it("applies own writes to the snapshot", async () => {
 });
 
 it("applies a write to a fetch already in progress", async () => {
-  const { snapshot, hold } = harness();
+  const { snapshot, hold } = createHarness();
   const release = hold();
   const reading = snapshot.getRows();
   await runReadyTasks();
@@ -112,7 +112,7 @@ it("applies a write to a fetch already in progress", async () => {
 });
 
 it("shares a refetch that starts after it was requested", async () => {
-  const { snapshot, hold, serviceHolds, readings } = harness();
+  const { snapshot, hold, serviceHolds, readings } = createHarness();
   const release = hold();
   const old = snapshot.getRows();
   await runReadyTasks();
@@ -125,46 +125,48 @@ it("shares a refetch that starts after it was requested", async () => {
 });
 
 it("makes one refetch for all simultaneous requests", async () => {
-  const { snapshot, readings } = harness();
-  const ask = async (_: unknown, at: number) => {
+  const { snapshot, readings } = createHarness();
+  const readLater = async (_: unknown, at: number) => {
     // Callers that wait for the same promise continue one after another, a few microtasks apart.
     for (let step = 0; step < at % 7; step += 1) await undefined;
     await snapshot.refetch();
   };
-  await Promise.all(Array.from({ length: 5_000 }, ask));
+  await Promise.all(Array.from({ length: 5_000 }, readLater));
   expect(readings()).toBe(1);
   await snapshot.refetch();
   expect(readings()).toBe(2);
 });
 
 it("confirms missing rows of a multi-page list with one refetch", async () => {
-  const { snapshot, serviceHolds, readings } = harness();
+  const { snapshot, serviceHolds, readings } = createHarness();
   await snapshot.getRows();
-  expect((await snapshot.confirmMissing(misses("1"))).get("1")).toBeDefined();
+  expect((await snapshot.confirmMissing(createMissCheck("1"))).get("1")).toBeDefined();
   expect(readings()).toBe(1);
   serviceHolds([
     { id: "1", value: "a" },
     { id: "2", value: "b" },
   ]);
-  const [two, ...gone] = await Promise.all(["2", "3", "4", "5"].map((id) => snapshot.confirmMissing(misses(id))));
+  const [two, ...gone] = await Promise.all(
+    ["2", "3", "4", "5"].map((id) => snapshot.confirmMissing(createMissCheck(id))),
+  );
   expect(two?.get("2")).toBeDefined();
   expect(gone.map((rows, at) => rows.get(String(at + 3)))).toEqual([undefined, undefined, undefined]);
   expect(readings()).toBe(2);
   // Both reads are in use, so a row that they miss is gone.
-  await Promise.all(["6", "7"].map((id) => snapshot.confirmMissing(misses(id))));
-  await snapshot.confirmMissing(misses("8"));
+  await Promise.all(["6", "7"].map((id) => snapshot.confirmMissing(createMissCheck(id))));
+  await snapshot.confirmMissing(createMissCheck("8"));
   expect(readings()).toBe(2);
 });
 
 it("confirms missing rows with a refetch already in progress", async () => {
-  const { snapshot, hold, readings } = harness();
+  const { snapshot, hold, readings } = createHarness();
   await snapshot.getRows();
   const release = hold();
-  const first = snapshot.confirmMissing(misses("2"));
+  const first = snapshot.confirmMissing(createMissCheck("2"));
   await runReadyTasks();
   await runReadyTasks();
   expect(readings()).toBe(2);
-  const second = snapshot.confirmMissing(misses("3"));
+  const second = snapshot.confirmMissing(createMissCheck("3"));
   await runReadyTasks();
   release();
   await Promise.all([first, second]);
@@ -172,38 +174,41 @@ it("confirms missing rows with a refetch already in progress", async () => {
 });
 
 it("refetches again when the last two fetches disagree", async () => {
-  const { snapshot, serviceHolds, readings } = harness();
+  const { snapshot, serviceHolds, readings } = createHarness();
   await snapshot.getRows();
   serviceHolds([]);
   await snapshot.refetch();
-  const rows = await Promise.all([snapshot.confirmMissing(misses("1")), snapshot.confirmMissing(misses("1"))]);
+  const rows = await Promise.all([
+    snapshot.confirmMissing(createMissCheck("1")),
+    snapshot.confirmMissing(createMissCheck("1")),
+  ]);
   expect(rows.map((some) => some.get("1"))).toEqual([undefined, undefined]);
   expect(readings()).toBe(3);
 });
 
 it("skips confirmation for a single-page list and for own removals", async () => {
-  const { snapshot, inOnePage, readings } = harness();
+  const { snapshot, inOnePage, readings } = createHarness();
   await snapshot.getRows();
   await snapshot.refetch();
   snapshot.drop("1");
-  expect((await snapshot.confirmMissing(misses("1"))).get("1")).toBeUndefined();
+  expect((await snapshot.confirmMissing(createMissCheck("1"))).get("1")).toBeUndefined();
   expect(readings()).toBe(2);
   inOnePage();
   await snapshot.refetch();
-  await snapshot.confirmMissing(misses("9"));
+  await snapshot.confirmMissing(createMissCheck("9"));
   expect(readings()).toBe(3);
 });
 
 it("does not confirm missing rows with an expired snapshot", async () => {
-  const { snapshot, wait, readings } = harness();
+  const { snapshot, wait, readings } = createHarness();
   await snapshot.getRows();
   wait(5_001);
-  await snapshot.confirmMissing(misses("2"));
+  await snapshot.confirmMissing(createMissCheck("2"));
   expect(readings()).toBe(3);
 });
 
 it("measures a snapshot's age from the end of its fetch", async () => {
-  const { snapshot, hold, wait, readings } = harness();
+  const { snapshot, hold, wait, readings } = createHarness();
   const release = hold();
   const long = snapshot.getRows();
   await runReadyTasks();
@@ -215,21 +220,21 @@ it("measures a snapshot's age from the end of its fetch", async () => {
 });
 
 it("applies an own write to the previous snapshot too", async () => {
-  const { snapshot, readings, wait } = harness();
+  const { snapshot, readings, wait } = createHarness();
   await snapshot.getRows();
   await snapshot.refetch();
   snapshot.put({ id: "2", value: "b" });
   wait(3_001);
-  expect((await snapshot.confirmMissing(misses("2"))).getAll().map(({ id }) => id)).toEqual(["1", "2"]);
+  expect((await snapshot.confirmMissing(createMissCheck("2"))).getAll().map(({ id }) => id)).toEqual(["1", "2"]);
   await snapshot.refetch();
   // The service lost the row: the newest read misses it, and the one before has it.
-  await snapshot.confirmMissing(misses("2"));
+  await snapshot.confirmMissing(createMissCheck("2"));
   expect(readings()).toBe(4);
 });
 
 describe("own write that the list shows late", () => {
   it("overrides later fetches for three seconds", async () => {
-    const { snapshot, wait } = harness();
+    const { snapshot, wait } = createHarness();
     await snapshot.getRows();
     snapshot.put({ id: "2", value: "b" });
     snapshot.drop("1");
@@ -241,7 +246,7 @@ describe("own write that the list shows late", () => {
   });
 
   it("gives way to the list once the list has shown it", async () => {
-    const { snapshot, serviceHolds } = harness();
+    const { snapshot, serviceHolds } = createHarness();
     await snapshot.getRows();
     snapshot.put({ id: "2", value: "b" });
     serviceHolds([{ id: "2", value: "b" }]);
@@ -251,7 +256,7 @@ describe("own write that the list shows late", () => {
   });
 
   it("overrides the list by the last write of its key", async () => {
-    const { snapshot, serviceHolds } = harness([]);
+    const { snapshot, serviceHolds } = createHarness([]);
     await snapshot.getRows();
     snapshot.put({ id: "2", value: "b" });
     snapshot.drop("2");
@@ -260,7 +265,7 @@ describe("own write that the list shows late", () => {
   });
 
   it("hides no row that is added again after a removal by name", async () => {
-    const { snapshot } = harness();
+    const { snapshot } = createHarness();
     await snapshot.getRows();
     snapshot.dropByName("a");
     expect((await snapshot.refetch()).getByName("a")).toEqual([]);
@@ -271,18 +276,18 @@ describe("own write that the list shows late", () => {
 
 describe("row that the service doesn't know", () => {
   it("is missing until a later fetch contains it", async () => {
-    const { snapshot, inOnePage, readings } = harness();
+    const { snapshot, inOnePage, readings } = createHarness();
     inOnePage();
     await snapshot.getRows();
     snapshot.forget("1");
     expect((await snapshot.getRows()).get("1")).toBeUndefined();
-    expect((await snapshot.confirmMissing(misses("1"))).get("1")).toBeDefined();
-    await snapshot.confirmMissing(misses("2"));
+    expect((await snapshot.confirmMissing(createMissCheck("1"))).get("1")).toBeDefined();
+    await snapshot.confirmMissing(createMissCheck("2"));
     expect(readings()).toBe(2);
   });
 
   it("is present when a refetch requested earlier starts later", async () => {
-    const { snapshot } = harness();
+    const { snapshot } = createHarness();
     await snapshot.getRows();
     const fresh = snapshot.refetch();
     snapshot.forget("1");
@@ -290,7 +295,7 @@ describe("row that the service doesn't know", () => {
   });
 
   it("is not confirmed missing by a fetch already in progress", async () => {
-    const { snapshot, hold, readings } = harness();
+    const { snapshot, hold, readings } = createHarness();
     await snapshot.getRows();
     const release = hold();
     const underWay = snapshot.refetch();
@@ -298,14 +303,14 @@ describe("row that the service doesn't know", () => {
     snapshot.forget("1");
     release();
     await underWay;
-    expect((await snapshot.confirmMissing(misses("1"))).get("1")).toBeDefined();
+    expect((await snapshot.confirmMissing(createMissCheck("1"))).get("1")).toBeDefined();
     expect(readings()).toBe(3);
   });
 });
 
 describe("list that may lag behind an earlier run's writes", () => {
   it("is refetched with backoff until 3 s after the first fetch", async () => {
-    const { snapshot, readings, now } = harness();
+    const { snapshot, readings, now } = createHarness();
     await snapshot.getRows();
     const times: number[] = [];
     while (await snapshot.refetchIfLagging()) times.push(now());
@@ -314,14 +319,14 @@ describe("list that may lag behind an earlier run's writes", () => {
   });
 
   it("is refetched once for concurrent callers", async () => {
-    const { snapshot, readings } = harness();
+    const { snapshot, readings } = createHarness();
     await snapshot.getRows();
     await Promise.all([snapshot.refetchIfLagging(), snapshot.refetchIfLagging()]);
     expect(readings()).toBe(2);
   });
 
   it("is refetched fewer times when fetches are slow", async () => {
-    const { snapshot, hold, wait, readings } = harness();
+    const { snapshot, hold, wait, readings } = createHarness();
     await snapshot.getRows();
     const release = hold();
     const later = snapshot.refetchIfLagging();
@@ -337,7 +342,7 @@ describe("list that may lag behind an earlier run's writes", () => {
 
 it("rejects every waiting caller on failure and fetches again afterwards", async () => {
   let down = true;
-  const snapshot = new Snapshot<Row>({
+  const snapshot = new Snapshot<SnapshotRow>({
     read: async () => {
       if (down) throw new Error("down");
       return { rows: [], isSinglePage: true };

@@ -1,24 +1,28 @@
 import { expect, it } from "vitest";
 import { type AddVipResult, BadRequestError, NotInOrganizationError, ServerError } from "../../../provider/client";
 import { VipBatches } from "../../../provider/tenant/vip-batches";
+import { formatPerson, listPeople } from "../../support/people";
 import { runReadyTasks, VirtualTime } from "../../support/virtual-time";
 
-type Answer = (emails: readonly string[]) => Promise<AddVipResult>;
+type AdditionHandler = (emails: readonly string[]) => Promise<AddVipResult>;
 
 const request = { method: "POST", path: "/api/v1/settings/vip_employees" };
 
-const addsAll: Answer = async (emails) => ({ added: [...emails], already_vip: [], not_in_org: [] });
+const addAll: AdditionHandler = async (emails) => ({ added: [...emails], already_vip: [], not_in_org: [] });
 
 /** Returns a service that refuses additions of these external mailboxes, naming at most `atATime` of them per refusal. */
-function refusing(externalMailboxes: readonly string[], atATime = Number.POSITIVE_INFINITY): Answer {
+function createRefusingAnswer(
+  externalMailboxes: readonly string[],
+  atATime = Number.POSITIVE_INFINITY,
+): AdditionHandler {
   return async (emails) => {
     const found = emails.filter((email) => externalMailboxes.includes(email.toLowerCase()));
-    if (found.length === 0) return await addsAll(emails);
-    throw outside(found.slice(0, atATime));
+    if (found.length === 0) return await addAll(emails);
+    throw createOutsideError(found.slice(0, atATime));
   };
 }
 
-function outside(addresses: readonly string[]): NotInOrganizationError {
+function createOutsideError(addresses: readonly string[]): NotInOrganizationError {
   return new NotInOrganizationError(addresses, `${addresses.join(", ")} outside`, {
     request,
     status: 422,
@@ -26,7 +30,7 @@ function outside(addresses: readonly string[]): NotInOrganizationError {
   });
 }
 
-function harness(answer: Answer = addsAll) {
+function createHarness(answer: AdditionHandler = addAll) {
   const time = new VirtualTime();
   const sent: string[] = [];
   const listed = new Set<string>();
@@ -50,23 +54,20 @@ function harness(answer: Answer = addsAll) {
   return { batches, time, sent, listed };
 }
 
-const person = (at: number) => `person-${at}@acme.example`;
-const people = (count: number) => Array.from({ length: count }, (_, at) => person(at));
-
 it("sends 2,500 additions of one comment in three requests", async () => {
-  const { batches, time, sent } = harness();
-  const all = Promise.all(people(2_500).map((email) => batches.add(email, "Board")));
+  const { batches, time, sent } = createHarness();
+  const all = Promise.all(listPeople(2_500).map((email) => batches.add(email, "Board")));
   await time.endGathering();
   const results = await all;
   expect(sent).toEqual(["add 1000 Board", "add 1000 Board", "add 500 Board"]);
-  expect(results[1_234]).toEqual({ added: [person(1_234)], already_vip: [], not_in_org: [] });
+  expect(results[1_234]).toEqual({ added: [formatPerson(1_234)], already_vip: [], not_in_org: [] });
 });
 
 it("waits for the batch window before sending", async () => {
-  const { batches, time, sent } = harness();
-  const first = batches.add(person(1), "Board");
+  const { batches, time, sent } = createHarness();
+  const first = batches.add(formatPerson(1), "Board");
   await runReadyTasks();
-  const second = batches.add(person(2), "Board");
+  const second = batches.add(formatPerson(2), "Board");
   await runReadyTasks();
   expect([sent, time.gatherings]).toEqual([[], 1]);
   await time.endGathering();
@@ -75,13 +76,13 @@ it("waits for the batch window before sending", async () => {
 });
 
 it("batches additions by exact comment and separately from removals", async () => {
-  const { batches, time, sent } = harness();
+  const { batches, time, sent } = createHarness();
   const all = Promise.all([
     ...["Board", "board", "Board ", "", undefined, "undefined", "Board"].map((comment, at) =>
-      batches.add(person(at), comment),
+      batches.add(formatPerson(at), comment),
     ),
-    batches.remove(person(8)),
-    batches.remove(person(9)),
+    batches.remove(formatPerson(8)),
+    batches.remove(formatPerson(9)),
   ]);
   await time.endGathering();
   await all;
@@ -101,16 +102,16 @@ it("collects additions for the next batch while one is in flight", async () => {
   const held = new Promise<void>((resolve) => {
     answer = resolve;
   });
-  const { batches, time, sent } = harness(async (emails) => {
+  const { batches, time, sent } = createHarness(async (emails) => {
     await held;
-    return await addsAll(emails);
+    return await addAll(emails);
   });
-  const first = batches.add(person(0), "Board");
+  const first = batches.add(formatPerson(0), "Board");
   await time.endGathering();
-  const second = batches.add(person(1), "Board");
+  const second = batches.add(formatPerson(1), "Board");
   await time.endGathering();
-  const third = batches.add(person(2), "Board");
-  const other = batches.add(person(3), "Other");
+  const third = batches.add(formatPerson(2), "Board");
+  const other = batches.add(formatPerson(3), "Other");
   await time.endGathering();
   expect(sent).toEqual(["add 1 Board", "add 1 Other"]);
   answer();
@@ -119,7 +120,7 @@ it("collects additions for the next batch while one is in flight", async () => {
 });
 
 it("sends a mailbox once and answers every caller", async () => {
-  const { batches, time, sent } = harness(async () => ({
+  const { batches, time, sent } = createHarness(async () => ({
     added: [],
     already_vip: ["Ruth@ACME.example"],
     not_in_org: [],
@@ -132,8 +133,10 @@ it("sends a mailbox once and answers every caller", async () => {
 });
 
 it("rejects each external mailbox by its address and resends the rest once", async () => {
-  const { batches, time, sent } = harness(refusing([person(1), person(3)]));
-  const all = Promise.allSettled(["Person-1@acme.example", ...people(5)].map((email) => batches.add(email, "Board")));
+  const { batches, time, sent } = createHarness(createRefusingAnswer([formatPerson(1), formatPerson(3)]));
+  const all = Promise.allSettled(
+    ["Person-1@acme.example", ...listPeople(5)].map((email) => batches.add(email, "Board")),
+  );
   await time.endGathering();
   const results = await all;
   expect(results.map(({ status }) => status)).toEqual([
@@ -149,26 +152,26 @@ it("rejects each external mailbox by its address and resends the rest once", asy
   expect(error).toBeInstanceOf(NotInOrganizationError);
   expect(error).toMatchObject({
     code: "ERR_NOT_IN_ORGANIZATION",
-    addresses: [person(3)],
+    addresses: [formatPerson(3)],
     status: 422,
     request,
     serviceMessage: undefined,
-    message: `According to the service, ${person(3)} isn't a mailbox of the organization; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key belongs to the right tenant.`,
+    message: `According to the service, ${formatPerson(3)} isn't a mailbox of the organization; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key belongs to the right tenant.`,
   });
   expect(error.cause).toBeUndefined();
 });
 
 it("resends nothing when all mailboxes are external", async () => {
-  const { batches, time, sent } = harness(refusing(people(3)));
-  const all = Promise.allSettled(people(3).map((email) => batches.add(email, undefined)));
+  const { batches, time, sent } = createHarness(createRefusingAnswer(listPeople(3)));
+  const all = Promise.allSettled(listPeople(3).map((email) => batches.add(email, undefined)));
   await time.endGathering();
   expect((await all).every(({ status }) => status === "rejected")).toBe(true);
   expect(sent).toEqual(["add 3 undefined"]);
 });
 
 it("sends at most five requests when external mailboxes are named singly", async () => {
-  const four = harness(refusing(people(4), 1));
-  const settled = Promise.allSettled(people(10).map((email) => four.batches.add(email, "x")));
+  const four = createHarness(createRefusingAnswer(listPeople(4), 1));
+  const settled = Promise.allSettled(listPeople(10).map((email) => four.batches.add(email, "x")));
   await four.time.endGathering();
   expect((await settled).map(({ status }) => status)).toEqual([
     ...Array.from({ length: 4 }, () => "rejected"),
@@ -176,19 +179,19 @@ it("sends at most five requests when external mailboxes are named singly", async
   ]);
   expect(four.sent.map((line) => line.split(" ")[1])).toEqual(["10", "9", "8", "7", "6"]);
 
-  const six = harness(refusing(people(6), 1));
-  const failed = Promise.allSettled(people(10).map((email) => six.batches.add(email, "x")));
+  const six = createHarness(createRefusingAnswer(listPeople(6), 1));
+  const failed = Promise.allSettled(listPeople(10).map((email) => six.batches.add(email, "x")));
   await six.time.endGathering();
   const reasons = (await failed).map((one) => (one.status === "rejected" ? one.reason.addresses : undefined));
-  expect(reasons.slice(0, 5)).toEqual(people(5).map((email) => [email]));
-  expect(new Set(reasons.slice(5))).toEqual(new Set([[person(4)]]));
+  expect(reasons.slice(0, 5)).toEqual(listPeople(5).map((email) => [email]));
+  expect(new Set(reasons.slice(5))).toEqual(new Set([[formatPerson(4)]]));
   expect(six.sent).toHaveLength(5);
 });
 
 it("rejects the whole batch when an error names none of its mailboxes", async () => {
-  const refusal = outside(["somebody.else@acme.example"]);
-  const { batches, time, sent } = harness(() => Promise.reject(refusal));
-  const all = Promise.allSettled(people(3).map((email) => batches.add(email, "x")));
+  const refusal = createOutsideError(["somebody.else@acme.example"]);
+  const { batches, time, sent } = createHarness(() => Promise.reject(refusal));
+  const all = Promise.allSettled(listPeople(3).map((email) => batches.add(email, "x")));
   await time.endGathering();
   expect((await all).map((one) => one.status === "rejected" && one.reason === refusal)).toEqual([true, true, true]);
   expect(sent).toHaveLength(1);
@@ -196,11 +199,11 @@ it("rejects the whole batch when an error names none of its mailboxes", async ()
 
 it("bisects a batch to find the one rejected address", async () => {
   const bad = new BadRequestError("ERR_BAD_REQUEST", "bad", { request });
-  const { batches, time, sent } = harness(async (emails) => {
-    if (emails.includes(person(700))) throw bad;
-    return await addsAll(emails);
+  const { batches, time, sent } = createHarness(async (emails) => {
+    if (emails.includes(formatPerson(700))) throw bad;
+    return await addAll(emails);
   });
-  const all = Promise.allSettled(people(1_000).map((email) => batches.add(email, "x")));
+  const all = Promise.allSettled(listPeople(1_000).map((email) => batches.add(email, "x")));
   await time.endGathering();
   const failed = (await all).flatMap((one, at) => (one.status === "rejected" ? [at] : []));
   expect(failed).toEqual([700]);
@@ -209,8 +212,8 @@ it("bisects a batch to find the one rejected address", async () => {
 
 it("stops bisecting when the service rejects everything", async () => {
   const bad = new BadRequestError("ERR_BAD_REQUEST", "the comment is too long", { request });
-  const { batches, time, sent } = harness(() => Promise.reject(bad));
-  const all = Promise.allSettled(people(1_000).map((email) => batches.add(email, "x")));
+  const { batches, time, sent } = createHarness(() => Promise.reject(bad));
+  const all = Promise.allSettled(listPeople(1_000).map((email) => batches.add(email, "x")));
   await time.endGathering();
   expect((await all).every((one) => one.status === "rejected" && one.reason === bad)).toBe(true);
   expect(sent.length).toBeLessThanOrEqual(26);
@@ -218,12 +221,12 @@ it("stops bisecting when the service rejects everything", async () => {
 
 it("rejects only the callers of the failed batch", async () => {
   const broken = new ServerError("ERR_SERVER", "boom", { request });
-  const { batches, time, sent } = harness(async (emails) => {
-    if (emails.includes(person(1_500))) throw broken;
-    return await addsAll(emails);
+  const { batches, time, sent } = createHarness(async (emails) => {
+    if (emails.includes(formatPerson(1_500))) throw broken;
+    return await addAll(emails);
   });
-  const adds = Promise.allSettled(people(2_500).map((email) => batches.add(email, "x")));
-  const removals = Promise.allSettled(people(2_500).map((email) => batches.remove(email)));
+  const adds = Promise.allSettled(listPeople(2_500).map((email) => batches.add(email, "x")));
+  const removals = Promise.allSettled(listPeople(2_500).map((email) => batches.remove(email)));
   await time.endGathering();
   for (const all of await Promise.all([adds, removals])) {
     const failed = all.flatMap((one, at) => (one.status === "rejected" && one.reason === broken ? [at] : []));

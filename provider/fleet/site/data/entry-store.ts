@@ -103,7 +103,7 @@ export class EntryStore {
           scope === DEFAULT_VERDICT_SCOPE ? "" : scope,
           one,
         );
-        undeclared.push([this.#store(row, "", 0), "ignored", formatField(by), formatTime(at ?? "")]);
+        undeclared.push([this.#store(row, "", 0), "ignored", formatCellText(by), formatTime(at ?? "")]);
       }
     }
     for (const [key, row] of vips) {
@@ -112,7 +112,7 @@ export class EntryStore {
       undeclared.push([
         this.#store(undeclaredRow, "", 0),
         "ignored",
-        formatField(row.added_by),
+        formatCellText(row.added_by),
         formatTime(row.date_added ?? ""),
       ]);
     }
@@ -140,7 +140,7 @@ export class EntryStore {
       days,
       threats,
       reports,
-      missing: missing.map((text) => formatField(text)),
+      missing: missing.map((text) => formatCellText(text)),
       entries: matches,
     });
   }
@@ -203,9 +203,9 @@ export class EntryStore {
     const reported = this.#getReportedDeviations(tenant);
     const undeclared = this.#undeclared.get(tenant.name) ?? [];
     if (undeclared.length === 0) return reported;
-    const identity = ([entry]: EntryDeviation): string => this.#getIdentity(entry);
-    const existing = new Set(reported.map(identity));
-    return [...reported, ...undeclared.filter((one) => !existing.has(identity(one)))];
+    const getDeviationIdentity = ([entry]: EntryDeviation): string => this.#getIdentity(entry);
+    const existing = new Set(reported.map(getDeviationIdentity));
+    return [...reported, ...undeclared.filter((one) => !existing.has(getDeviationIdentity(one)))];
   }
 
   #getIdentity(index: number): string {
@@ -234,7 +234,7 @@ export class EntryStore {
       if (driftKind === "added") return [toUndeclared("undeclared")];
       if (driftKind === "pending-removal") return [toUndeclared("pending-removal")];
       const index = declared.get(
-        getEntryIdentity(difference.declared?.list ?? list, formatField(value), formatField(scope)),
+        getEntryIdentity(difference.declared?.list ?? list, formatCellText(value), formatCellText(scope)),
       );
       const isOnOtherList = actual?.list !== undefined && actual.list !== difference.declared?.list;
       if (index === undefined) return driftKind === "missing" ? [] : [toUndeclared("undeclared")];
@@ -276,7 +276,7 @@ function getEntryIdentity(list: string, value: string, scope: string): string {
 /** Longer comments are cut off. The files have the full text. */
 const MAX_TEXT_LENGTH = 500;
 
-function formatField(value: unknown): string {
+function formatCellText(value: unknown): string {
   return value == null ? "" : excerpt(toSingleLine(String(value)), MAX_TEXT_LENGTH);
 }
 
@@ -316,6 +316,6 @@ function buildUndeclaredRow(list: string, value: string, scope: string | undefin
 /** Orders values by their fields, and omits trailing empty ones. */
 function buildRow(values: Readonly<Record<string, unknown>> & { readonly value: string }): EntryRow {
   const fieldValues: typeof values = { ...values, unicode: decodePunycode(values.value) };
-  const row = ENTRY_ROW_FIELDS.map((field) => formatField(fieldValues[field]));
+  const row = ENTRY_ROW_FIELDS.map((field) => formatCellText(fieldValues[field]));
   return row.slice(0, row.findLastIndex((text) => text !== "") + 1);
 }

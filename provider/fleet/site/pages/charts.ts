@@ -16,16 +16,17 @@ export function renderLineChart(title: string, times: readonly string[], series:
   const [first = "", last = ""] = [times[0], times.at(-1)];
   const [from, to] = [Date.parse(first), Date.parse(last)];
   const axisMax = roundUpAxis(Math.max(...series.flatMap(({ values }) => values)));
-  const x = (time: string): string => ((to === from ? 0 : (Date.parse(time) - from) / (to - from)) * WIDTH).toFixed(1);
-  const y = (value: number): string => ((1 - value / axisMax) * HEIGHT).toFixed(1);
+  const formatX = (time: string): string =>
+    ((to === from ? 0 : (Date.parse(time) - from) / (to - from)) * WIDTH).toFixed(1);
+  const formatY = (value: number): string => ((1 - value / axisMax) * HEIGHT).toFixed(1);
   const isBrief = to - from < 2 * 24 * 60 * 60 * 1_000;
   const formatTime = (time: string): string => time.slice(0, isBrief ? 16 : 10).replace("T", " ");
-  const points = ({ values }: ChartSeries) =>
-    times.map((time, index) => `${x(time)},${y(values[index] ?? 0)}`).join(" ");
+  const formatPoints = ({ values }: ChartSeries) =>
+    times.map((time, index) => `${formatX(time)},${formatY(values[index] ?? 0)}`).join(" ");
   return html`<figure class="chart"><figcaption>${title}</figcaption>
 <div class="ends" aria-hidden="true"><span>${formatNumber(axisMax)}</span></div>
 <svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><line class="grid" x1="0" x2="${WIDTH}" y1="0" y2="0"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT / 2}" y2="${HEIGHT / 2}"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>${series.map(
-    (one, index) => html`<polyline class="series-${index}" points="${points(one)}"/>`,
+    (one, index) => html`<polyline class="series-${index}" points="${formatPoints(one)}"/>`,
   )}</svg>
 <div class="ends" aria-hidden="true"><span>${formatTime(first)}</span><span>${formatTime(last)}</span></div>
 <ul class="key">${series.map(

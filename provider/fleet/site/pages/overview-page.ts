@@ -100,30 +100,30 @@ function renderSearch(): Html {
 
 function renderCharts({ runs, ages }: SiteData): Html | undefined {
   const times = runs.map(({ readAt }) => readAt);
-  const valuesOverTime = (value: (run: SiteData["runs"][number]) => number) => runs.map(value);
+  const listValues = (value: (run: SiteData["runs"][number]) => number) => runs.map(value);
   const lineCharts =
     runs.length < 2
       ? undefined
       : html`${renderLineChart("Tenants that are not in sync", times, [
-          { name: "drifted", values: valuesOverTime(({ syncStatuses }) => syncStatuses.drifted ?? 0) },
+          { name: "drifted", values: listValues(({ syncStatuses }) => syncStatuses.drifted ?? 0) },
           {
             name: "behind",
-            values: valuesOverTime(
+            values: listValues(
               ({ syncStatuses: { behind = 0, unknown: unknownCount = 0, "never-rolled-out": never = 0 } }) =>
                 behind + unknownCount + never,
             ),
           },
           {
             name: "not read",
-            values: valuesOverTime(
+            values: listValues(
               ({ syncStatuses: { "wrong-key": key = 0, unreachable = 0, unusable = 0 } }) =>
                 key + unreachable + unusable,
             ),
           },
         ])}${renderLineChart("Waiting for a person", times, [
-          { name: "to review", values: valuesOverTime(({ reviews }) => reviews) },
-          { name: "expired, still in the files", values: valuesOverTime((run) => run.expired) },
-          { name: "expire soon", values: valuesOverTime(({ expiring }) => expiring) },
+          { name: "to review", values: listValues(({ reviews }) => reviews) },
+          { name: "expired, still in the files", values: listValues((run) => run.expired) },
+          { name: "expire soon", values: listValues(({ expiring }) => expiring) },
         ])}`;
   const ageTable =
     ages === undefined

@@ -23,7 +23,7 @@ import { writeOutputs } from "../../../../provider/cli/output/write-outputs";
 const FORMATS = ["text", "markdown", "json"] as const;
 
 let directory = "";
-const file = (name: string): string => join(directory, name);
+const getPath = (name: string): string => join(directory, name);
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "outputs-"));
@@ -34,7 +34,7 @@ afterEach(() => {
 });
 
 /** Formats each output as `format:place`, with the file's base name. */
-function read(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: string): string[] {
+function readOutputOptions(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: string): string[] {
   const placed = (options.output ?? []).map((one) => one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${directory}/$2`));
   const given = options.output === undefined ? options : { ...options, output: placed };
   return parseOutputs(given, FORMATS, stdoutUse).map(
@@ -59,7 +59,7 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, string[]]>([
   ["the format to -", { format: "json", output: ["-"] }, ["json:stdout"]],
   ["text to -", { output: ["-"] }, ["text:stdout"]],
 ])("writes %s", (_, options, outputs) => {
-  expect(read(options)).toEqual(outputs);
+  expect(readOutputOptions(options)).toEqual(outputs);
 });
 
 it("treats ./name=value as a file name", () => {
@@ -94,21 +94,21 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, RegExp]>([
 });
 
 it("refuses a directory and a read-only file up front", () => {
-  mkdirSync(file("there.md"));
-  writeFileSync(file("kept.md"), "kept", { mode: 0o400 });
+  mkdirSync(getPath("there.md"));
+  writeFileSync(getPath("kept.md"), "kept", { mode: 0o400 });
   for (const [name, why] of [
     ["there.md", /it is a directory/],
     ["kept.md", /is read-only/],
   ] as const) {
-    expect(() => parseOutputs({ output: [file(name)] }, FORMATS)).toThrow(why);
+    expect(() => parseOutputs({ output: [getPath(name)] }, FORMATS)).toThrow(why);
   }
 });
 
 it("moves text to stderr when another option uses stdout", () => {
-  expect(read({}, "--events")).toEqual(["text:stderr"]);
-  expect(read({ output: ["a.md"] }, "--events")).toEqual(["markdown:a.md", "text:stderr"]);
+  expect(readOutputOptions({}, "--events")).toEqual(["text:stderr"]);
+  expect(readOutputOptions({ output: ["a.md"] }, "--events")).toEqual(["markdown:a.md", "text:stderr"]);
   for (const options of [{ format: "json" as const }, { output: ["-"] }, { output: ["json=-"] }]) {
-    expect(() => read(options, "--events")).toThrow(
+    expect(() => readOutputOptions(options, "--events")).toThrow(
       "--events writes to standard output itself. Write the report to a file, for example --output markdown=FILE.",
     );
   }
@@ -116,13 +116,13 @@ it("moves text to stderr when another option uses stdout", () => {
 
 it("prints no text for a command without a text format", () => {
   expect(parseOutputs({}, ["csv"])).toEqual([{ format: "csv", to: "stdout" }]);
-  const to = { file: file("a.dat") };
+  const to = { file: getPath("a.dat") };
   expect(parseOutputs({ output: [to.file] }, ["csv"])).toEqual([{ format: "csv", to }]);
 });
 
 const RENDERERS = { text: () => "text\n", markdown: () => "# text\n", json: async () => "{}\n" };
 
-async function write(outputs: readonly Output<keyof typeof RENDERERS>[]): Promise<string[]> {
+async function writeToOutputs(outputs: readonly Output<keyof typeof RENDERERS>[]): Promise<string[]> {
   const lines: string[] = [];
   vi.spyOn(process.stdout, "write").mockImplementation((text) => lines.push(`stdout: ${text}`) > 0);
   vi.spyOn(console, "error").mockImplementation((text) => lines.push(`stderr: ${text}`));
@@ -132,36 +132,36 @@ async function write(outputs: readonly Output<keyof typeof RENDERERS>[]): Promis
 }
 
 it("writes each output in its format and names files on stderr", async () => {
-  const json = { format: "json", to: { file: file("a.json") } } as const;
-  const output = await write([json, { format: "text", to: "stdout" }]);
+  const json = { format: "json", to: { file: getPath("a.json") } } as const;
+  const output = await writeToOutputs([json, { format: "text", to: "stdout" }]);
   expect(output).toEqual(["stdout: text\n", `stderr: Wrote ${json.to.file}.`]);
   expect(readFileSync(json.to.file, "utf8")).toBe("{}\n");
   expect(statSync(json.to.file).mode & 0o777).toBe(0o600);
 });
 
 it("keeps a file's mode and its symbolic link", async () => {
-  writeFileSync(file("real.md"), "before");
-  chmodSync(file("real.md"), 0o644);
-  symlinkSync("real.md", file("link.md"));
-  await write([{ format: "markdown", to: { file: file("link.md") } }]);
-  expect(readFileSync(file("real.md"), "utf8")).toBe("# text\n");
-  expect(statSync(file("real.md")).mode & 0o777).toBe(0o644);
+  writeFileSync(getPath("real.md"), "before");
+  chmodSync(getPath("real.md"), 0o644);
+  symlinkSync("real.md", getPath("link.md"));
+  await writeToOutputs([{ format: "markdown", to: { file: getPath("link.md") } }]);
+  expect(readFileSync(getPath("real.md"), "utf8")).toBe("# text\n");
+  expect(statSync(getPath("real.md")).mode & 0o777).toBe(0o644);
 });
 
 it("writes no file when one of them fails to render", async () => {
   const outputs: Output<Format>[] = [
-    { format: "markdown", to: { file: file("a.md") } },
-    { format: "json", to: { file: file("a.json") } },
+    { format: "markdown", to: { file: getPath("a.md") } },
+    { format: "json", to: { file: getPath("a.json") } },
   ];
   const renderers = {
     ...{ text: () => "", html: () => "", csv: () => "", sarif: () => "", markdown: () => "x" },
     json: () => Promise.reject(new Error("no")),
   };
   await expect(writeOutputs(outputs, renderers)).rejects.toThrow("no");
-  expect(existsSync(file("a.md"))).toBe(false);
+  expect(existsSync(getPath("a.md"))).toBe(false);
 });
 
 it("writes to a device without replacing it", async () => {
-  await write([{ format: "json", to: { file: "/dev/null" } }]);
+  await writeToOutputs([{ format: "json", to: { file: "/dev/null" } }]);
   expect(statSync("/dev/null").isCharacterDevice()).toBe(true);
 });

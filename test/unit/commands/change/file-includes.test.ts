@@ -3,7 +3,7 @@ import { prepareListChange } from "../../../../provider/commands/change/prepare-
 import { type RefangedValue, refang } from "../../../../provider/settings/refang";
 import { createTestDirectory } from "../../../support/test-directory";
 
-function value(text: string): RefangedValue {
+function parseValue(text: string): RefangedValue {
   const read = refang(text);
   if (!read.ok) throw new Error(read.reason);
   return read.value;
@@ -29,11 +29,11 @@ it("refuses a change that breaks a file including the changed one", () => {
     tenantFiles: [directory.at("tenants/initech.yaml"), directory.at("tenants/hooli.yaml")],
     today: "2026-11-23",
   };
-  const add = (text: string, metadata = {}) =>
-    prepareListChange(place, { action: "add", section: "allow", values: [value(text)], metadata });
+  const prepareAddition = (text: string, metadata = {}) =>
+    prepareListChange(place, { action: "add", section: "allow", values: [parseValue(text)], metadata });
   let refused = "";
   try {
-    add("new.example");
+    prepareAddition("new.example");
   } catch (error) {
     refused = (error as Error).message.replaceAll(`${directory.path}/`, "");
   }
@@ -47,7 +47,7 @@ it("refuses a change that breaks a file including the changed one", () => {
     "    Give --ticket.",
   ]);
   // An existing mistake in an including file doesn't block the change.
-  expect(add("other.example", { ticket: "INC-1" }).files).toHaveLength(1);
+  expect(prepareAddition("other.example", { ticket: "INC-1" }).files).toHaveLength(1);
 });
 
 it("refuses to change a file that sync generates", () => {
@@ -57,9 +57,9 @@ it("refuses to change a file that sync generates", () => {
   });
   const place = { file: directory.at("sources/phish.yaml"), today: "2026-11-29" };
   const refusal = "from the source phish, and would overwrite the change; change the source, or declare the exception";
-  const addition = { action: "add", section: "deny", values: [value("new.example")], metadata: {} } as const;
+  const addition = { action: "add", section: "deny", values: [parseValue("new.example")], metadata: {} } as const;
   expect(() => prepareListChange(place, addition)).toThrow(refusal);
-  const removal = { action: "remove", values: [value("old.example")], metadata: {} } as const;
+  const removal = { action: "remove", values: [parseValue("old.example")], metadata: {} } as const;
   expect(() => prepareListChange(place, removal)).toThrow(refusal);
 });
 
@@ -72,7 +72,7 @@ it("advises an exception in the tenant's own file for an entry of a source", () 
       "version: 1\ninclude: [sources/phish.yaml]\nsources: { phish: { kind: url, file: ../feed.txt, into: deny, expires: 14d } }\n",
   });
   const place = { file: directory.at("settings/acme.yaml"), today: "2026-11-29" };
-  const removal = { action: "remove", values: [value("old.example")], metadata: {} } as const;
+  const removal = { action: "remove", values: [parseValue("old.example")], metadata: {} } as const;
   const refusal =
     /is from the source phish .*would overwrite a change there; write `remove: \{deny: \[old\.example\]\}` in ".*acme\.yaml"/;
   expect(() => prepareListChange(place, removal)).toThrow(refusal);

@@ -41,7 +41,7 @@ deny: [x.shop.example, { value: y.shop.example, scope: graymail }]
 const readFile = (path: string): string => FILES[path] ?? "";
 const settings = readSettings("acme.yaml", { readFile, today: "2026-11-23" });
 
-function values(...texts: string[]): RefangedValue[] {
+function parseValues(...texts: string[]): RefangedValue[] {
   return texts.map((text) => {
     const read = refang(text);
     if (!read.ok) throw new Error(read.reason);
@@ -49,12 +49,12 @@ function values(...texts: string[]): RefangedValue[] {
   });
 }
 
-function plan(change: ListChange): ListChangePlan {
+function planChange(change: ListChange): ListChangePlan {
   return planListChange(settings, change, (file, section) => readFile(file).includes(`\n${section}:`));
 }
 
 /** Returns the lines added to and removed from the tenant's file. */
-function difference({ edits }: ListChangePlan): { added: string[]; gone: string[] } {
+function diffLines({ edits }: ListChangePlan): { added: string[]; gone: string[] } {
   expect(new Set(edits.map(({ file }) => file))).toEqual(new Set(["acme.yaml"]));
   const before = readFile("acme.yaml");
   const after = editSettings(
@@ -68,10 +68,10 @@ function difference({ edits }: ListChangePlan): { added: string[]; gone: string[
 
 it("adds a new value once and notes the entry that covers it", () => {
   const metadata = { ticket: "INC-2", expires: "2026-12-23" };
-  const planned = plan({
+  const planned = planChange({
     action: "add",
     section: "deny",
-    values: values("www.bad[.]example", "www.bad.example"),
+    values: parseValues("www.bad[.]example", "www.bad.example"),
     metadata,
   });
   expect(planned.rejections).toEqual([]);
@@ -83,14 +83,14 @@ it("adds a new value once and notes the entry that covers it", () => {
       ],
     },
   ]);
-  expect(difference(planned)).toEqual({
+  expect(diffLines(planned)).toEqual({
     added: ["  - value: www.bad.example", "    ticket: INC-2", "    expires: 2026-12-23"],
     gone: [],
   });
 });
 
 it("notes that a domain's entry covers a mailbox", () => {
-  const planned = plan({ action: "add", section: "deny", values: values("x@bad.example"), metadata: {} });
+  const planned = planChange({ action: "add", section: "deny", values: parseValues("x@bad.example"), metadata: {} });
   expect(planned.steps[0]?.notes).toEqual([
     "The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already.",
   ]);
@@ -98,7 +98,7 @@ it("notes that a domain's entry covers a mailbox", () => {
 
 it("notes the narrower entries that an added entry covers", () => {
   const shop = readSettings("shop.yaml", { readFile, today: "2026-11-23" });
-  const add = { action: "add", section: "deny", values: values("shop.example"), metadata: {} } as const;
+  const add = { action: "add", section: "deny", values: parseValues("shop.example"), metadata: {} } as const;
   const { steps } = planListChange(shop, add, () => true);
   expect(steps[0]?.notes).toEqual([
     "Exceptions to it: the allow of a.shop.example (shop.yaml:2), the allow of b.shop.example (shop.yaml:2), the allow of billing@shop.example (shop.yaml:2), and 1 more. The service's reference doesn't say which of the two takes precedence.",
@@ -107,8 +107,8 @@ it("notes the narrower entries that an added entry covers", () => {
 });
 
 it("leaves existing entries unchanged, in included files too", () => {
-  const given = values("bad.example", "base.example");
-  const planned = plan({ action: "add", section: "deny", values: given, metadata: { expires: "never" } });
+  const given = parseValues("bad.example", "base.example");
+  const planned = planChange({ action: "add", section: "deny", values: given, metadata: { expires: "never" } });
   expect(planned.edits).toEqual([]);
   expect(planned.steps.map(({ isDone, isUnresolved }) => [isDone, isUnresolved])).toEqual([
     [true, true],
@@ -118,8 +118,8 @@ it("leaves existing entries unchanged, in included files too", () => {
 
 it("replaces an expired entry", () => {
   const metadata = { ticket: "INC-3", expires: "2027-03-03" };
-  const planned = plan({ action: "add", section: "deny", values: values("old.example"), metadata });
-  expect(difference(planned)).toEqual({
+  const planned = planChange({ action: "add", section: "deny", values: parseValues("old.example"), metadata });
+  expect(diffLines(planned)).toEqual({
     added: ["    ticket: INC-3", "    expires: 2027-03-03"],
     gone: ["    expires: 2026-01-01"],
   });
@@ -127,12 +127,12 @@ it("replaces an expired entry", () => {
 
 it("replaces an expired deny with an allow", () => {
   const metadata = { expires: "2027-03-03" };
-  const planned = plan({ action: "add", section: "allow", values: values("old.example"), metadata });
+  const planned = planChange({ action: "add", section: "allow", values: parseValues("old.example"), metadata });
   expect(planned.rejections).toEqual([]);
   expect(planned.steps[0]?.notes).toEqual([
     "It replaces the deny of old.example (acme.yaml:8, until 2026-01-01), which has expired.",
   ]);
-  expect(difference(planned)).toEqual({
+  expect(diffLines(planned)).toEqual({
     added: ["    expires: 2027-03-03"],
     gone: ["    expires: 2026-01-01"],
   });
@@ -140,8 +140,8 @@ it("replaces an expired deny with an allow", () => {
 
 it("moves an entry with its owner and expiry, dropping other metadata", () => {
   const metadata = { ticket: "INC-4" };
-  const planned = plan({ action: "move", to: "deny", values: values("partner.example"), metadata });
-  expect(difference(planned)).toEqual({
+  const planned = planChange({ action: "move", to: "deny", values: parseValues("partner.example"), metadata });
+  expect(diffLines(planned)).toEqual({
     added: ["    ticket: INC-4", "allow: []"],
     gone: ["allow:", "    comment: they pay", "    approvedBy: Ruth", "    reviewed: { on: 2026-11-01, by: Ruth }"],
   });
@@ -151,8 +151,12 @@ it("moves an entry with its owner and expiry, dropping other metadata", () => {
 });
 
 it("sets a new expiry and notes that it is earlier", () => {
-  const planned = plan({ action: "extend", values: values("bad.example"), metadata: { expires: "2026-12-01" } });
-  expect(difference(planned)).toEqual({
+  const planned = planChange({
+    action: "extend",
+    values: parseValues("bad.example"),
+    metadata: { expires: "2026-12-01" },
+  });
+  expect(diffLines(planned)).toEqual({
     added: ["    expires: 2026-12-01"],
     gone: ["    expires: 2027-01-01"],
   });
@@ -160,14 +164,14 @@ it("sets a new expiry and notes that it is earlier", () => {
 });
 
 it("applies other metadata when the expiry stays the same", () => {
-  const given = values("bad.example");
+  const given = parseValues("bad.example");
   const metadata = { expires: "2027-01-01", ticket: "INC-9" };
-  const planned = plan({ action: "extend", values: given, metadata });
+  const planned = planChange({ action: "extend", values: given, metadata });
   expect(planned.steps.map(({ isDone }) => isDone)).toEqual([false]);
   expect(buildChangeMessage({ action: "extend", values: given, metadata }, planned.steps).title).toBe(
     "Extend the deny of bad.example until 2027-01-01 (INC-9)",
   );
-  const same = plan({ action: "extend", values: given, metadata: { expires: "2027-01-01" } });
+  const same = planChange({ action: "extend", values: given, metadata: { expires: "2027-01-01" } });
   expect(same.steps.map(({ isDone }) => isDone)).toEqual([true]);
   expect(same.edits).toEqual([]);
 });
@@ -175,19 +179,19 @@ it("applies other metadata when the expiry stays the same", () => {
 it("records a keep decision along with changed metadata", () => {
   const reviewed = { on: "2026-11-23", by: "lena@acme.example", reason: "in use" };
   const metadata = { owner: "Ruth" };
-  const planned = plan({ action: "keep", values: values("partner.example"), metadata, reviewed });
+  const planned = planChange({ action: "keep", values: parseValues("partner.example"), metadata, reviewed });
   expect(planned.steps.map(({ description, isDone }) => [description, isDone])).toEqual([
     ["keep the allow of partner.example", false],
   ]);
-  expect(difference(planned)).toEqual({
+  expect(diffLines(planned)).toEqual({
     added: ["    owner: Ruth", "    reviewed: { on: 2026-11-23, by: lena@acme.example, reason: in use }"],
     gone: ["    owner: Dana", "    reviewed: { on: 2026-11-01, by: Ruth }"],
   });
 });
 
 it("removes an entry with its comment, even an expired one", () => {
-  const planned = plan({ action: "remove", values: values("bad.example", "old.example"), metadata: {} });
-  expect(difference(planned)).toEqual({
+  const planned = planChange({ action: "remove", values: parseValues("bad.example", "old.example"), metadata: {} });
+  expect(diffLines(planned)).toEqual({
     added: [],
     gone: [
       "  # a kit",
@@ -203,63 +207,63 @@ it("removes an entry with its comment, even an expired one", () => {
 it.each<[string, ListChange, RegExp]>([
   [
     "what is on the other list",
-    { action: "add", section: "allow", values: values("bad.example"), metadata: {} },
+    { action: "add", section: "allow", values: parseValues("bad.example"), metadata: {} },
     /^there is a deny of bad\.example .*`email-security move bad\.example --to allow` moves it$/,
   ],
   [
     "what is allowed, too",
-    { action: "add", section: "deny", values: values("partner.example"), metadata: {} },
+    { action: "add", section: "deny", values: parseValues("partner.example"), metadata: {} },
     /^there is an allow of partner\.example /,
   ],
   [
     "to move what ended without a new end, since it would do nothing on the other list",
-    { action: "move", to: "allow", values: values("old.example"), metadata: {} },
+    { action: "move", to: "allow", values: parseValues("old.example"), metadata: {} },
     /^the deny of old\.example \(acme\.yaml:8, until 2026-01-01\) has expired, .*; set --for to its new expiry/,
   ],
   [
     "no mailbox as a VIP",
-    { action: "add", section: "vips", values: values("bad.example"), metadata: {} },
+    { action: "add", section: "vips", values: parseValues("bad.example"), metadata: {} },
     /isn't a mailbox/,
   ],
   [
     "what an included file declares",
-    { action: "remove", values: values("base.example"), metadata: {} },
+    { action: "remove", values: parseValues("base.example"), metadata: {} },
     /baseline\.yaml:3.*either `email-security remove base\.example --file baseline\.yaml`, for all tenants that include it, or write `remove: \{deny: \[base\.example\]\}` in "acme\.yaml"/,
   ],
   [
     "an end of what an included file declares, and tells the command and what to write here",
-    { action: "extend", section: "deny", values: values("base.example"), metadata: { expires: "2026-12-23" } },
+    { action: "extend", section: "deny", values: parseValues("base.example"), metadata: { expires: "2026-12-23" } },
     /baseline\.yaml:3\); either `email-security extend base\.example --list deny --for 2026-12-23 --file baseline\.yaml`, for all tenants that include it, or write `\{ value: base\.example, expires: 2026-12-23 \}` under `deny:` in "acme\.yaml", for this tenant only$/,
   ],
   [
     "what ended in an included file",
-    { action: "remove", values: values("past.example"), metadata: {} },
+    { action: "remove", values: parseValues("past.example"), metadata: {} },
     /the deny of past\.example \(baseline\.yaml:4, until 2026-01-01\) is in an included file/,
   ],
   [
     "to say of an included file that this tenant keeps it",
-    { action: "keep", values: values("base.example"), metadata: {} },
+    { action: "keep", values: parseValues("base.example"), metadata: {} },
     /either `email-security (?:review )?keep base\.example .*--file baseline\.yaml`, for all tenants that include it, or declare it in "acme\.yaml" too, with its own `reviewed`/,
   ],
   [
     "what is in several scopes",
-    { action: "remove", values: values("two.example"), metadata: {} },
+    { action: "remove", values: parseValues("two.example"), metadata: {} },
     /is declared several times: the deny of two\.example .* and the deny of two\.example .*; select one with --scope$/,
   ],
   [
     "what is nowhere, with what stands above it",
-    { action: "remove", values: values("x.bad.example"), metadata: {} },
+    { action: "remove", values: parseValues("x.bad.example"), metadata: {} },
     /^x\.bad\.example is not in these files; a broader entry is the deny of bad\.example/,
   ],
 ])("refuses %s", (_what, change, reason) => {
-  const planned = plan(change);
+  const planned = planChange(change);
   expect(planned.rejections).toEqual([expect.stringMatching(reason)]);
   expect(planned.edits).toEqual([]);
 });
 
 it("removes the entry in the given scope", () => {
-  const planned = plan({ action: "remove", scope: "graymail", values: values("two.example"), metadata: {} });
-  expect(difference(planned)).toEqual({
+  const planned = planChange({ action: "remove", scope: "graymail", values: parseValues("two.example"), metadata: {} });
+  expect(diffLines(planned)).toEqual({
     added: [],
     gone: ["  - value: two.example", "    scope: graymail"],
   });
@@ -272,7 +276,7 @@ it.each(TEXT_FIELD_NAMES)("takes %s from the options", (name) => {
 
 it.each(METADATA_FIELD_NAMES)("names %s in the commit message", (name) => {
   const steps = ["one.example", "two.example"].map((text) => ({
-    value: values(text)[0] as RefangedValue,
+    value: parseValues(text)[0] as RefangedValue,
     section: "deny" as const,
     description: `deny ${text}`,
     notes: [],

@@ -48,7 +48,7 @@ it("leaves no drift in adopted values and changes nothing else", () => {
       // One entry stays unchanged, or it would look like another tenant.
       const kept = { value: "kept.example", list: "deny", scope: "global", comment: "here" } as const;
       const declaring = [kept, ...values.flatMap(({ value, declared }) => (declared ? [{ value, ...declared }] : []))];
-      const section = (name: string): string => {
+      const formatSection = (name: string): string => {
         const elements = declaring
           .filter(({ list }) => list === name)
           .map(({ list: _list, scope, ...rest }) =>
@@ -62,10 +62,10 @@ it("leaves no drift in adopted values and changes nothing else", () => {
       const options = "lists: { entries: { maxRemovalFraction: 1 } }\n";
       const files: Readonly<Record<string, string>> = isPart
         ? {
-            "x/settings.yaml": `version: 1\ninclude: [deny.yaml]\n${options}${section("allow")}`,
-            "x/deny.yaml": `version: 1\n${section("deny")}`,
+            "x/settings.yaml": `version: 1\ninclude: [deny.yaml]\n${options}${formatSection("allow")}`,
+            "x/deny.yaml": `version: 1\n${formatSection("deny")}`,
           }
-        : { "x/settings.yaml": `version: 1\n${options}${section("allow")}${section("deny")}` };
+        : { "x/settings.yaml": `version: 1\n${options}${formatSection("allow")}${formatSection("deny")}` };
       const all = [...values, { value: kept.value, declared: kept, there: "as declared" as const }];
       const rows = all.flatMap(({ value, declared, there }): AllowDenyEntryRow[] => {
         const held = there === "as declared" ? declared : there === "gone" ? undefined : there;
@@ -84,22 +84,22 @@ it("leaves no drift in adopted values and changes nothing else", () => {
           },
         ];
       });
-      const driftAfter = (texts: Readonly<Record<string, string>>) => {
-        const read = (path: string): string => texts[path] ?? "";
-        const settings = readSettings("x/settings.yaml", { today: TODAY, readFile: read });
+      const detectDriftAfter = (texts: Readonly<Record<string, string>>) => {
+        const readText = (path: string): string => texts[path] ?? "";
+        const settings = readSettings("x/settings.yaml", { today: TODAY, readFile: readText });
         return {
-          read,
+          read: readText,
           settings,
           of: (known: Parameters<typeof detectDrift>[3]) =>
             detectDrift(settings, buildObservedState(`${TODAY}T00:00:00Z`, rows, []), "host", known),
         };
       };
-      const before = driftAfter(files);
+      const before = detectDriftAfter(files);
       const content = Object.fromEntries(before.settings.entries.map(({ key, text }) => [key, text]));
       const known = { entries: { content }, vips: { content: {} } };
       const drift = before.of(known);
       const { files: changed, steps, unadopted } = adoptDrift(drift, before.settings, before.read, ADOPTABLE_KINDS);
-      const after = driftAfter({
+      const after = detectDriftAfter({
         ...files,
         ...Object.fromEntries(changed.map((one) => [one.file, one.after])),
       });

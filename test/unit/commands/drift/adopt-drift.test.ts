@@ -19,7 +19,7 @@ const TODAY = "2026-11-21";
 const AT = `${TODAY}T00:00:00.000Z`;
 const ALL: readonly AdoptableKind[] = ["added", "changed", "removed"];
 
-const row = (list: string, value: string, more: Partial<AllowDenyEntryRow> = {}): AllowDenyEntryRow => ({
+const buildRow = (list: string, value: string, more: Partial<AllowDenyEntryRow> = {}): AllowDenyEntryRow => ({
   id: `${list} ${value}`,
   list,
   entry_type: "domain",
@@ -30,9 +30,9 @@ const row = (list: string, value: string, more: Partial<AllowDenyEntryRow> = {})
   created_at: "2026-11-01T08:00:00Z",
   ...more,
 });
-const vip = (email: string, comment?: string): VipEmployeeRow => ({ email, comment, added_by: "ci" }) as never;
+const buildVip = (email: string, comment?: string): VipEmployeeRow => ({ email, comment, added_by: "ci" }) as never;
 
-interface World {
+interface AdoptionSetup {
   readonly files: Readonly<Record<string, string>>;
   readonly rows?: readonly AllowDenyEntryRow[];
   readonly vips?: readonly VipEmployeeRow[];
@@ -41,27 +41,28 @@ interface World {
 }
 
 /** Sets up `acme/settings.yaml`, the files that it includes, and a tenant. */
-function world({ files, rows = [], vips = [], left }: World) {
+function createAdoption({ files, rows = [], vips = [], left }: AdoptionSetup) {
   const top = "acme/settings.yaml";
   const observed = buildObservedState(AT, rows, vips);
-  const read = (texts: Readonly<Record<string, string>>) => (path: string) => texts[path] ?? "";
-  const settingsOf = (texts: Readonly<Record<string, string>>) =>
-    readSettings(top, { today: TODAY, readFile: read(texts) });
-  const settings = settingsOf(files);
-  const keyed = (all: readonly { readonly key: string; readonly text: string }[]): EncodedList =>
+  const createTextReader = (texts: Readonly<Record<string, string>>) => (path: string) => texts[path] ?? "";
+  const readAdoptionSettings = (texts: Readonly<Record<string, string>>) =>
+    readSettings(top, { today: TODAY, readFile: createTextReader(texts) });
+  const settings = readAdoptionSettings(files);
+  const encodeList = (all: readonly { readonly key: string; readonly text: string }[]): EncodedList =>
     Object.fromEntries(all.map(({ key, text }) => [key, text]));
   const known =
     left === "nothing read"
       ? undefined
       : {
-          entries: { content: left?.entries ?? keyed(settings.entries) },
-          vips: { content: left?.vips ?? keyed(settings.vips) },
+          entries: { content: left?.entries ?? encodeList(settings.entries) },
+          vips: { content: left?.vips ?? encodeList(settings.vips) },
         };
-  const drift = (texts: Readonly<Record<string, string>> = files) =>
-    detectDrift(settingsOf(texts), observed, "host", known);
+  const detectAdoptionDrift = (texts: Readonly<Record<string, string>> = files) =>
+    detectDrift(readAdoptionSettings(texts), observed, "host", known);
   return {
-    drift,
-    adopt: (...what: readonly AdoptableKind[]) => adoptDrift(drift(), settings, read(files), what),
+    drift: detectAdoptionDrift,
+    adopt: (...what: readonly AdoptableKind[]) =>
+      adoptDrift(detectAdoptionDrift(), settings, createTextReader(files), what),
     after: ({ files: changed }: Adoption) => ({
       ...files,
       ...Object.fromEntries(changed.map(({ file, after }) => [file, after])),
@@ -69,7 +70,7 @@ function world({ files, rows = [], vips = [], left }: World) {
     /** Returns the changes that a run would make after the files were edited. */
     planned: (texts: Readonly<Record<string, string>>) =>
       makePlan({
-        desired: buildDesiredState(settingsOf(texts), known),
+        desired: buildDesiredState(readAdoptionSettings(texts), known),
         observed,
         tenant: { host: "host", name: "acme" },
         source: { kind: "files", files: [top], stack: "acme" },
@@ -100,12 +101,12 @@ deny:
 `;
 
   it("takes the comment, drops the approval and keeps everything else", () => {
-    const acme = world({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": SETTINGS },
       rows: [
-        row("deny", "bad.example", { comment: "after: it" }),
-        row("deny", "plain.example"),
-        row("deny", "short.example", { comment: "now with one" }),
+        buildRow("deny", "bad.example", { comment: "after: it" }),
+        buildRow("deny", "plain.example"),
+        buildRow("deny", "short.example", { comment: "now with one" }),
       ],
     });
     const adoption = acme.adopt("changed");
@@ -137,13 +138,13 @@ deny:
   });
 
   it("moves an entry to the other list without its ticket, approval and review", () => {
-    const acme = world({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": `${SETTINGS}allow: [fine.example]\n` },
       rows: [
-        row("allow", "bad.example", { comment: "ours now" }),
-        row("deny", "plain.example", { comment: "gone there" }),
-        row("deny", "short.example"),
-        row("deny", "fine.example"),
+        buildRow("allow", "bad.example", { comment: "ours now" }),
+        buildRow("deny", "plain.example", { comment: "gone there" }),
+        buildRow("deny", "short.example"),
+        buildRow("deny", "fine.example"),
       ],
     });
     const adoption = acme.adopt("changed");
@@ -158,15 +159,15 @@ deny:
   });
 
   it("reports policy violations of adopted entries only", () => {
-    const acme = world({
+    const acme = createAdoption({
       files: {
         "acme/settings.yaml":
           "version: 1\npolicy: { requireTicket: [deny], requireTwoPeople: [allow] }\nallow: [{ value: a.example, owner: lena, approvedBy: tomas }]\ndeny: [without.example]\n",
       },
       rows: [
-        row("allow", "a.example", { comment: "mine" }),
-        row("deny", "new.example"),
-        row("deny", "without.example"),
+        buildRow("allow", "a.example", { comment: "mine" }),
+        buildRow("deny", "new.example"),
+        buildRow("deny", "without.example"),
       ],
     });
     const { findings } = acme.adopt(...ALL);
@@ -177,11 +178,11 @@ deny:
   });
 
   it("doesn't move an entry to a list where it is refused as risky", () => {
-    const acme = world({
+    const acme = createAdoption({
       files: {
         "acme/settings.yaml": 'version: 1\ndeny: [{ value: gmail.com, acceptRisk: "meant" }, b.example]\n',
       },
-      rows: [row("allow", "gmail.com"), row("deny", "b.example")],
+      rows: [buildRow("allow", "gmail.com"), buildRow("deny", "b.example")],
     });
     expect(summarizeAdoption(acme.adopt("changed"))).toEqual([
       "left gmail.com: it allows a whole free-mail domain (allow-free-mail); if it is intended, declare it yourself, with the reason in `acceptRisk`",
@@ -189,14 +190,14 @@ deny:
   });
 
   it("treats an entry in another scope as a scope change", () => {
-    const acme = world({
+    const acme = createAdoption({
       files: {
         "acme/settings.yaml":
           "version: 1\nallow:\n  - { value: news.example, owner: lena, approvedBy: tomas }\n  - { value: x.example, scope: graymail }\n",
       },
       rows: [
-        row("allow", "news.example", { verdict_scope: "graymail", comment: "only that" }),
-        row("allow", "x.example"),
+        buildRow("allow", "news.example", { verdict_scope: "graymail", comment: "only that" }),
+        buildRow("allow", "x.example"),
       ],
     });
     const adoption = acme.adopt("changed");
@@ -220,9 +221,9 @@ deny:
   it("overrides an included file's entry for the tenant alone", () => {
     const BASELINE =
       "version: 1\ndeny:\n  - { value: bulk.example, comment: ours, ticket: INC-1, expires: 2027-01-01 }\n  - moved.example\n";
-    const acme = world({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": "version: 1\ninclude: [../baseline.yaml]\n", "baseline.yaml": BASELINE },
-      rows: [row("deny", "bulk.example", { comment: "theirs" }), row("allow", "moved.example")],
+      rows: [buildRow("deny", "bulk.example", { comment: "theirs" }), buildRow("allow", "moved.example")],
     });
     const adoption = acme.adopt(...ALL);
     const after = acme.after(adoption);
@@ -239,13 +240,13 @@ deny:
   });
 
   it("suggests no change to a generated file, which the next sync would overwrite", () => {
-    const acme = world({
+    const acme = createAdoption({
       files: {
         "acme/settings.yaml": "version: 1\ninclude: [sources/phish.yaml]\n",
         "acme/sources/phish.yaml":
           "version: 1\nsource: { name: phish, kind: csv, synced: 2026-11-20 }\ndeny: [old.example, moved.example, { value: past.example, expires: 2026-11-20 }]\n",
       },
-      rows: [row("allow", "moved.example"), row("deny", "past.example")],
+      rows: [buildRow("allow", "moved.example"), buildRow("deny", "past.example")],
     });
     const overwritten =
       "is from the source phish (acme/sources/phish.yaml:3), and `email-security sync` would overwrite a change there";
@@ -261,9 +262,9 @@ deny:
   });
 
   it("takes a VIP's comment", () => {
-    const acme = world({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": "version: 1\nvips:\n  - { email: ceo@acme.example, comment: Chief }\n" },
-      vips: [vip("CEO@acme.example", "Chair")],
+      vips: [buildVip("CEO@acme.example", "Chair")],
     });
     const after = acme.after(acme.adopt("changed"));
     expect(after["acme/settings.yaml"]).toBe("version: 1\nvips:\n  - { email: ceo@acme.example, comment: Chair }\n");
@@ -272,23 +273,23 @@ deny:
 });
 
 describe("adopting removed entries", () => {
-  const list = (count: number): string =>
+  const formatDomains = (count: number): string =>
     Array.from({ length: count }, (_, at) => `  - n${at}.example # ${at}\n`).join("");
-  const rows = (from: number, until: number) =>
-    Array.from({ length: until - from }, (_, at) => row("deny", `n${from + at}.example`));
+  const buildRows = (from: number, until: number) =>
+    Array.from({ length: until - from }, (_, at) => buildRow("deny", `n${from + at}.example`));
 
   it("removes entries and VIPs with their comments and nothing else", () => {
-    const acme = world({
+    const acme = createAdoption({
       files: {
-        "acme/settings.yaml": `version: 1\nvips: [ceo@acme.example, cfo@acme.example]\ndeny:\n${list(4)}  # why\n  - gone.example\n`,
+        "acme/settings.yaml": `version: 1\nvips: [ceo@acme.example, cfo@acme.example]\ndeny:\n${formatDomains(4)}  # why\n  - gone.example\n`,
       },
-      rows: rows(0, 4),
-      vips: [vip("ceo@acme.example")],
+      rows: buildRows(0, 4),
+      vips: [buildVip("ceo@acme.example")],
     });
     const adoption = acme.adopt("removed");
     expect(summarizeAdoption(adoption)).toEqual(["removed gone.example", "removed cfo@acme.example"]);
     const after = acme.after(adoption);
-    expect(after["acme/settings.yaml"]).toBe(`version: 1\nvips: [ceo@acme.example]\ndeny:\n${list(4)}`);
+    expect(after["acme/settings.yaml"]).toBe(`version: 1\nvips: [ceo@acme.example]\ndeny:\n${formatDomains(4)}`);
     expect(acme.drift(after).items).toEqual([]);
     expect(acme.planned(after)).toEqual([]);
     expect(buildAdoptionMessage(adoption.steps)).toEqual({
@@ -311,7 +312,7 @@ describe("adopting removed entries", () => {
       "bulk.example": "deny",
       "over.example": "deny",
     };
-    const acme = world({ files, rows: [row("deny", "kept.example")], left: { entries: applied } });
+    const acme = createAdoption({ files, rows: [buildRow("deny", "kept.example")], left: { entries: applied } });
     const adoption = acme.adopt(...ALL);
     expect(adoption.files).toEqual([]);
     expect(summarizeAdoption(adoption)).toEqual([
@@ -321,29 +322,29 @@ describe("adopting removed entries", () => {
       expect.stringContaining("left over.example: it is in an included file (baseline.yaml:2)"),
       'left safe.example: it is protected (`protect`: "safe.example"), so it must be declared',
     ]);
-    const unread = world({ files, rows: [row("deny", "kept.example")], left: "nothing read" });
+    const unread = createAdoption({ files, rows: [buildRow("deny", "kept.example")], left: "nothing read" });
     expect(unread.adopt(...ALL).steps).toEqual([]);
     expect(unread.adopt(...ALL).unadopted).toHaveLength(5);
   });
 
   it("refuses mass removal unless the file confirms it", () => {
-    const texts = (options: string) => ({
-      "acme/settings.yaml": `version: 1\n${options}deny:\n${list(30)}`,
+    const formatFiles = (options: string) => ({
+      "acme/settings.yaml": `version: 1\n${options}deny:\n${formatDomains(30)}`,
     });
-    const many = world({ files: texts(""), rows: rows(0, 18) }).adopt("removed");
+    const many = createAdoption({ files: formatFiles(""), rows: buildRows(0, 18) }).adopt("removed");
     expect(many.steps).toEqual([]);
     expect(many.unadopted).toHaveLength(12);
     expect(many.unadopted[0]?.reason).toMatch(
       /^if all missing ones were removed, the files would lose 12 of 30 entries \(40 %\)\. .*; if that is intended, write `confirmRemovals: 12` under `lists: \{entries: …\}`, and remove it afterwards$/,
     );
-    const meant = world({
-      files: texts("lists: { entries: { confirmRemovals: 12 } }\n"),
-      rows: rows(0, 18),
+    const meant = createAdoption({
+      files: formatFiles("lists: { entries: { confirmRemovals: 12 } }\n"),
+      rows: buildRows(0, 18),
     }).adopt("removed");
     expect(meant.steps).toHaveLength(12);
-    expect(() => world({ files: texts(""), rows: [row("deny", "theirs.example")] }).adopt(...ALL)).toThrow(
-      "a different tenant than intended",
-    );
+    expect(() =>
+      createAdoption({ files: formatFiles(""), rows: [buildRow("deny", "theirs.example")] }).adopt(...ALL),
+    ).toThrow("a different tenant than intended");
   });
 });
 
@@ -351,7 +352,7 @@ describe("the stack's last applied state", () => {
   const files = {
     "acme/settings.yaml": "version: 1\ndeny: [{ value: bad.example, comment: now }, b.example]\n",
   };
-  const there = [row("deny", "bad.example", { comment: "before" }), row("deny", "b.example")];
+  const there = [buildRow("deny", "bad.example", { comment: "before" }), buildRow("deny", "b.example")];
 
   it.each([
     ["the tenant moved", "deny: now", "changed at the tenant since the stack's last run", 1],
@@ -359,7 +360,7 @@ describe("the stack's last applied state", () => {
     ["both moved", "deny: once", "changed at the tenant since the stack's last run", 0],
     ["it was never the stack's", "(unmanaged) deny: before", "this stack has never declared it", 0],
   ])("decides what is adopted where %s", (_case, text, expectedLine, adopted) => {
-    const acme = world({
+    const acme = createAdoption({
       files,
       rows: there,
       left: { entries: { "bad.example": text, "b.example": "deny" } },
@@ -373,9 +374,9 @@ describe("the stack's last applied state", () => {
 });
 
 it("leaves the cause of drift open without the stack's state", () => {
-  const acme = world({
+  const acme = createAdoption({
     files: { "acme/settings.yaml": "version: 1\ndeny: [{ value: bad.example, comment: now }]\n" },
-    rows: [row("deny", "bad.example", { comment: "before" })],
+    rows: [buildRow("deny", "bad.example", { comment: "before" })],
     left: "nothing read",
   });
   expect(renderDriftText(acme.drift(), 200)).toContain(
@@ -386,9 +387,9 @@ it("leaves the cause of drift open without the stack's state", () => {
 describe("hostile text", () => {
   it.each(Object.entries(HOSTILE))("is adopted as plain text or skipped: %s", (_what, text) => {
     const comment = text.toWellFormed();
-    const acme = world({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": "version: 1\ndeny: [bad.example, b.example]\n" },
-      rows: [row("deny", "bad.example", { comment, created_by: text }), row("deny", "b.example")],
+      rows: [buildRow("deny", "bad.example", { comment, created_by: text }), buildRow("deny", "b.example")],
     });
     const adoption = acme.adopt(...ALL);
     expect(adoption.steps.length + adoption.unadopted.length).toBe(1);
@@ -404,17 +405,18 @@ describe("hostile text", () => {
 });
 
 it("adopts drift in linear time", () => {
-  const stepsOf = (scale: number): number => {
-    const hosts = (name: string): string[] => Array.from({ length: 100 * scale }, (_, at) => `${name}-${at}.example`);
-    const [kept, gone] = [hosts("kept"), hosts("gone")];
+  const measureSteps = (scale: number): number => {
+    const listHosts = (name: string): string[] =>
+      Array.from({ length: 100 * scale }, (_, at) => `${name}-${at}.example`);
+    const [kept, gone] = [listHosts("kept"), listHosts("gone")];
     const lines = [...kept, ...gone].map((host) => `  - value: ${host}\n    comment: before\n`).join("");
     const options = `lists: { entries: { confirmRemovals: ${gone.length}, protect: [protected.example] } }\n`;
-    const acme = world({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": `version: 1\n${options}allow: [protected.example]\ndeny:\n${lines}` },
       rows: [
-        row("allow", "protected.example"),
-        ...kept.map((host) => row("deny", host, { comment: "after" })),
-        ...hosts("added").map((host) => row("deny", host)),
+        buildRow("allow", "protected.example"),
+        ...kept.map((host) => buildRow("deny", host, { comment: "after" })),
+        ...listHosts("added").map((host) => buildRow("deny", host)),
       ],
     });
     let adopted = 0;
@@ -425,5 +427,5 @@ it("adopts drift in linear time", () => {
     return steps;
   };
   // A full scan for each element would take 16 times the steps.
-  expect(stepsOf(4) / stepsOf(1)).toBeLessThan(5);
+  expect(measureSteps(4) / measureSteps(1)).toBeLessThan(5);
 });

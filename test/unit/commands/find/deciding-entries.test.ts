@@ -4,7 +4,7 @@ import { findMatches } from "../../../../provider/commands/find/find-matches";
 import { parseQueries } from "../../../../provider/commands/find/parse-queries";
 import { QueryMatcher } from "../../../../provider/commands/find/query-matcher";
 
-interface Row {
+interface EntryFields {
   readonly list: "allow" | "deny";
   readonly value: string;
   readonly scope?: "graymail";
@@ -12,7 +12,7 @@ interface Row {
 }
 
 /** Formats each decision as `scope: list value, other entries, whether it is certain`. */
-const decided = (sender: string, rows: readonly Row[]): string[] => {
+const formatDecisions = (sender: string, rows: readonly EntryFields[]): string[] => {
   const wanted = parseQueries([], [sender]);
   const found = findMatches(new QueryMatcher(wanted), {
     rows: rows.map(({ list, value, scope, type }, at) => ({
@@ -32,48 +32,58 @@ const decided = (sender: string, rows: readonly Row[]): string[] => {
   );
 };
 
-const allow = (value: string, scope?: "graymail"): Row => ({ list: "allow", value, ...(scope && { scope }) });
-const deny = (value: string, scope?: "graymail"): Row => ({ list: "deny", value, ...(scope && { scope }) });
+const buildAllow = (value: string, scope?: "graymail"): EntryFields => ({
+  list: "allow",
+  value,
+  ...(scope && { scope }),
+});
+const buildDeny = (value: string, scope?: "graymail"): EntryFields => ({
+  list: "deny",
+  value,
+  ...(scope && { scope }),
+});
 
 it.each([
   ["nothing concerns it", [], ["global: none, 0, certain"]],
-  ["its own entry", [allow("ceo@mail.partner.example")], ["global: allow ceo@mail.partner.example, 0, certain"]],
-  ["its domain's", [deny("mail.partner.example")], ["global: deny mail.partner.example, 0, certain"]],
-  ["one of a domain above alone", [deny("partner.example")], ["global: deny partner.example, 0, assumed"]],
+  ["its own entry", [buildAllow("ceo@mail.partner.example")], ["global: allow ceo@mail.partner.example, 0, certain"]],
+  ["its domain's", [buildDeny("mail.partner.example")], ["global: deny mail.partner.example, 0, certain"]],
+  ["one of a domain above alone", [buildDeny("partner.example")], ["global: deny partner.example, 0, assumed"]],
   [
     "the mailbox before its domain",
-    [deny("mail.partner.example"), allow("ceo@mail.partner.example")],
+    [buildDeny("mail.partner.example"), buildAllow("ceo@mail.partner.example")],
     ["global: allow ceo@mail.partner.example, 1, assumed"],
   ],
   [
     "the domain with more labels",
-    [allow("partner.example"), deny("mail.partner.example")],
+    [buildAllow("partner.example"), buildDeny("mail.partner.example")],
     ["global: deny mail.partner.example, 1, assumed"],
   ],
   [
     "deny, of one value on both lists",
-    [allow("mail.partner.example"), deny("mail.partner.example")],
+    [buildAllow("mail.partner.example"), buildDeny("mail.partner.example")],
     ["global: deny mail.partner.example, 1, assumed"],
   ],
   [
     "two of one list",
-    [deny("partner.example"), deny("mail.partner.example")],
+    [buildDeny("partner.example"), buildDeny("mail.partner.example")],
     ["global: deny mail.partner.example, 1, certain"],
   ],
   [
     "another for mail of one verdict",
-    [deny("partner.example"), allow("mail.partner.example", "graymail")],
+    [buildDeny("partner.example"), buildAllow("mail.partner.example", "graymail")],
     ["global: deny partner.example, 0, assumed", "graymail: allow mail.partner.example, 1, assumed"],
   ],
-  ["none of another mailbox of the domain", [deny("cfo@mail.partner.example")], ["global: none, 0, certain"]],
+  ["none of another mailbox of the domain", [buildDeny("cfo@mail.partner.example")], ["global: none, 0, certain"]],
 ] as const)("decides: %s", (_what, rows, decisions) => {
-  expect(decided("ceo@mail.partner.example", rows)).toEqual(decisions);
+  expect(formatDecisions("ceo@mail.partner.example", rows)).toEqual(decisions);
 });
 
 it("considers an entry whose type the value does not imply", () => {
-  const rows = [deny("ceo@mail.partner.example"), { ...allow("ceo@mail.partner.example"), type: "address" }];
-  expect(decided("ceo@mail.partner.example", rows)).toEqual(["global: deny ceo@mail.partner.example, 1, assumed"]);
-  expect(decided("ceo@mail.partner.example", [{ ...allow("mail.partner.example"), type: "host" }])).toEqual([
-    "global: allow mail.partner.example, 0, certain",
+  const rows = [buildDeny("ceo@mail.partner.example"), { ...buildAllow("ceo@mail.partner.example"), type: "address" }];
+  expect(formatDecisions("ceo@mail.partner.example", rows)).toEqual([
+    "global: deny ceo@mail.partner.example, 1, assumed",
   ]);
+  expect(
+    formatDecisions("ceo@mail.partner.example", [{ ...buildAllow("mail.partner.example"), type: "host" }]),
+  ).toEqual(["global: allow mail.partner.example, 0, certain"]);
 });

@@ -7,11 +7,11 @@ import {
   type TenantMatches,
 } from "../../../../provider/commands/find/find-schema";
 import { renderFindText } from "../../../../provider/commands/find/find-text";
-import { commandsIn } from "../../../support/hostile-text";
+import { findTerminalCommands } from "../../../support/hostile-text";
 
 const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007";
 
-const found = (fields: Partial<FindMatch> = {}): FindMatch => ({
+const buildMatch = (fields: Partial<FindMatch> = {}): FindMatch => ({
   kind: "entry",
   query: "evil.example",
   matchType: "exact",
@@ -25,15 +25,15 @@ const found = (fields: Partial<FindMatch> = {}): FindMatch => ({
   ...fields,
 });
 
-const tenant = (name: string, fields: Partial<TenantMatches> = {}): TenantMatches => ({
+const buildTenantMatches = (name: string, fields: Partial<TenantMatches> = {}): TenantMatches => ({
   name,
-  matches: [found()],
+  matches: [buildMatch()],
   decisions: [],
   readErrors: [],
   ...fields,
 });
 
-const report = (tenants: readonly TenantMatches[]): FindReport => ({
+const buildFindReport = (tenants: readonly TenantMatches[]): FindReport => ({
   format: "1",
   searchedAt: "2026-11-20T09:00:00.000Z",
   queries: [{ value: "evil.example", entryType: "domain", isSender: true }],
@@ -42,23 +42,25 @@ const report = (tenants: readonly TenantMatches[]): FindReport => ({
 });
 
 it("groups identical matches and counts the tenants it doesn't name", () => {
-  const many = Array.from({ length: 120 }, (_, at) => tenant(`t${at}`));
+  const many = Array.from({ length: 120 }, (_, at) => buildTenantMatches(`t${at}`));
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
-  expect(renderFindText(report([...many, tenant("without", { matches: [] })])).replaceAll(/\s+/g, " ")).toBe(
+  expect(
+    renderFindText(buildFindReport([...many, buildTenantMatches("without", { matches: [] })])).replaceAll(/\s+/g, " "),
+  ).toBe(
     `evil.example: found in 120 of 121 tenants deny evil.example: at the tenant, 120 tenants in ${names} and 20 more, which --format json names its creator is unknown `,
   );
 });
 
 it("names no author where authors differ", () => {
-  const by = (name: string, maker: string): TenantMatches =>
-    tenant(name, { matches: [found({ actual: [{ id: "1", list: "deny", createdBy: maker }] })] });
-  const text = renderFindText(report([by("a", "Dana"), by("b", "Tomas")]));
+  const buildMatchByAuthor = (name: string, maker: string): TenantMatches =>
+    buildTenantMatches(name, { matches: [buildMatch({ actual: [{ id: "1", list: "deny", createdBy: maker }] })] });
+  const text = renderFindText(buildFindReport([buildMatchByAuthor("a", "Dana"), buildMatchByAuthor("b", "Tomas")]));
   expect(text).toContain("created by different people or at different times");
   expect(text).not.toContain("Dana");
 });
 
 it("shows a VIP's internationalized domain in its own script", () => {
-  const vip = found({
+  const vip = buildMatch({
     kind: "vip",
     value: "ceo@xn--mnchen-3ya.example",
     key: "ceo@xn--mnchen-3ya.example",
@@ -67,7 +69,9 @@ it("shows a VIP's internationalized domain in its own script", () => {
     actual: [{ list: "vip", createdBy: "Dana", createdAt: "2026-11-02", source: "manual" }],
   });
   const readErrors = [{ source: "stack" as const, code: "ERR_PULUMI", message: "no stack" }];
-  expect(renderFindText(report([tenant("acme", { matches: [vip], readErrors })]))).toBe(`evil.example: found
+  expect(
+    renderFindText(buildFindReport([buildTenantMatches("acme", { matches: [vip], readErrors })])),
+  ).toBe(`evil.example: found
   VIP ceo@xn--mnchen-3ya.example (ceo@münchen.example), below it: at the
     tenant, but not declared
       added by Dana on 2026-11-02, source manual
@@ -91,7 +95,7 @@ it("prints hostile text as plain text within the terminal width", () => {
     includedAt: [{ file: HOSTILE, line: 1 }],
     overrides: [{ file: HOSTILE, line: 2 }],
   };
-  const one = found({
+  const one = buildMatch({
     value: HOSTILE,
     key: HOSTILE,
     verdictScope: HOSTILE,
@@ -112,22 +116,26 @@ it("prints hostile text as plain text within the terminal width", () => {
     },
   ];
   const readErrors = [{ source: "tenant" as const, code: "Error", message: HOSTILE }];
-  const all = report([tenant(HOSTILE, { matches: [one], decisions, readErrors }), tenant("b", { matches: [one] })]);
+  const all = buildFindReport([
+    buildTenantMatches(HOSTILE, { matches: [one], decisions, readErrors }),
+    buildTenantMatches("b", { matches: [one] }),
+  ]);
   const text = renderFindText(all, 80);
-  expect(commandsIn(text)).toEqual([]);
+  expect(findTerminalCommands(text)).toEqual([]);
   expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
-  expect(commandsIn(renderFindCsv(all).replaceAll("\r\n", "\n"))).toEqual([]);
+  expect(findTerminalCommands(renderFindCsv(all).replaceAll("\r\n", "\n"))).toEqual([]);
   expect(findSchema.parse(all)).toEqual(all);
 });
 
 it("doesn't count an unreadable tenant as searched", () => {
   const failed: TenantMatches["readErrors"] = [{ source: "tenant", code: "ERR_AUTH", message: "refused" }];
-  const unreadable = tenant("b", { matches: [], readErrors: failed });
-  const headline = (tenants: readonly TenantMatches[]): string => renderFindText(report(tenants)).split("\n")[0] ?? "";
-  expect(headline([tenant("a"), unreadable])).toBe(
+  const unreadable = buildTenantMatches("b", { matches: [], readErrors: failed });
+  const renderHeadline = (tenants: readonly TenantMatches[]): string =>
+    renderFindText(buildFindReport(tenants)).split("\n")[0] ?? "";
+  expect(renderHeadline([buildTenantMatches("a"), unreadable])).toBe(
     "evil.example: found in 1 of 1 tenant, and 1 tenant could not be read",
   );
-  expect(headline([tenant("a", { matches: [] }), unreadable, { ...unreadable, name: "c" }])).toBe(
+  expect(renderHeadline([buildTenantMatches("a", { matches: [] }), unreadable, { ...unreadable, name: "c" }])).toBe(
     "evil.example: nothing found in 1 tenant, and 2 tenants could not be read.",
   );
 });
@@ -135,7 +143,9 @@ it("doesn't count an unreadable tenant as searched", () => {
 it("truncates a long reason between words", () => {
   const message = `${"x".repeat(10)} ${"word ".repeat(195)}EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=acme`;
   const text = renderFindText(
-    report([tenant("b", { matches: [], readErrors: [{ source: "tenant", code: "ERR_AUTH", message }] })]),
+    buildFindReport([
+      buildTenantMatches("b", { matches: [], readErrors: [{ source: "tenant", code: "ERR_AUTH", message }] }),
+    ]),
   );
   expect(text).toContain("… [ERR_AUTH]");
   expect(text).not.toContain("EMAIL_SECURITY");

@@ -3,13 +3,23 @@ import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checkApprovals } from "../../../../provider/commands/lint/check-approvals";
 import { lintFiles } from "../../../../provider/files/lint-files";
-import { BASELINE, by, change, check, entry, type Given, old, TODAY, tenant } from "../../../support/approved-change";
+import {
+  BASELINE,
+  buildApprovedChange,
+  change,
+  check,
+  formatAllowEntry,
+  formatTenantFile,
+  old,
+  type ReviewFields,
+  TODAY,
+} from "../../../support/approved-change";
 import { createSettingsRepository, type SettingsRepository } from "../../../support/settings-repository";
 
 /* The full set of cases; check-approvals.test.ts has a sample. */
 
 describe("an added entry", () => {
-  it.each<[string, string, Given[] | "head", string]>([
+  it.each<[string, string, ReviewFields[] | "head", string]>([
     [
       "nobody approved",
       "Tomas Lindqvist",
@@ -47,8 +57,8 @@ describe("an added entry", () => {
       'but "mei" approved commit 0000000000, which is not in this clone; let them approve the current change, or fetch its whole history (`fetch-depth: 0`)',
     ],
   ])("is unproven where %s", async (_name, name, given, why) => {
-    using made = change(by(name));
-    const approvals = (given as Given[]).map((one) => ({
+    using made = change(buildApprovedChange(name));
+    const approvals = (given as ReviewFields[]).map((one) => ({
       ...one,
       commit: one.commit === "head" ? made.head : one.commit,
     }));
@@ -58,7 +68,7 @@ describe("an added entry", () => {
   });
 
   it("is unproven when its approver wrote a commit of the change", async () => {
-    using made = change(by("Mei Chen"));
+    using made = change(buildApprovedChange("Mei Chen"));
     made.history.git(
       "-c",
       "user.name=mei chen",
@@ -77,8 +87,8 @@ describe("an added entry", () => {
 });
 
 describe("authorship of a commit", () => {
-  const merged = (own: string, more?: (history: SettingsRepository) => void) => {
-    const made = change(by("Mei Chen"));
+  const mergeMain = (own: string, more?: (history: SettingsRepository) => void) => {
+    const made = change(buildApprovedChange("Mei Chen"));
     const { git, commit } = made.history;
     git("switch", "--quiet", "main");
     commit("Main moves", { "other.txt": "x\n" });
@@ -89,7 +99,7 @@ describe("authorship of a commit", () => {
     git("commit", "--quiet", `--author=${own}`, "--message", "Merge main");
     return made;
   };
-  const headOf = (history: SettingsRepository): Given[] => [
+  const approveHead = (history: SettingsRepository): ReviewFields[] => [
     { login: "mei", commit: history.git("rev-parse", "HEAD").trim() },
   ];
 
@@ -98,21 +108,24 @@ describe("authorship of a commit", () => {
     ["the mailbox that GitHub gives to it", "M. C. <123+mei@users.noreply.github.com>"],
     ["the mailbox that GitLab gives to it", "M. C. <123-mei@users.noreply.gitlab.com>"],
   ])("is recognized by %s", async (_, own) => {
-    using made = change(by("Mei Chen"));
+    using made = change(buildApprovedChange("Mei Chen"));
     made.history.git("commit", "--quiet", "--amend", `--author=${own}`, "--no-edit");
-    expect((await check(made.history, headOf(made.history))).told).toEqual([
+    expect((await check(made.history, approveHead(made.history))).told).toEqual([
       expect.stringContaining("but that person wrote a commit of this change; let somebody else approve it"),
     ]);
   });
 
   it("includes whoever merged only if the merge adds changes", async () => {
-    using plain = merged("Mei Chen <m@x.example>");
-    expect((await check(plain.history, headOf(plain.history))).told).toEqual([]);
-    using more = merged("Mei Chen <m@x.example>", (history) => {
-      const also = entry({ approvedBy: "Mei Chen" }, "also.example");
-      writeFileSync(history.at("settings/acme.yaml"), tenant(old, entry({ approvedBy: "Mei Chen" }), also));
+    using plain = mergeMain("Mei Chen <m@x.example>");
+    expect((await check(plain.history, approveHead(plain.history))).told).toEqual([]);
+    using more = mergeMain("Mei Chen <m@x.example>", (history) => {
+      const also = formatAllowEntry({ approvedBy: "Mei Chen" }, "also.example");
+      writeFileSync(
+        history.at("settings/acme.yaml"),
+        formatTenantFile(old, formatAllowEntry({ approvedBy: "Mei Chen" }), also),
+      );
     });
-    expect((await check(more.history, headOf(more.history))).told).toEqual([
+    expect((await check(more.history, approveHead(more.history))).told).toEqual([
       expect.stringContaining('"also.example" declares that "Mei Chen" approved it, but that person wrote a commit'),
       expect.stringContaining('"partner.example" declares that "Mei Chen" approved it, but that person wrote a commit'),
     ]);
@@ -120,24 +133,24 @@ describe("authorship of a commit", () => {
 });
 
 describe("an approval", () => {
-  const given = (commit: string): Given[] => [{ login: "tomas-l", commit }];
+  const approveCommit = (commit: string): ReviewFields[] => [{ login: "tomas-l", commit }];
 
   it("stays valid for an unchanged entry after later commits and merges", async () => {
-    using made = change(by("Tomas Lindqvist"));
+    using made = change(buildApprovedChange("Tomas Lindqvist"));
     const { history, head } = made;
     history.commit("Another file", { "README.md": "Words\n" });
     history.git("switch", "--quiet", "main");
-    history.commit("Main moves", { "settings/acme.yaml": tenant(old), "other.txt": "x\n" });
+    history.commit("Main moves", { "settings/acme.yaml": formatTenantFile(old), "other.txt": "x\n" });
     history.git("switch", "--quiet", "change");
     history.git("merge", "--quiet", "--no-edit", "main");
-    expect(await check(history, given(head))).toMatchObject({ told: [], checked: 1, unchanged: 1 });
+    expect(await check(history, approveCommit(head))).toMatchObject({ told: [], checked: 1, unchanged: 1 });
   });
 
   it("is required for a removed entry that a merge restores", async () => {
     using made = change({ "README.md": "Words\n" });
     const { history } = made;
     history.git("switch", "--quiet", "main");
-    history.commit("Out with it", { "settings/acme.yaml": tenant() });
+    history.commit("Out with it", { "settings/acme.yaml": formatTenantFile() });
     history.git("switch", "--quiet", "change");
     history.git("merge", "--quiet", "--no-edit", "--strategy=ours", "main");
     expect((await check(history, [])).told).toEqual([
@@ -153,7 +166,7 @@ describe("an existing entry", () => {
     ["its comment", { approvedBy: "Somebody Gone", comment: "Else" }],
     ["who approved", { approvedBy: "Tomas Lindqvist" }],
   ])("needs approval again when a change alters %s", async (_name, fields) => {
-    using made = change({ "settings/acme.yaml": tenant(entry(fields, "old.example")) });
+    using made = change({ "settings/acme.yaml": formatTenantFile(formatAllowEntry(fields, "old.example")) });
     expect(await check(made.history, [])).toMatchObject({
       told: [expect.any(String)],
       checked: 1,
@@ -189,10 +202,10 @@ describe("an existing entry", () => {
     history.commit("Begin", {
       "settings/baseline.yaml": `${BASELINE}allow:\n${old}`,
       "settings/acme.yaml": removing,
-      "settings/globex.yaml": tenant(),
+      "settings/globex.yaml": formatTenantFile(),
     });
     history.git("switch", "--quiet", "--create", "change");
-    const head = history.commit("Back", { "settings/acme.yaml": tenant() });
+    const head = history.commit("Back", { "settings/acme.yaml": formatTenantFile() });
     expect(await check(history, [{ login: "tomas-l", commit: head }])).toEqual({
       told: [
         expect.stringContaining(
@@ -207,7 +220,7 @@ describe("an existing entry", () => {
   });
 
   it("needs approval when copied into another tenant's file", async () => {
-    using made = change({ "settings/other.yaml": tenant(old) });
+    using made = change({ "settings/other.yaml": formatTenantFile(old) });
     expect((await check(made.history, [])).told).toEqual([
       expect.stringMatching(
         /^settings\/other\.yaml:4 error approval-unproven: "old\.example" declares that "Somebody Gone"/,
@@ -220,7 +233,7 @@ describe("a file that another file includes", () => {
   const hiding = "version: 1\ninclude: [acme.yaml]\nremove: { allow: [partner.example] }\n";
 
   it("needs approval for entries that a new including file removes", async () => {
-    using made = change({ ...by("Tomas Lindqvist"), "settings/zzz.yaml": hiding });
+    using made = change({ ...buildApprovedChange("Tomas Lindqvist"), "settings/zzz.yaml": hiding });
     const unapproved = await check(made.history, []);
     expect(unapproved.told).toEqual([
       expect.stringContaining('settings/acme.yaml:5 error approval-unproven: "partner.example"'),
@@ -233,21 +246,21 @@ describe("a file that another file includes", () => {
     using history = createSettingsRepository();
     history.commit("Begin", {
       "settings/baseline.yaml": BASELINE,
-      "settings/acme.yaml": tenant(old),
-      "settings/shows.yaml": tenant(entry({ approvedBy: "Tomas Lindqvist" })),
+      "settings/acme.yaml": formatTenantFile(old),
+      "settings/shows.yaml": formatTenantFile(formatAllowEntry({ approvedBy: "Tomas Lindqvist" })),
     });
     history.git("switch", "--quiet", "--create", "change");
     history.commit("Move it", {
-      ...by("Tomas Lindqvist"),
+      ...buildApprovedChange("Tomas Lindqvist"),
       "settings/shows.yaml": "version: 1\ninclude: [acme.yaml]\nremove: { allow: [old.example] }\n",
     });
     const expectedLines = [expect.stringContaining('settings/acme.yaml:5 error approval-unproven: "partner.example"')];
     expect((await check(history, [])).told).toEqual(expectedLines);
 
     history.git("switch", "--quiet", "main");
-    history.commit("Begin anew", { "settings/acme.yaml": tenant(old), "settings/shows.yaml": hiding });
+    history.commit("Begin anew", { "settings/acme.yaml": formatTenantFile(old), "settings/shows.yaml": hiding });
     history.git("switch", "--quiet", "--create", "later");
-    history.commit("Add it", by("Tomas Lindqvist"));
+    history.commit("Add it", buildApprovedChange("Tomas Lindqvist"));
     expect((await check(history, [])).told).toEqual(expectedLines);
   });
 });
@@ -260,23 +273,26 @@ describe("approval rules in a change", () => {
       "add an approver",
       {
         "settings/baseline.yaml": BASELINE.replace("{ Tomas", "{ Sock Puppet: sock, Tomas"),
-        ...by("Sock Puppet"),
+        ...buildApprovedChange("Sock Puppet"),
       },
     ],
     [
       "give a name another login",
-      { "settings/baseline.yaml": BASELINE.replace("tomas-l", "sock"), ...by("Tomas Lindqvist") },
+      { "settings/baseline.yaml": BASELINE.replace("tomas-l", "sock"), ...buildApprovedChange("Tomas Lindqvist") },
     ],
     [
       "leave the baseline out",
-      { "settings/acme.yaml": `version: 1\n${sock}allow:\n${old}${entry({ approvedBy: "Sock Puppet" })}` },
+      { "settings/acme.yaml": `version: 1\n${sock}allow:\n${old}${formatAllowEntry({ approvedBy: "Sock Puppet" })}` },
     ],
-    ["begin a new file", { "settings/new.yaml": `version: 1\n${sock}allow:\n${entry({ approvedBy: "Sock Puppet" })}` }],
+    [
+      "begin a new file",
+      { "settings/new.yaml": `version: 1\n${sock}allow:\n${formatAllowEntry({ approvedBy: "Sock Puppet" })}` },
+    ],
     [
       "rename a file",
       {
         "settings/acme.yaml": undefined,
-        "settings/acme2.yaml": `version: 1\n${sock}allow:\n${entry({ approvedBy: "Sock Puppet" })}`,
+        "settings/acme2.yaml": `version: 1\n${sock}allow:\n${formatAllowEntry({ approvedBy: "Sock Puppet" })}`,
       },
     ],
   ])("reject approvers that the change introduces: %s", async (_name, files) => {
@@ -286,8 +302,11 @@ describe("approval rules in a change", () => {
   });
 
   it.each<[string, Record<string, string | undefined>]>([
-    ["demand no more", { "settings/baseline.yaml": "version: 1\n", "settings/acme.yaml": tenant(old, entry({})) }],
-    ["demand no more, in a new file", { "settings/new.yaml": `version: 1\nallow:\n${entry({})}` }],
+    [
+      "demand no more",
+      { "settings/baseline.yaml": "version: 1\n", "settings/acme.yaml": formatTenantFile(old, formatAllowEntry({})) },
+    ],
+    ["demand no more, in a new file", { "settings/new.yaml": `version: 1\nallow:\n${formatAllowEntry({})}` }],
   ])("keep the approval requirement: %s", async (_name, files) => {
     using made = change(files);
     const { told: lines } = await check(made.history, []);
@@ -295,7 +314,7 @@ describe("approval rules in a change", () => {
   });
 
   it("cover a new directory that includes nothing", async () => {
-    using made = change({ "settings/new/sub.yaml": `version: 1\nallow:\n${entry({})}` });
+    using made = change({ "settings/new/sub.yaml": `version: 1\nallow:\n${formatAllowEntry({})}` });
     expect((await check(made.history, [])).told).toEqual([
       expect.stringContaining('settings/new/sub.yaml:3 error approval-missing: "partner.example"'),
     ]);
@@ -305,7 +324,10 @@ describe("approval rules in a change", () => {
     const history = createSettingsRepository();
     history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
     history.git("switch", "--quiet", "--create", "change");
-    const head = history.commit("Change", { "settings/baseline.yaml": BASELINE, ...by("Tomas Lindqvist") });
+    const head = history.commit("Change", {
+      "settings/baseline.yaml": BASELINE,
+      ...buildApprovedChange("Tomas Lindqvist"),
+    });
     const { told: lines } = await check(history, [{ login: "tomas-l", commit: head }]);
     expect(lines).toHaveLength(2);
     expect(lines[1]).toContain("before this change the policy had no approvers; first merge `approvers:");
@@ -346,12 +368,12 @@ describe("an unavailable base revision", () => {
     ["of an option in its place", "--output=/tmp/x", /^--base "--output=\/tmp\/x" isn't a commit of this repository/],
     ["of nothing", "", /^--base "" isn't a commit of this repository/],
   ])("is rejected: %s", async (_name, base, message) => {
-    using made = change(by("Mei Chen"));
+    using made = change(buildApprovedChange("Mei Chen"));
     await expect(check(made.history, [], { base })).rejects.toThrow(message);
   });
 
   it("is reported in a shallow clone", async () => {
-    using made = change(by("Mei Chen"));
+    using made = change(buildApprovedChange("Mei Chen"));
     const { history } = made;
     history.git("switch", "--quiet", "main");
     history.commit("Main moves", { "other.txt": "x\n" });

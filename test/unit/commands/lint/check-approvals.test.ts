@@ -1,12 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { TEXT_FIELD_NAMES } from "../../../../provider/files/element-fields";
-import { BASELINE, by, change, check, entry, old, tenant } from "../../../support/approved-change";
+import {
+  BASELINE,
+  buildApprovedChange,
+  change,
+  check,
+  formatAllowEntry,
+  formatTenantFile,
+  old,
+} from "../../../support/approved-change";
 
 /* A sample; the rest is in check-approvals.slow.test.ts. */
 
 describe("an added entry", () => {
   it("is proven by the approver it names, in any spelling", async () => {
-    using made = change(by("lindqvist, tomas"));
+    using made = change(buildApprovedChange("lindqvist, tomas"));
     expect(await check(made.history, [{ login: "Tomas-L", commit: made.head }])).toEqual({
       told: [],
       checked: 1,
@@ -16,7 +24,9 @@ describe("an added entry", () => {
   });
 
   it("must name an approver when the policy requires one", async () => {
-    using made = change({ "settings/acme.yaml": `${tenant(old, entry({}))}deny: [evil.example]\n` });
+    using made = change({
+      "settings/acme.yaml": `${formatTenantFile(old, formatAllowEntry({}))}deny: [evil.example]\n`,
+    });
     expect(await check(made.history, [])).toEqual({
       told: [
         'settings/acme.yaml:5 error approval-missing: "partner.example" is added or changed without an approver; write `approvedBy: …`. The team\'s policy requires it (requireApproval)',
@@ -28,7 +38,7 @@ describe("an added entry", () => {
   });
 
   it("is unproven when only somebody else approved", async () => {
-    using made = change(by("Tomas Lindqvist"));
+    using made = change(buildApprovedChange("Tomas Lindqvist"));
     expect((await check(made.history, [{ login: "mei", commit: made.head }])).told).toEqual([
       'settings/acme.yaml:5 error approval-unproven: "partner.example" declares that "Tomas Lindqvist" approved it, but the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
     ]);
@@ -36,7 +46,7 @@ describe("an added entry", () => {
 
   it("is unproven by an approver that the change adds", async () => {
     const baseline = BASELINE.replace("{ Tomas", "{ Sock Puppet: sock, Tomas");
-    using made = change({ "settings/baseline.yaml": baseline, ...by("Sock Puppet") });
+    using made = change({ "settings/baseline.yaml": baseline, ...buildApprovedChange("Sock Puppet") });
     expect((await check(made.history, [{ login: "sock", commit: made.head }])).told).toEqual([
       expect.stringContaining(
         '"Sock Puppet" approved it, but that person was not in the policy\'s `approvers` before this change',
@@ -45,11 +55,11 @@ describe("an added entry", () => {
   });
 
   it.each(TEXT_FIELD_NAMES)("is unproven when its %s is altered after the approval", async (name) => {
-    using made = change(by("Tomas Lindqvist"));
+    using made = change(buildApprovedChange("Tomas Lindqvist"));
     const fields: Record<string, string> = { approvedBy: "Tomas Lindqvist", [name]: "altered" };
     if (name === "expires") fields["expires"] = "never";
     if (name === "approvedBy") fields["approvedBy"] = "Mei Chen";
-    made.history.commit("And more", { "settings/acme.yaml": tenant(old, entry(fields)) });
+    made.history.commit("And more", { "settings/acme.yaml": formatTenantFile(old, formatAllowEntry(fields)) });
     const approvals = ["tomas-l", "mei"].map((login) => ({ login, commit: made.head }));
     expect((await check(made.history, approvals)).told).toEqual([
       expect.stringContaining(

@@ -8,7 +8,7 @@ const COMMIT = "a".repeat(40);
 const LATER = "b".repeat(40);
 
 /** Builds a review in GitHub's format, with the fields that are read and a few more. */
-function review(login: string | null, state: string, minute: number, commit: string | null = COMMIT) {
+function buildReview(login: string | null, state: string, minute: number, commit: string | null = COMMIT) {
   return {
     id: minute,
     user: login === null ? null : { login, type: "User" },
@@ -19,12 +19,12 @@ function review(login: string | null, state: string, minute: number, commit: str
   };
 }
 
-function read(answer: unknown): unknown {
+function readAnswer(answer: unknown): unknown {
   using directory = createTestDirectory({ "answer.json": JSON.stringify(answer) });
   return readApprovals(directory.at("answer.json"));
 }
 
-function refused(text: string): string {
+function captureRejection(text: string): string {
   using directory = createTestDirectory({ "answer.json": text });
   try {
     readApprovals(directory.at("answer.json"));
@@ -37,45 +37,57 @@ function refused(text: string): string {
 
 describe("GitHub's reviews", () => {
   it.each<[string, unknown[], string[]]>([
-    ["an approval", [review("Dana", "APPROVED", 1)], ["dana"]],
+    ["an approval", [buildReview("Dana", "APPROVED", 1)], ["dana"]],
     [
       "one after a request for changes",
-      [review("dana", "CHANGES_REQUESTED", 1), review("dana", "APPROVED", 2)],
+      [buildReview("dana", "CHANGES_REQUESTED", 1), buildReview("dana", "APPROVED", 2)],
       ["dana"],
     ],
-    ["one before a request for changes", [review("dana", "APPROVED", 1), review("dana", "CHANGES_REQUESTED", 2)], []],
-    ["the time decides, not the order", [review("dana", "CHANGES_REQUESTED", 2), review("dana", "APPROVED", 1)], []],
-    ["a comment undoes nothing", [review("dana", "APPROVED", 1), review("Dana", "COMMENTED", 2)], ["dana"]],
-    ["a comment is no approval", [review("dana", "COMMENTED", 1)], []],
-    ["one that was dismissed", [review("dana", "APPROVED", 1), review("dana", "DISMISSED", 2)], []],
+    [
+      "one before a request for changes",
+      [buildReview("dana", "APPROVED", 1), buildReview("dana", "CHANGES_REQUESTED", 2)],
+      [],
+    ],
+    [
+      "the time decides, not the order",
+      [buildReview("dana", "CHANGES_REQUESTED", 2), buildReview("dana", "APPROVED", 1)],
+      [],
+    ],
+    ["a comment undoes nothing", [buildReview("dana", "APPROVED", 1), buildReview("Dana", "COMMENTED", 2)], ["dana"]],
+    ["a comment is no approval", [buildReview("dana", "COMMENTED", 1)], []],
+    ["one that was dismissed", [buildReview("dana", "APPROVED", 1), buildReview("dana", "DISMISSED", 2)], []],
     ["a draft has no time", [{ user: { login: "dana" }, state: "PENDING" }], []],
-    ["of an account that is gone", [review(null, "APPROVED", 1)], []],
+    ["of an account that is gone", [buildReview(null, "APPROVED", 1)], []],
     [
       "of several people",
-      [review("dana", "APPROVED", 1), review("tom", "CHANGES_REQUESTED", 2), review("mo", "APPROVED", 3)],
+      [
+        buildReview("dana", "APPROVED", 1),
+        buildReview("tom", "CHANGES_REQUESTED", 2),
+        buildReview("mo", "APPROVED", 3),
+      ],
       ["dana", "mo"],
     ],
     ["of none", [], []],
   ])("yield the current approvals: %s", (_name, reviews, logins) => {
     const wanted = logins.map((login) => ({ login, commit: COMMIT }));
-    expect(read(reviews)).toEqual(wanted);
+    expect(readAnswer(reviews)).toEqual(wanted);
     // In the form of `gh api --paginate --slurp`.
-    expect(read([reviews, []])).toEqual(wanted);
+    expect(readAnswer([reviews, []])).toEqual(wanted);
   });
 
   it("yield the commit of each person's last approval", () => {
-    const again = [review("dana", "APPROVED", 1), review("dana", "APPROVED", 2, LATER)];
-    expect(read(again)).toEqual([{ login: "dana", commit: LATER }]);
-    expect(read([review("dana", "APPROVED", 1, null)])).toEqual([{ login: "dana", commit: "0".repeat(40) }]);
+    const again = [buildReview("dana", "APPROVED", 1), buildReview("dana", "APPROVED", 2, LATER)];
+    expect(readAnswer(again)).toEqual([{ login: "dana", commit: LATER }]);
+    expect(readAnswer([buildReview("dana", "APPROVED", 1, null)])).toEqual([{ login: "dana", commit: "0".repeat(40) }]);
   });
 });
 
 it("reads GitLab's approvals without a commit", () => {
   const user = { id: 7, name: "Dana Reyes", username: "Dana.Reyes", state: "active" };
-  expect(read({ iid: 3, approvals_required: 1, approvals_left: 0, approved_by: [{ user }] })).toEqual([
+  expect(readAnswer({ iid: 3, approvals_required: 1, approvals_left: 0, approved_by: [{ user }] })).toEqual([
     { login: "dana.reyes" },
   ]);
-  expect(read({ approved_by: [] })).toEqual([]);
+  expect(readAnswer({ approved_by: [] })).toEqual([]);
 });
 
 it.each([
@@ -87,7 +99,7 @@ it.each([
   ["s3cret", "it contains a string."],
   [["s3cret"], "it contains a list of 1."],
 ])("describes an unexpected file without showing its values: %j", (answer, expectedText) => {
-  const message = refused(JSON.stringify(answer));
+  const message = captureRejection(JSON.stringify(answer));
   expect(message).toContain(expectedText);
   expect(message).not.toContain("s3cret");
 });
@@ -104,17 +116,17 @@ describe("an invalid approvals file", () => {
     ],
     ["null", expect.stringContaining("nor GitLab's with a merge request's approvals; it contains null.")],
     ['[{"state":"WAVED_THROUGH"}]', expect.stringContaining('at "0.state"; it contains')],
-    [JSON.stringify([review("x".repeat(256), "APPROVED", 1)]), expect.stringContaining('at "0.user.login"')],
+    [JSON.stringify([buildReview("x".repeat(256), "APPROVED", 1)]), expect.stringContaining('at "0.user.login"')],
     [
-      JSON.stringify([{ ...review("dana", "APPROVED", 1), commit_id: "HEAD" }]),
+      JSON.stringify([{ ...buildReview("dana", "APPROVED", 1), commit_id: "HEAD" }]),
       expect.stringContaining('at "0.commit_id"'),
     ],
     [
-      JSON.stringify([{ ...review("dana", "APPROVED", 1), submitted_at: "soon" }]),
+      JSON.stringify([{ ...buildReview("dana", "APPROVED", 1), submitted_at: "soon" }]),
       expect.stringContaining('at "0.submitted_at"'),
     ],
   ])("is rejected with sanitized text: %j", (text, expectedText) => {
-    const message = refused(text);
+    const message = captureRejection(text);
     expect(message).toEqual(typeof expectedText === "string" ? `ERR_APPROVALS: ${expectedText} ${how}` : expectedText);
     expect(message.startsWith("ERR_APPROVALS: ")).toBe(true);
   });

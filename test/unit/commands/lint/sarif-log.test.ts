@@ -16,7 +16,7 @@ const ajv = new Ajv({ strict: false, allErrors: true, unicodeRegExp: false });
 addFormats(ajv);
 const isSarif = ajv.compile(schema);
 
-interface Result {
+interface SarifResult {
   ruleId: string;
   ruleIndex: number;
   level: string;
@@ -25,21 +25,21 @@ interface Result {
   partialFingerprints: Record<string, string>;
 }
 
-interface Run {
+interface SarifRun {
   tool: {
     driver: { rules: { id: string; help: { text: string }; defaultConfiguration: { level: string } }[] };
   };
   invocations: { toolExecutionNotifications: { message: { text: string } }[] }[];
-  results: Result[];
+  results: SarifResult[];
 }
 
-function runOf(findings: readonly Finding[], root = "/repo", directory = "/repo"): Run {
+function runOf(findings: readonly Finding[], root = "/repo", directory = "/repo"): SarifRun {
   const log = buildSarifLog(findings, { version: "1.2.3", root, directory });
   expect(isSarif(log), JSON.stringify(isSarif.errors?.slice(0, 5))).toBe(true);
-  return (log["runs"] as Run[])[0] as Run;
+  return (log["runs"] as SarifRun[])[0] as SarifRun;
 }
 
-function findingsOf(content: string): readonly Finding[] {
+function lintContent(content: string): readonly Finding[] {
   using directory = createTestDirectory({ "settings/tenant.yaml": content });
   const { findings } = lintSettings(directory.at("settings/tenant.yaml"), { today: "2026-11-21" });
   return findings.map((finding) => ({
@@ -62,7 +62,7 @@ deny:
 
 describe("a SARIF log", () => {
   it("holds each finding with its rule, level and region", () => {
-    const run = runOf(findingsOf(TENANT));
+    const run = runOf(lintContent(TENANT));
     const { rules } = run.tool.driver;
     expect(
       run.results.map(({ ruleId, ruleIndex, level, locations }) => [
@@ -96,7 +96,7 @@ describe("a SARIF log", () => {
   });
 
   it("doesn't turn user text into links", () => {
-    const [finding] = findingsOf(
+    const [finding] = lintContent(
       'version: 1\nallow:\n  - value: gmail.com\n    acceptRisk: "see [here](https://evil.example)"\n',
     );
     const [result] = runOf([finding as Finding]).results;
@@ -105,7 +105,7 @@ describe("a SARIF log", () => {
 });
 
 describe("a file location", () => {
-  const uriOf = (file: string, root: string, directory: string): unknown => {
+  const getResultUri = (file: string, root: string, directory: string): unknown => {
     const place = { file, line: 1, column: 1 };
     const [result] = runOf([{ code: "shadowed", level: "warning", message: "…", place }], root, directory).results;
     return result?.locations[0]?.physicalLocation.artifactLocation;
@@ -119,32 +119,32 @@ describe("a file location", () => {
     ["half\ud800.yaml", "/repo", "half%EF%BF%BD.yaml"],
     ["..settings/x.yaml", "/repo", "..settings/x.yaml"],
   ])("is relative to the repository root: %j in %s", (file, directory, uri) => {
-    expect(uriOf(file, "/repo", directory)).toEqual({ uri, uriBaseId: "%SRCROOT%" });
+    expect(getResultUri(file, "/repo", directory)).toEqual({ uri, uriBaseId: "%SRCROOT%" });
   });
 
   it("is an absolute URI outside the repository", () => {
-    expect(uriOf("../other/a b.yaml", "/repo", "/repo")).toEqual({ uri: "file:///other/a%20b.yaml" });
+    expect(getResultUri("../other/a b.yaml", "/repo", "/repo")).toEqual({ uri: "file:///other/a%20b.yaml" });
   });
 });
 
 describe("a fingerprint", () => {
-  const prints = (content: string): string[] =>
-    runOf(findingsOf(content)).results.map(
+  const listFingerprints = (content: string): string[] =>
+    runOf(lintContent(content)).results.map(
       ({ partialFingerprints }) => partialFingerprints["emailSecurityFinding/v1"] as string,
     );
 
   it("is unique and unaffected by lines added above", () => {
-    const before = prints(TENANT);
+    const before = listFingerprints(TENANT);
     const moved = TENANT.replace("allow:\n", "# Who may write\n\nallow:\n  - value: 192.0.2.7\n    ticket: CHG-1\n");
-    expect(prints(moved)).toEqual(before);
+    expect(listFingerprints(moved)).toEqual(before);
     expect(new Set(before).size).toBe(4);
   });
 
   it("is unaffected by line numbers in the message", () => {
-    const twice = (above: string): string[] =>
-      prints(`version: 1\n${above}deny:\n  - evil.example\n  - Evil.example\n`);
-    expect(twice("# one\n# two\n")).toEqual(twice(""));
-    expect(twice("")).toHaveLength(1);
+    const fingerprintDuplicates = (above: string): string[] =>
+      listFingerprints(`version: 1\n${above}deny:\n  - evil.example\n  - Evil.example\n`);
+    expect(fingerprintDuplicates("# one\n# two\n")).toEqual(fingerprintDuplicates(""));
+    expect(fingerprintDuplicates("")).toHaveLength(1);
   });
 
   it("differs between otherwise equal findings", () => {

@@ -3,12 +3,16 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/cli
 import { buildReviewWorklist, type ReviewOptions } from "../../../../provider/commands/review/build-review-worklist";
 import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
-import { evidenceBaseOf, type ThreatFields } from "../../../support/mail-history";
+import { buildEvidenceBase, type ThreatFields } from "../../../support/mail-history";
 
 const TODAY = "2026-11-21";
 const KEPT = "reviewed: { on: 2026-11-15, by: Dana }";
 
-function review(files: Readonly<Record<string, string>>, threats: ThreatFields[] | undefined, created = "2026-01-01") {
+function buildTenantReview(
+  files: Readonly<Record<string, string>>,
+  threats: ThreatFields[] | undefined,
+  created = "2026-01-01",
+) {
   const settings = readSettings("acme.yaml", {
     today: TODAY,
     ownDomains: [],
@@ -29,7 +33,7 @@ function review(files: Readonly<Record<string, string>>, threats: ThreatFields[]
   const reviewInput =
     threats === undefined
       ? undefined
-      : { observed: buildObservedState(`${TODAY}T00:00:00Z`, rows, []), base: evidenceBaseOf({ threats }) };
+      : { observed: buildObservedState(`${TODAY}T00:00:00Z`, rows, []), base: buildEvidenceBase({ threats }) };
   const found = buildReviewWorklist(settings, reviewInput);
   return {
     found,
@@ -39,7 +43,7 @@ function review(files: Readonly<Record<string, string>>, threats: ThreatFields[]
   };
 }
 
-const malicious = (day: string): ThreatFields => ({
+const buildMaliciousThreat = (day: string): ThreatFields => ({
   sender_email: "a@bad.example",
   verdict: "malicious",
   detection_time: `2026-11-${day}T10:00:00Z`,
@@ -47,14 +51,18 @@ const malicious = (day: string): ThreatFields => ({
 });
 
 describe("a review", () => {
-  const own = (about: string) => ({
+  const buildOwnFiles = (about: string) => ({
     "acme.yaml": `version: 1\nallow:\n  - { value: bad.example${about} }\n`,
   });
 
   it("lists a kept malicious allow again after further malicious mail", () => {
-    expect(review(own(""), [malicious("10")]).told).toEqual(["allow bad.example: malicious"]);
-    expect(review(own(`, ${KEPT}`), [malicious("10")]).told).toEqual([]);
-    expect(review(own(`, ${KEPT}`), [malicious("10"), malicious("16")]).told).toEqual(["allow bad.example: malicious"]);
+    expect(buildTenantReview(buildOwnFiles(""), [buildMaliciousThreat("10")]).told).toEqual([
+      "allow bad.example: malicious",
+    ]);
+    expect(buildTenantReview(buildOwnFiles(`, ${KEPT}`), [buildMaliciousThreat("10")]).told).toEqual([]);
+    expect(
+      buildTenantReview(buildOwnFiles(`, ${KEPT}`), [buildMaliciousThreat("10"), buildMaliciousThreat("16")]).told,
+    ).toEqual(["allow bad.example: malicious"]);
   });
 
   it("doesn't apply a shared file's decision to the tenant's mail", () => {
@@ -62,24 +70,24 @@ describe("a review", () => {
       "acme.yaml": "version: 1\ninclude: [base.yaml]\n",
       "base.yaml": `version: 1\nallow:\n  - { value: bad.example, ${KEPT} }\n`,
     };
-    expect(review(files, [malicious("10")]).told).toEqual(["allow bad.example: malicious"]);
+    expect(buildTenantReview(files, [buildMaliciousThreat("10")]).told).toEqual(["allow bad.example: malicious"]);
   });
 
-  const feed = (elements: string) => ({
+  const buildFeedFiles = (elements: string) => ({
     "acme.yaml":
       "version: 1\ninclude: [sources/feed.yaml]\nsources:\n  feed: { kind: url, url: 'https://feeds.example/', into: deny, expires: 14d }\n",
     "sources/feed.yaml": `version: 1\nsource: { name: feed, kind: url, synced: 2026-11-18 }\ndeny:\n${elements}`,
   });
-  const seen = (value: string, expires: string, rest = "") =>
+  const formatFeedElement = (value: string, expires: string, rest = "") =>
     `  - { value: ${value}, expires: ${expires}, seen: { first: 2026-10-01${rest} } }\n`;
 
   it("lists the entries of a feed that matched no mail, with their dates in the feed", () => {
     const elements = [
-      seen("bad.example", "2026-12-02"),
-      seen("gone.example", "2026-11-22", ", last: 2026-11-08"),
-      seen("quiet.example", "2026-12-02"),
+      formatFeedElement("bad.example", "2026-12-02"),
+      formatFeedElement("gone.example", "2026-11-22", ", last: 2026-11-08"),
+      formatFeedElement("quiet.example", "2026-12-02"),
     ];
-    const output = review(feed(elements.join("")), [malicious("10")]);
+    const output = buildTenantReview(buildFeedFiles(elements.join("")), [buildMaliciousThreat("10")]);
     expect(output.told).toEqual(["deny gone.example: unused", "deny quiet.example: unused"]);
     expect(output.found.items.map(({ source }) => source)).toEqual([
       { name: "feed", kind: "url", firstSeen: "2026-10-01", lastSeen: "2026-11-08", hasLeft: true },
@@ -88,28 +96,28 @@ describe("a review", () => {
   });
 
   it("asks for no decision about the end of an entry that a sync renews or removes", () => {
-    const elements = `${seen("ending.example", "2026-11-22")}${seen("ended.example", "2026-11-20", ", last: 2026-11-06")}`;
-    expect(review(feed(elements), undefined).told).toEqual([]);
+    const elements = `${formatFeedElement("ending.example", "2026-11-22")}${formatFeedElement("ended.example", "2026-11-20", ", last: 2026-11-06")}`;
+    expect(buildTenantReview(buildFeedFiles(elements), undefined).told).toEqual([]);
   });
 
   it("lists entries that are expiring, expired, unused or violate the policy", () => {
     const files = {
       "acme.yaml": `version: 1\npolicy: { requireOwner: [allow] }\nallow:\n  - { value: a.example, expires: never, ${KEPT} }\n  - { value: b.example, owner: Dana, expires: 2026-11-30 }\n  - { value: c.example, owner: Dana, expires: 2026-11-20, ${KEPT} }\ndeny:\n  - old.example\n  - { value: kept.example, ${KEPT} }\n`,
     };
-    expect(review(files, []).told).toEqual([
+    expect(buildTenantReview(files, []).told).toEqual([
       "allow a.example: policy",
       "allow c.example: expired",
       "allow b.example: expiring unused",
       "deny old.example: unused",
     ]);
-    expect(review(files, [], "2026-11-20").told).not.toContain("deny old.example: unused");
-    const offline = review(files, undefined);
+    expect(buildTenantReview(files, [], "2026-11-20").told).not.toContain("deny old.example: unused");
+    const offline = buildTenantReview(files, undefined);
     expect(offline.told).toEqual(["allow a.example: policy", "allow c.example: expired", "allow b.example: expiring"]);
     expect(offline.found.limitations[0]).toContain("The tenant was not read");
   });
 
   it("reports every broken policy rule", () => {
-    const { found } = review(
+    const { found } = buildTenantReview(
       {
         "acme.yaml": "version: 1\npolicy: { requireOwner: [deny], requireTicket: [deny] }\ndeny: [a.example]\n",
       },
@@ -126,15 +134,15 @@ describe("a review", () => {
         "version: 1\npolicy: { reviewEvery: 30d }\ndeny:\n  - { value: a.example, reviewed: { on: 2026-10-01, by: Dana } }\n  - { value: b.example, reviewed: { on: 2026-11-01, by: Dana } }\n  - c.example\n",
     };
     const mail = ["a", "b", "c"].map((name): ThreatFields => ({ sender_email: `x@${name}.example` }));
-    expect(review(files, mail).told).toEqual(["deny a.example: due", "deny c.example: due"]);
-    expect(review(files, mail, "2026-11-15").told).toEqual(["deny a.example: due"]);
+    expect(buildTenantReview(files, mail).told).toEqual(["deny a.example: due", "deny c.example: due"]);
+    expect(buildTenantReview(files, mail, "2026-11-15").told).toEqual(["deny a.example: due"]);
   });
 });
 
 describe("a review of people and undeclared entries", () => {
-  const settings = (about: string) =>
+  const readTextSettings = (about: string) =>
     readSettings("acme.yaml", { today: TODAY, readFile: () => `version: 1\n${about}` });
-  const row = (over: Partial<AllowDenyEntryRow>): AllowDenyEntryRow => ({
+  const buildRow = (over: Partial<AllowDenyEntryRow>): AllowDenyEntryRow => ({
     id: `${over.value}`,
     list: "allow",
     entry_type: "domain",
@@ -145,7 +153,7 @@ describe("a review of people and undeclared entries", () => {
     created_by: undefined,
     ...over,
   });
-  const vipRow = (email: string, rest: Partial<VipEmployeeRow> = {}): VipEmployeeRow => ({
+  const buildVipRow = (email: string, rest: Partial<VipEmployeeRow> = {}): VipEmployeeRow => ({
     email,
     full_name: undefined,
     job_title: undefined,
@@ -161,11 +169,11 @@ describe("a review of people and undeclared entries", () => {
     about: string,
     rows: AllowDenyEntryRow[],
     vips: VipEmployeeRow[] = [],
-    mail: Parameters<typeof evidenceBaseOf>[0] = {},
+    mail: Parameters<typeof buildEvidenceBase>[0] = {},
     options: ReviewOptions = {},
   ) => {
     const observed = buildObservedState(`${TODAY}T00:00:00Z`, rows, vips);
-    const found = buildReviewWorklist(settings(about), { observed, base: evidenceBaseOf(mail) }, options);
+    const found = buildReviewWorklist(readTextSettings(about), { observed, base: buildEvidenceBase(mail) }, options);
     return found.items.map(({ list, value, scope, reasons }) =>
       [`${list} ${value}`, scope === "global" ? [] : (scope ?? []), reasons.map(({ kind }) => kind)].flat().join(" "),
     );
@@ -173,18 +181,18 @@ describe("a review of people and undeclared entries", () => {
 
   it("lists undeclared allows with their mail, except ignored ones", () => {
     const rows = [
-      row({ value: "Console.example" }),
-      row({ value: "bad.example", verdict_scope: "graymail" }),
-      row({ value: "left.example" }),
-      row({ value: "mine.example" }),
-      row({ value: "late.example" }),
-      row({ value: "turned.example" }),
-      row({ value: "no.example", list: "deny" }),
+      buildRow({ value: "Console.example" }),
+      buildRow({ value: "bad.example", verdict_scope: "graymail" }),
+      buildRow({ value: "left.example" }),
+      buildRow({ value: "mine.example" }),
+      buildRow({ value: "late.example" }),
+      buildRow({ value: "turned.example" }),
+      buildRow({ value: "no.example", list: "deny" }),
     ];
     const about =
       "lists: { entries: { ignore: [left.*] } }\nallow:\n  - { value: late.example, expires: 2026-11-01 }\n  - mine.example\ndeny: [turned.example]\n";
     const found = listReasons(about, rows, [], {
-      threats: [malicious("10"), { sender_email: "x@mine.example", verdict: "spam" }],
+      threats: [buildMaliciousThreat("10"), { sender_email: "x@mine.example", verdict: "spam" }],
       reports: [{ sender: "a@bad.example", verdict: "unknown" }],
     });
     expect(found).toEqual([
@@ -197,9 +205,9 @@ describe("a review of people and undeclared entries", () => {
 
   it("lists expired allows still at the tenant, even if kept", () => {
     const kept = "expires: 2026-11-01, reviewed: { on: 2026-11-15, by: Dana }";
-    const rows = [row({ value: "turned.example" }), row({ value: "bad.example" })];
+    const rows = [buildRow({ value: "turned.example" }), buildRow({ value: "bad.example" })];
     const about = `allow:\n  - { value: bad.example, ${kept} }\n  - { value: gone.example, ${kept} }\ndeny:\n  - { value: turned.example, ${kept} }\n`;
-    expect(listReasons(about, rows, [], { threats: [malicious("10")] })).toEqual([
+    expect(listReasons(about, rows, [], { threats: [buildMaliciousThreat("10")] })).toEqual([
       "allow bad.example malicious expired",
       "allow turned.example undeclared",
     ]);
@@ -208,18 +216,20 @@ describe("a review of people and undeclared entries", () => {
   it("lists owners and VIPs outside the own domains", () => {
     const about =
       "ownDomains: [acme.example]\nvips: [here@acme.example, gone@acme.example, kept@eu.acme.example, out@else.example]\ndeny:\n  - { value: a.example, owner: x@gone.example }\n  - { value: b.example, owner: x@eu.acme.example }\n  - { value: c.example, owner: The team }\n";
-    const rows = ["a", "b", "c"].map((name) => row({ value: `${name}.example`, list: "deny", created_at: `${TODAY}` }));
+    const rows = ["a", "b", "c"].map((name) =>
+      buildRow({ value: `${name}.example`, list: "deny", created_at: `${TODAY}` }),
+    );
     const vips = [
-      vipRow("here@acme.example", { department: "Legal" }),
-      vipRow("Gone@acme.example", { full_name: " " }),
-      vipRow("kept@eu.acme.example", { full_name: "Kept" }),
+      buildVipRow("here@acme.example", { department: "Legal" }),
+      buildVipRow("Gone@acme.example", { full_name: " " }),
+      buildVipRow("kept@eu.acme.example", { full_name: "Kept" }),
     ];
     expect(listReasons(about, rows, vips)).toEqual([
       "deny a.example external-owner",
       "vip gone@acme.example departed",
       "vip out@else.example departed",
     ]);
-    const nobody = vips.map(({ email = "" }) => vipRow(email));
+    const nobody = vips.map(({ email = "" }) => buildVipRow(email));
     expect(listReasons(about, rows, nobody)).toEqual([
       "deny a.example external-owner",
       "vip out@else.example departed",
@@ -247,10 +257,10 @@ describe("a review of people and undeclared entries", () => {
     const about =
       "allow:\n  - { value: quiet.example, expires: 2027-01-15 }\n  - 192.0.2.7\n  - new.example\n  - { value: soon.example, expires: 2026-12-05 }\n";
     const rows = [
-      row({ value: "quiet.example" }),
-      row({ value: "192.0.2.7", entry_type: "ip" }),
-      row({ value: "new.example", created_at: "2026-11-01T00:00:00Z" }),
-      row({ value: "soon.example", created_at: "2026-11-01T00:00:00Z" }),
+      buildRow({ value: "quiet.example" }),
+      buildRow({ value: "192.0.2.7", entry_type: "ip" }),
+      buildRow({ value: "new.example", created_at: "2026-11-01T00:00:00Z" }),
+      buildRow({ value: "soon.example", created_at: "2026-11-01T00:00:00Z" }),
     ];
     expect(listReasons(about, rows)).toEqual(["allow soon.example expiring", "allow quiet.example unused"]);
     expect(listReasons(about, rows, [], {}, { withinDays: 13 })).toEqual(["allow quiet.example unused"]);
@@ -262,7 +272,7 @@ describe("a review of people and undeclared entries", () => {
       "acme.yaml": "version: 1\ninclude: [allow.yaml]\n",
       "allow.yaml": `version: 1\nallow:\n  - { value: bad.example, ${KEPT} }\n`,
     };
-    expect(review(files, [malicious("10")]).told).toEqual([]);
-    expect(review(files, [malicious("16")]).told).toEqual(["allow bad.example: malicious"]);
+    expect(buildTenantReview(files, [buildMaliciousThreat("10")]).told).toEqual([]);
+    expect(buildTenantReview(files, [buildMaliciousThreat("16")]).told).toEqual(["allow bad.example: malicious"]);
   });
 });

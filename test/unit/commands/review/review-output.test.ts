@@ -4,13 +4,13 @@ import { renderReviewHtml } from "../../../../provider/commands/review/review-ht
 import { renderReviewMarkdown } from "../../../../provider/commands/review/review-markdown";
 import { formatReviewJson, reviewSchema } from "../../../../provider/commands/review/review-schema";
 import { renderReviewText } from "../../../../provider/commands/review/review-text";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
 import {
+  buildHugeReview,
+  buildReviewReport,
+  buildTextReview,
   emptyReview,
-  hugeReview,
   mixedReview,
-  reviewOfText,
-  reviewReport,
   unreadReview,
 } from "../../../support/reviews";
 
@@ -26,21 +26,21 @@ describe("a rendered review", () => {
   it.each(Object.entries(ALL))("contains only plain text in %s", (_name, textOf) => {
     for (const text of Object.values(HOSTILE)) {
       // Tables use the line ends that spreadsheets expect.
-      const output = textOf(reviewOfText(text)).replaceAll(/\r\n/g, "\n");
-      expect(commandsIn(output)).toEqual([]);
+      const output = textOf(buildTextReview(text)).replaceAll(/\r\n/g, "\n");
+      expect(findTerminalCommands(output)).toEqual([]);
     }
   });
 
   it("has the same HTML tags for hostile text", () => {
-    const tags = (text: string): string[] =>
-      [...renderReviewHtml(reviewOfText(text)).matchAll(/<[^>]*>/g)]
+    const renderTags = (text: string): string[] =>
+      [...renderReviewHtml(buildTextReview(text)).matchAll(/<[^>]*>/g)]
         .map(([tag]) => tag)
         .filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
-    for (const text of Object.values(HOSTILE)) expect(tags(text)).toEqual(tags("evil"));
+    for (const text of Object.values(HOSTILE)) expect(renderTags(text)).toEqual(renderTags("evil"));
   });
 
   it("loads nothing and runs no scripts as HTML", () => {
-    for (const report of [emptyReview, mixedReview, hugeReview(300)]) {
+    for (const report of [emptyReview, mixedReview, buildHugeReview(300)]) {
       const page = renderReviewHtml(report);
       expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
       expect(page).not.toMatch(/<script|<link|<img|<iframe|<a\b|\ssrc=|\shref=|url\(|@import|\son\w+=/i);
@@ -50,7 +50,7 @@ describe("a rendered review", () => {
   it("shows the source of an entry in each format", () => {
     const source = { name: "phish-feed", kind: "url", firstSeen: "2026-10-01", lastSeen: "2026-11-18" };
     const reasons = [{ kind: "unused", evidence: "No mail." }] as const;
-    const report = reviewReport([{ list: "deny", value: "evil.example", source, reasons }]);
+    const report = buildReviewReport([{ list: "deny", value: "evil.example", source, reasons }]);
     for (const [name, textOf] of Object.entries(ALL)) expect(textOf(report), name).toContain("phish-feed");
     expect(renderReviewCsv(report)).toMatch(/,"phish-feed","2026-10-01","2026-11-18"\r?\n$/);
     expect(renderReviewText(report).replace(/\s+/g, " ")).toContain(
@@ -59,20 +59,20 @@ describe("a rendered review", () => {
   });
 
   it("escapes formulas in CSV", () => {
-    const cells = renderReviewCsv(reviewOfText("=1+1")).split(/\r\n|,/);
+    const cells = renderReviewCsv(buildTextReview("=1+1")).split(/\r\n|,/);
     expect(cells.filter((cell) => /^"?[=+@-]/.test(cell))).toEqual([]);
     expect(cells.filter((cell) => cell === `"'=1+1"`)).toHaveLength(8);
   });
 
   it("reads back unchanged from JSON", () => {
     for (const text of Object.values(HOSTILE).filter((one) => one.isWellFormed())) {
-      const report = reviewOfText(text);
+      const report = buildTextReview(text);
       expect(reviewSchema.parse(JSON.parse(formatReviewJson(report)))).toEqual(report);
     }
   });
 
   it("limits Markdown and HTML size and counts omitted items", () => {
-    const huge = hugeReview(20_000);
+    const huge = buildHugeReview(20_000);
     const markdown = renderReviewMarkdown(huge);
     expect(markdown.length).toBeLessThan(65_536);
     expect(markdown).toMatch(/^<!-- email-security-review -->\n/);

@@ -5,24 +5,24 @@ import type { Suggestion, SuggestOptions } from "../../../../provider/commands/s
 import { editAndValidateFiles } from "../../../../provider/files/edit-files";
 import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
-import { evidenceBaseOf, type ThreatFields } from "../../../support/mail-history";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
+import { buildEvidenceBase, type ThreatFields } from "../../../support/mail-history";
 
 const TODAY = "2026-11-21";
 
 describe("suggested VIPs", () => {
   it("are the most targeted people of the own domains", () => {
-    const { told: lines, edited } = suggestions({
+    const { told: lines, edited } = runSuggestions({
       files: { "acme.yaml": "version: 1\nownDomains: [own.example]\nvips:\n  - cfo@own.example\n" },
       threats: [
-        ...times(9, { recipient_email: "cfo@own.example", verdict: "malicious" }),
-        ...times(8, { recipient_email: "auto@own.example", verdict: "malicious" }),
-        ...times(7, { recipient_email: "someone@other.example", verdict: "malicious" }),
-        ...times(5, { recipient_email: "Kim@mail.own.example", verdict: "malicious" }),
-        ...times(2, { recipient_email: "kim@mail.own.example", verdict: "unknown" }),
-        ...times(6, { recipient_email: "jo@own.example", verdict: "malicious" }),
-        ...times(4, { recipient_email: "few@own.example", verdict: "malicious" }),
-        ...times(50, { recipient_email: "few@own.example", verdict: "spam" }),
+        ...repeatThreat(9, { recipient_email: "cfo@own.example", verdict: "malicious" }),
+        ...repeatThreat(8, { recipient_email: "auto@own.example", verdict: "malicious" }),
+        ...repeatThreat(7, { recipient_email: "someone@other.example", verdict: "malicious" }),
+        ...repeatThreat(5, { recipient_email: "Kim@mail.own.example", verdict: "malicious" }),
+        ...repeatThreat(2, { recipient_email: "kim@mail.own.example", verdict: "unknown" }),
+        ...repeatThreat(6, { recipient_email: "jo@own.example", verdict: "malicious" }),
+        ...repeatThreat(4, { recipient_email: "few@own.example", verdict: "malicious" }),
+        ...repeatThreat(50, { recipient_email: "few@own.example", verdict: "spam" }),
       ],
       vips: [{ email: "auto@own.example" }],
     });
@@ -43,9 +43,9 @@ vips:
 
   it("exclude people whose VIP status was removed or expired", () => {
     const threats = ["a", "b", "c", "d"].flatMap((name) =>
-      times(5, { recipient_email: `${name}@own.example`, verdict: "malicious" }),
+      repeatThreat(5, { recipient_email: `${name}@own.example`, verdict: "malicious" }),
     );
-    const { told: lines } = suggestions({
+    const { told: lines } = runSuggestions({
       files: {
         "acme.yaml":
           "version: 1\ninclude: [base.yaml]\nremove: { vips: [a@own.example] }\nvips:\n  - { email: b@own.example, expires: 2026-01-01 }\n",
@@ -61,13 +61,13 @@ vips:
 
 describe("suggested denies", () => {
   it("replace expired allows but not expired denies", () => {
-    const bad = (mailbox: string) => ({
+    const buildReport = (mailbox: string) => ({
       sender: mailbox,
       reporter: "jo@acme.example",
       verdict: "malicious",
       report_date: "2026-11-20T10:00:00Z",
     });
-    const { told: lines, edited } = suggestions({
+    const { told: lines, edited } = runSuggestions({
       files: {
         "acme.yaml": `version: 1
 include: [base.yaml]
@@ -80,7 +80,7 @@ deny:
 `,
         "base.yaml": "version: 1\nallow:\n  - { value: b@below.example, expires: 2026-11-20 }\n  - c@again.example\n",
       },
-      reports: ["a@ended.example", "b@below.example", "c@again.example", "d@over.example"].map(bad),
+      reports: ["a@ended.example", "b@below.example", "c@again.example", "d@over.example"].map(buildReport),
       // The next run removes it.
       rows: [{ value: "a@ended.example", list: "allow", entry_type: "email_address" }],
     });
@@ -101,15 +101,15 @@ deny:
   });
 
   it("skip senders that a wildcard already denies", () => {
-    const report = (sender: string) => ({
+    const buildSenderReport = (sender: string) => ({
       sender,
       reporter: "jo@acme.example",
       verdict: "malicious",
       report_date: "2026-11-20T10:00:00Z",
     });
-    const { told: lines } = suggestions({
+    const { told: lines } = runSuggestions({
       files: { "acme.yaml": "version: 1\nownDomains: [acme.example]\n" },
-      reports: ["x@host.wild.example", "x@box.example", "x@wild.example"].map(report),
+      reports: ["x@host.wild.example", "x@box.example", "x@wild.example"].map(buildSenderReport),
       rows: [
         { list: "deny", entry_type: "domain", value: "*.wild.example" },
         { list: "deny", entry_type: "email_address", value: "@box.example" },
@@ -119,13 +119,13 @@ deny:
   });
 
   it("cover confirmed phishing, by mailbox or purpose-made domain", () => {
-    const bad = (sender: string, reporter = "jo@acme.example") => ({
+    const buildMaliciousReport = (sender: string, reporter = "jo@acme.example") => ({
       sender,
       reporter,
       verdict: "malicious",
       report_date: "2026-11-20T10:00:00Z",
     });
-    const { told: lines, edited } = suggestions({
+    const { told: lines, edited } = runSuggestions({
       files: {
         "acme.yaml":
           "version: 1\nownDomains: [acme.example]\nallow:\n  - partner.example\n  - friend@known.example\ndeny:\n  - covered.example\n",
@@ -147,19 +147,19 @@ deny:
         },
       ],
       reports: [
-        bad("x@fresh.example"),
-        bad("y@fresh.example", "kim@own.example"),
-        bad("x@old.example"),
-        bad("it@acrne.example"),
-        bad("somebody@gmail.com"),
-        bad("x@mail.partner.example"),
-        bad("friend@known.example"),
-        bad("other@known.example"),
-        bad("x@mail.covered.example"),
-        bad("x@there.example"),
-        bad("ceo@acme.example"),
-        { ...bad("x@unclear.example"), verdict: "unknown" },
-        bad(`"x\u001b[2J" <not a mailbox>`),
+        buildMaliciousReport("x@fresh.example"),
+        buildMaliciousReport("y@fresh.example", "kim@own.example"),
+        buildMaliciousReport("x@old.example"),
+        buildMaliciousReport("it@acrne.example"),
+        buildMaliciousReport("somebody@gmail.com"),
+        buildMaliciousReport("x@mail.partner.example"),
+        buildMaliciousReport("friend@known.example"),
+        buildMaliciousReport("other@known.example"),
+        buildMaliciousReport("x@mail.covered.example"),
+        buildMaliciousReport("x@there.example"),
+        buildMaliciousReport("ceo@acme.example"),
+        { ...buildMaliciousReport("x@unclear.example"), verdict: "unknown" },
+        buildMaliciousReport(`"x\u001b[2J" <not a mailbox>`),
       ],
       rows: [{ list: "deny", entry_type: "domain", value: "THERE.example" }],
     });
@@ -179,25 +179,25 @@ deny:
   });
 
   it("cover delivered malicious mail, except restored or allowed mail", () => {
-    const left = (sender_email: string, more: ThreatFields = {}): ThreatFields => ({
+    const buildUnblockedThreat = (sender_email: string, more: ThreatFields = {}): ThreatFields => ({
       sender_email,
       recipient_email: `${sender_email[0]}@own.example`,
       verdict: "malicious",
       action_taken: "none",
       ...more,
     });
-    const { told: lines, edited } = suggestions({
+    const { told: lines, edited } = runSuggestions({
       files: { "acme.yaml": "version: 1\nallow: [{ value: partner.example, acceptRisk: They are told }]\n" },
       threats: [
-        left("a@evil.example"),
-        left("a@evil.example", { recipient_email: "kim@own.example" }),
-        left("b@stopped.example", { action_taken: "quarantined" }),
-        left("c@back.example", { action_taken: "released_from_quarantine" }),
-        left("d@back.example", { action_taken: "restored" }),
-        left("e@spam.example", { verdict: "spam" }),
-        left("f@mixed.example"),
-        left("f@mixed.example", { verdict: "safe" }),
-        left("g@partner.example"),
+        buildUnblockedThreat("a@evil.example"),
+        buildUnblockedThreat("a@evil.example", { recipient_email: "kim@own.example" }),
+        buildUnblockedThreat("b@stopped.example", { action_taken: "quarantined" }),
+        buildUnblockedThreat("c@back.example", { action_taken: "released_from_quarantine" }),
+        buildUnblockedThreat("d@back.example", { action_taken: "restored" }),
+        buildUnblockedThreat("e@spam.example", { verdict: "spam" }),
+        buildUnblockedThreat("f@mixed.example"),
+        buildUnblockedThreat("f@mixed.example", { verdict: "safe" }),
+        buildUnblockedThreat("g@partner.example"),
       ],
     });
     expect(lines).toEqual([
@@ -222,7 +222,7 @@ deny:
     ];
     const reports = senders.map((sender) => ({ sender, verdict: "malicious", reporter: sender }));
     const threats = senders.flatMap((text) =>
-      times(6, {
+      repeatThreat(6, {
         sender_email: text,
         recipient_email: text,
         verdict: text,
@@ -231,9 +231,9 @@ deny:
         sender_registry_date: text,
       }),
     );
-    const { all, edited } = suggestions({ files: { "acme.yaml": "version: 1\n" }, reports, threats });
+    const { all, edited } = runSuggestions({ files: { "acme.yaml": "version: 1\n" }, reports, threats });
     expect(all.length).toBeGreaterThan(3);
-    for (const { action, evidence } of all) expect(commandsIn(`${action} ${evidence}`)).toEqual([]);
+    for (const { action, evidence } of all) expect(findTerminalCommands(`${action} ${evidence}`)).toEqual([]);
     // The edited file, read again, holds exactly the suggestions.
     const text = edited("acme.yaml");
     const { entries, vips } = readSettings("acme.yaml", { today: TODAY, readFile: () => text });
@@ -274,7 +274,7 @@ allow:
   const recent = { list: "allow", entry_type: "domain", value: "new.example", created_at: "2026-11-20" };
 
   it("cover expiring and unused allows with their evidence", () => {
-    const { told: lines, edited } = suggestions({ files, threats, rows: [...rows, recent] });
+    const { told: lines, edited } = runSuggestions({ files, threats, rows: [...rows, recent] });
     const unknownMail =
       "No mail that the service detected came from it in the last 30 days; the service doesn't report other mail.";
     const unused =
@@ -301,7 +301,7 @@ allow:
   });
 
   it("call no allow unused when mail data is incomplete", () => {
-    const { told: lines } = suggestions({
+    const { told: lines } = runSuggestions({
       files,
       threats,
       rows,
@@ -313,7 +313,7 @@ allow:
 
   it("respect the policy's maximum duration and protected entries", () => {
     const policy = "policy: { maxDays: 40 }\nlists: { entries: { protect: [quiet.example, bad.example] } }\n";
-    const { told: lines, edited } = suggestions({
+    const { told: lines, edited } = runSuggestions({
       files: { "acme.yaml": files["acme.yaml"].replace("allow:", `${policy}allow:`) },
       threats,
       rows,
@@ -327,7 +327,7 @@ allow:
   });
 
   it("edit the included file and note that others may include it", () => {
-    const { told: lines, edited } = suggestions({
+    const { told: lines, edited } = runSuggestions({
       files: {
         "acme.yaml": "version: 1\ninclude: [base/all.yaml]\n",
         "base/all.yaml": "version: 1\nallow:\n  - quiet.example\n",
@@ -342,7 +342,7 @@ allow:
 
 describe("redundant entries", () => {
   it("are removed when a wider entry has the same effect", () => {
-    const { told: lines, edited } = suggestions({
+    const { told: lines, edited } = runSuggestions({
       files: {
         "acme.yaml": `version: 1
 allow:
@@ -378,7 +378,7 @@ deny:
   });
 
   it("stay in an included file that lacks the wider entry", () => {
-    const { told: lines, edited } = suggestions({
+    const { told: lines, edited } = runSuggestions({
       files: {
         "acme.yaml": "version: 1\ninclude: [base.yaml]\ndeny:\n  - evil.example\n  - www.bad.example\n",
         "base.yaml": "version: 1\ndeny:\n  - www.evil.example\n  - bad.example\n  - www.bad.example\n",
@@ -390,10 +390,10 @@ deny:
   });
 });
 
-interface World {
+interface SuggestionSetup {
   readonly files: Readonly<Record<string, string>>;
   readonly threats?: readonly ThreatFields[];
-  readonly reports?: Parameters<typeof evidenceBaseOf>[0]["reports"];
+  readonly reports?: Parameters<typeof buildEvidenceBase>[0]["reports"];
   readonly rows?: readonly object[];
   readonly vips?: readonly Partial<VipEmployeeRow>[];
   readonly missing?: readonly string[];
@@ -401,7 +401,15 @@ interface World {
 }
 
 /** Returns the suggestions for acme.yaml in short form, and the edited files. */
-function suggestions({ files, threats = [], reports = [], rows = [], vips = [], missing = [], options }: World) {
+function runSuggestions({
+  files,
+  threats = [],
+  reports = [],
+  rows = [],
+  vips = [],
+  missing = [],
+  options,
+}: SuggestionSetup) {
   const readFile = (path: string): string => files[path] ?? "";
   const settings = readSettings("acme.yaml", { today: TODAY, readFile });
   const observed = buildObservedState(
@@ -409,7 +417,7 @@ function suggestions({ files, threats = [], reports = [], rows = [], vips = [], 
     rows.map((row, at) => ({ id: `e${at}`, ...row }) as AllowDenyEntryRow),
     vips as VipEmployeeRow[],
   );
-  const all: Suggestion[] = suggest(settings, observed, evidenceBaseOf({ threats, reports, missing }), options);
+  const all: Suggestion[] = suggest(settings, observed, buildEvidenceBase({ threats, reports, missing }), options);
   return {
     all,
     told: all.map(({ kind, action, evidence }) => `${kind} ${action}: ${evidence}`),
@@ -420,6 +428,6 @@ function suggestions({ files, threats = [], reports = [], rows = [], vips = [], 
   };
 }
 
-function times(count: number, threat: ThreatFields): ThreatFields[] {
+function repeatThreat(count: number, threat: ThreatFields): ThreatFields[] {
   return Array.from({ length: count }, () => threat);
 }

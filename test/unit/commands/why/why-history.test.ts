@@ -25,9 +25,9 @@ afterEach(() => {
 
 /** Formats an event with its subject: `+ deny a.yaml`, `deny a.yaml → allow b.yaml` or `- deny a.yaml`. */
 function formatEvent({ commit, before: old, after }: HistoryEvent): string {
-  const shown = (one: typeof old): string =>
+  const formatElement = (one: typeof old): string =>
     one === undefined ? "" : `${one.section} ${one.path} ${JSON.stringify(one.fields)}`;
-  return `${commit?.subject ?? "(not committed)"}: ${shown(old)} → ${shown(after)}`;
+  return `${commit?.subject ?? "(not committed)"}: ${formatElement(old)} → ${formatElement(after)}`;
 }
 
 it("follows a value through reformatting, moves, renames and removal", async () => {

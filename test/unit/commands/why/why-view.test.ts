@@ -3,7 +3,7 @@ import { formatWhyJson, renderWhyMarkdown, renderWhyText } from "../../../../pro
 import { buildWhyView } from "../../../../provider/commands/why/why-view";
 import { type WhyReport, whySchema } from "../../../../provider/gitops/why-schema";
 import type { SafeText } from "../../../../provider/render/safe-text";
-import { commandsIn } from "../../../support/hostile-text";
+import { findTerminalCommands } from "../../../support/hostile-text";
 
 const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007 <script>` | # ![x](y)";
 
@@ -20,21 +20,21 @@ const createReport = (fields: Partial<WhyReport> = {}): WhyReport => ({
   ...fields,
 });
 
-const commit = (subject: string) => ({
+const buildCommit = (subject: string) => ({
   id: "0".repeat(40),
   author: "Dana",
   authoredAt: "2026-10-01T08:00:00.000Z",
   subject,
 });
-const element = (section: "allow" | "deny" | "vips" | "remove deny", scope = "global") => ({
+const buildElement = (section: "allow" | "deny" | "vips" | "remove deny", scope = "global") => ({
   section,
   scope,
   fields: {},
   path: "a.yaml",
 });
-const event = (subject: string, before: unknown, after: unknown) =>
+const buildHistoryEvent = (subject: string, before: unknown, after: unknown) =>
   ({
-    commit: commit(subject),
+    commit: buildCommit(subject),
     requests: [],
     merges: [],
     before,
@@ -42,7 +42,7 @@ const event = (subject: string, before: unknown, after: unknown) =>
   }) as unknown as WhyReport["history"][number];
 const place = { file: "a.yaml", line: 3, column: 1 };
 const chain = { place, includeChain: ["a.yaml"], overrides: [] };
-const plain = (words: SafeText): string =>
+const formatPlainText = (words: SafeText): string =>
   words.map((word) => (typeof word === "string" ? word : word.untrusted)).join("");
 
 const fullReport = createReport({
@@ -56,10 +56,10 @@ const fullReport = createReport({
   ],
   vipRemoval: "excluded",
   history: [
-    event("to deny", element("allow"), element("deny")),
-    event("a VIP", undefined, element("vips")),
-    event("newsletters", element("allow", "graymail"), undefined),
-    event("once allowed", undefined, element("allow")),
+    buildHistoryEvent("to deny", buildElement("allow"), buildElement("deny")),
+    buildHistoryEvent("a VIP", undefined, buildElement("vips")),
+    buildHistoryEvent("newsletters", buildElement("allow", "graymail"), undefined),
+    buildHistoryEvent("once allowed", undefined, buildElement("allow")),
   ],
   rollouts: [
     {
@@ -89,8 +89,10 @@ const fullReport = createReport({
 it("groups each list, scope and VIP under its own heading", () => {
   const { sections } = buildWhyView(fullReport);
   const rows = sections.map(({ title, lines }) => [
-    plain(title),
-    lines.map(({ source, text, details }) => [source, plain(text), ...details.map(plain)].join(" | ").slice(0, 130)),
+    formatPlainText(title),
+    lines.map(({ source, text, details }) =>
+      [source, formatPlainText(text), ...details.map(formatPlainText)].join(" | ").slice(0, 130),
+    ),
   ]);
   const titles = rows.map(([title]) => title);
   expect(titles).toEqual([
@@ -102,14 +104,14 @@ it("groups each list, scope and VIP under its own heading", () => {
     "As allow (scope graymail), history, newest first",
     "Other history, newest first",
   ]);
-  const lines = (at: number): string => JSON.stringify(rows[at]?.[1]);
-  expect(lines(0)).toMatch(/"file \| deny at a\.yaml:3\..*"tenant \| has deny"/);
-  expect(lines(1)).toMatch(/list allow → deny.*r2/);
-  expect(lines(2)).toContain("excluded permanently: automatic detection");
-  expect(lines(3)).toMatch(/added to vips.*r1/);
-  expect(lines(4)).toMatch(/No file declares it.*which no file declares/);
-  expect(lines(5)).toContain("removed from allow (scope graymail)");
-  expect(lines(6)).toContain("added to allow in a.yaml");
+  const serializeRow = (at: number): string => JSON.stringify(rows[at]?.[1]);
+  expect(serializeRow(0)).toMatch(/"file \| deny at a\.yaml:3\..*"tenant \| has deny"/);
+  expect(serializeRow(1)).toMatch(/list allow → deny.*r2/);
+  expect(serializeRow(2)).toContain("excluded permanently: automatic detection");
+  expect(serializeRow(3)).toMatch(/added to vips.*r1/);
+  expect(serializeRow(4)).toMatch(/No file declares it.*which no file declares/);
+  expect(serializeRow(5)).toContain("removed from allow (scope graymail)");
+  expect(serializeRow(6)).toContain("added to allow in a.yaml");
   // Only the move appears twice, and no event is missing.
   const all = rows.flatMap(([, some]) => some as string[]);
   expect(all.filter((line) => line.startsWith("git"))).toHaveLength(4);
@@ -118,7 +120,7 @@ it("groups each list, scope and VIP under its own heading", () => {
 
 it("uses plain headings for a value with no current entry", () => {
   const { sections } = buildWhyView(createReport({ actual: [], history: fullReport.history }));
-  expect(sections.map(({ title, lines }) => [plain(title), lines.length])).toEqual([
+  expect(sections.map(({ title, lines }) => [formatPlainText(title), lines.length])).toEqual([
     ["Now", 2],
     ["History, newest first", 4],
   ]);
@@ -126,7 +128,9 @@ it("uses plain headings for a value with no current entry", () => {
 
 it("says that a VIP stays when its settings keep it", () => {
   const { sections } = buildWhyView(createReport({ files: fullReport.files.slice(1), vipRemoval: "kept" }));
-  expect(sections[0]?.lines.map(({ text }) => plain(text)).join("\n")).toContain("it stays a VIP at the tenant");
+  expect(sections[0]?.lines.map(({ text }) => formatPlainText(text)).join("\n")).toContain(
+    "it stays a VIP at the tenant",
+  );
 });
 
 it("sanitizes hostile text in every output format", () => {
@@ -199,11 +203,11 @@ it("sanitizes hostile text in every output format", () => {
     missing: [HOSTILE],
   });
   const text = renderWhyText(hostile, { width: 80 });
-  expect(commandsIn(text)).toEqual([]);
+  expect(findTerminalCommands(text)).toEqual([]);
   expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
-  expect(commandsIn(formatWhyJson(hostile))).toEqual([]);
+  expect(findTerminalCommands(formatWhyJson(hostile))).toEqual([]);
   const markdown = renderWhyMarkdown(hostile);
-  expect(commandsIn(markdown)).toEqual([]);
+  expect(findTerminalCommands(markdown)).toEqual([]);
   // All hostile text is in code spans or escaped.
   expect(markdown.replace(/(`+)(?!`).*?(?<!`)\1(?!`)/g, "")).not.toMatch(/(?<!\\)(?:<script>|!\[x\])/);
   expect(whySchema.parse(hostile)).toEqual(hostile);

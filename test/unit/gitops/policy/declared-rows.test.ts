@@ -3,7 +3,7 @@ import { declaredBy, isFromSettingsFiles } from "../../../../provider/gitops/pol
 
 const URN = "urn:pulumi:dev::settings::pulumi-nodejs:dynamic/email-security";
 
-function declared(kind: string, props: Record<string, unknown>) {
+function listDeclared(kind: string, props: Record<string, unknown>) {
   return declaredBy({
     type: `pulumi-nodejs:dynamic/email-security:${kind}`,
     urn: `${URN}:${kind}::it`,
@@ -13,7 +13,7 @@ function declared(kind: string, props: Record<string, unknown>) {
 
 it("reads each list entry with scope, accepted risk and comment", () => {
   expect(
-    declared("AllowDenyList", {
+    listDeclared("AllowDenyList", {
       mode: "exclusive",
       entries: {
         "192.0.2.7": "deny",
@@ -56,31 +56,31 @@ it("reads resources of the native provider plugin alike", () => {
   const props = { entries: { "192.0.2.7": "deny" } };
   const urn = "urn:pulumi:dev::settings::email-security:index:AllowDenyList::it";
   const native = declaredBy({ type: "email-security:index:AllowDenyList", urn, props });
-  expect(native).toEqual(declared("AllowDenyList", props));
+  expect(native).toEqual(listDeclared("AllowDenyList", props));
   expect(native).toHaveLength(1);
 });
 
 it("reads a single entry like one of a list", () => {
   const props = { list: "allow", value: "Partner.EXAMPLE.", comment: " Contract ", acceptRisk: "All write" };
-  expect(declared("AllowDenyEntry", { ...props, verdictScope: "graymail" })).toEqual(
-    declared("AllowDenyList", {
+  expect(listDeclared("AllowDenyEntry", { ...props, verdictScope: "graymail" })).toEqual(
+    listDeclared("AllowDenyList", {
       entries: { "partner.example (graymail)": "allow (risk accepted: All write): Contract" },
     }),
   );
-  expect(declared("AllowDenyEntry", { ...props, value: "https://partner.example" })).toEqual([]);
+  expect(listDeclared("AllowDenyEntry", { ...props, value: "https://partner.example" })).toEqual([]);
 });
 
 it("reads VIPs from a list and from single resources", () => {
   const vip = { kind: "vip", key: "ceo@acme.example", email: "ceo@acme.example", comment: "Board" };
-  expect(declared("VipList", { members: { "ceo@acme.example": "Board", "cfo@acme.example": "" } })).toEqual([
+  expect(listDeclared("VipList", { members: { "ceo@acme.example": "Board", "cfo@acme.example": "" } })).toEqual([
     vip,
     { kind: "vip", key: "cfo@acme.example", email: "cfo@acme.example" },
   ]);
-  expect(declared("VipEmployee", { email: "CEO@acme.example", comment: "Board" })).toEqual([vip]);
+  expect(listDeclared("VipEmployee", { email: "CEO@acme.example", comment: "Board" })).toEqual([vip]);
 });
 
 it("ignores resources of other packages and kinds", () => {
-  expect(declared("Other", { entries: { "evil.example": "deny" } })).toEqual([]);
+  expect(listDeclared("Other", { entries: { "evil.example": "deny" } })).toEqual([]);
   const type = "aws:s3/bucket:AllowDenyList";
   expect(declaredBy({ type, urn: `urn:pulumi:dev::settings::${type}::it`, props: { entries: {} } })).toEqual([]);
 });
@@ -97,7 +97,7 @@ it("recognizes resources of TenantSettings by their parent type only", () => {
 });
 
 it("reads the comment of a single VIP literally", () => {
-  expect(declared("VipEmployee", { email: "CEO@company.example", comment: "(risk accepted: none) Chief" })).toEqual([
-    { kind: "vip", key: "ceo@company.example", email: "ceo@company.example", comment: "(risk accepted: none) Chief" },
-  ]);
+  expect(listDeclared("VipEmployee", { email: "CEO@company.example", comment: "(risk accepted: none) Chief" })).toEqual(
+    [{ kind: "vip", key: "ceo@company.example", email: "ceo@company.example", comment: "(risk accepted: none) Chief" }],
+  );
 });

@@ -17,7 +17,7 @@ const FORMATS = {
 
 const [first] = realisticPlan.changes as [PlanChange];
 
-function inEveryFormat(plan: Plan): [name: string, text: string][] {
+function renderEveryFormat(plan: Plan): [name: string, text: string][] {
   return Object.entries(FORMATS).map(([name, render]) => [
     name,
     render(plan)
@@ -28,18 +28,18 @@ function inEveryFormat(plan: Plan): [name: string, text: string][] {
 }
 
 describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
-  const rendered = (plan: Plan): string => inEveryFormat(plan).find(([one]) => one === name)?.[1] ?? "";
+  const renderFormat = (plan: Plan): string => renderEveryFormat(plan).find(([one]) => one === name)?.[1] ?? "";
 
   it("shows a punycode domain in its own script too", () => {
     const change: PlanChange = { ...first, value: "xn--mnchen-3ya.example", unicode: "münchen.example" };
-    const text = rendered({ ...emptyPlan, changes: [change] });
+    const text = renderFormat({ ...emptyPlan, changes: [change] });
     expect(text).toContain("xn--mnchen-3ya.example");
     expect(text).toContain("münchen.example");
   });
 
   it("shows an accepted risk with its reason", () => {
     const change: PlanChange = { ...first, alarm: "accepted", acceptedRiskReason: "Their incident is over" };
-    const text = rendered({ ...emptyPlan, changes: [change] });
+    const text = renderFormat({ ...emptyPlan, changes: [change] });
     expect(text).toMatch(name === "json" ? /"alarm": "accepted"/ : /risk accepted/i);
     expect(text).toContain("Their incident is over");
   });
@@ -51,7 +51,7 @@ describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
       message: "`policy.maxDays` is 90 here, which is looser than 30",
       place: { file: "settings/acme.yaml", line: 4, column: 3 },
     } as const;
-    const text = rendered({ ...emptyPlan, changes: [first], findings: [finding] });
+    const text = renderFormat({ ...emptyPlan, changes: [first], findings: [finding] });
     expect(text).toMatch(/policy\.maxDays.? is 90 here/);
     if (name !== "json") expect(text.indexOf("is 90 here")).toBeLessThan(text.indexOf(first.value));
   });
@@ -60,14 +60,14 @@ describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
     const mayReplace = [
       { key: "partner.example (graymail)", before: { list: "allow", createdBy: "Dana Reyes" } },
     ] as const;
-    const text = rendered({ ...emptyPlan, changes: [{ ...first, alarm: "none", findings: [], mayReplace }] });
+    const text = renderFormat({ ...emptyPlan, changes: [{ ...first, alarm: "none", findings: [], mayReplace }] });
     expect(text).toContain("partner.example (graymail)");
     expect(text).toContain("Dana Reyes");
   });
 
   it("omits unmatched denies when no threat was read", () => {
     const backtest = { threats: 0, allows: [], denies: [], unmatchedDenies: ["evil.example"], denyCount: 19 };
-    const text = rendered({ ...emptyPlan, backtest });
+    const text = renderFormat({ ...emptyPlan, backtest });
     expect(text).not.toContain("matched no threat");
   });
 });

@@ -1,25 +1,25 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { renderPlanHtml } from "../../../../provider/plan/render/plan-html";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
 import {
+  buildHugePlan,
   calmPlan,
   dangerousPlan,
   emptyPlan,
-  hugePlan,
   markupText,
   planOf,
   realisticPlan,
 } from "../../../support/plans";
 
 /** Returns all tags with their attributes, in order. */
-function tagsOf(page: string): string[] {
+function extractTags(page: string): string[] {
   const body = page.replace(/<style>.*?<\/style>/s, "<style></style>");
   return [...body.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
 }
 
 /** Returns the text that a reader sees: without tags and with character references decoded. */
-function read(page: string): string {
+function extractText(page: string): string {
   return page
     .replace(/<style>.*?<\/style>/s, "")
     .replace(/<[^>]*>/g, "")
@@ -28,7 +28,7 @@ function read(page: string): string {
 
 describe("plan as HTML", () => {
   test("shows blockers, then dangers, then the rest", () => {
-    const page = read(renderPlanHtml(dangerousPlan));
+    const page = extractText(renderPlanHtml(dangerousPlan));
     const order = [
       "Blocked by the removal guard and `protect`.",
       "entries would lose 120 of 212 entries (57 %), more than 30 %.\n    - a.example\n",
@@ -47,7 +47,7 @@ describe("plan as HTML", () => {
   });
 
   test("is self-contained and runs no script", () => {
-    for (const plan of [emptyPlan, calmPlan, dangerousPlan, hugePlan(300)]) {
+    for (const plan of [emptyPlan, calmPlan, dangerousPlan, buildHugePlan(300)]) {
       const page = renderPlanHtml(plan);
       expect(page).toContain(
         `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
@@ -57,16 +57,16 @@ describe("plan as HTML", () => {
   });
 
   test("contains every change as an expandable item", () => {
-    const page = renderPlanHtml(hugePlan(1_000));
+    const page = renderPlanHtml(buildHugePlan(1_000));
     expect(page.match(/<li class="change /g)).toHaveLength(1_000);
     expect(page.match(/<li class="change is-danger [^>]*><details open>/g)).toHaveLength(10);
     expect(page.match(/<li class="change is-none [^>]*><details>/g)).toHaveLength(960);
   });
 
   test("limits its size and counts what it omits", () => {
-    const page = renderPlanHtml(hugePlan(20_000));
+    const page = renderPlanHtml(buildHugePlan(20_000));
     expect(Buffer.byteLength(page)).toBeLessThan(12_000_000);
-    expect(read(page)).toMatch(
+    expect(extractText(page)).toMatch(
       /… and [\d,]+ more, which are not on this page: (?:[\d,]+ \w+ \w+(?:, )?)+\. `--format json` shows all of them\./,
     );
     // Every dangerous change keeps its details; a change beyond the limit is a single line.
@@ -77,11 +77,11 @@ describe("plan as HTML", () => {
   test("shows evidence, owner and expiry in a collapsed change", () => {
     const [, folded = ""] =
       /<summary>((?:(?!<\/summary>).)*acme-login\.example.*?)<\/summary>/s.exec(renderPlanHtml(realisticPlan)) ?? [];
-    expect(read(folded)).toContain("INC-1042: look-alike of the login page");
-    expect(read(folded)).toContain(
+    expect(extractText(folded)).toContain("INC-1042: look-alike of the login page");
+    expect(extractText(folded)).toContain(
       "9 threats in 30 days, all malicious, last 2026-11-12; to 2 people, 1 of them a VIP.",
     );
-    expect(read(folded)).toContain("ticket INC-1042, owner Dana Reyes, never expires");
+    expect(extractText(folded)).toContain("ticket INC-1042, owner Dana Reyes, never expires");
   });
 
   test("labels table cells for narrow screens", () => {
@@ -106,13 +106,13 @@ describe("plan as HTML", () => {
 
   test("renders the same tags for any external text", () => {
     // A known verdict is rendered as code, and a text of several lines has line breaks.
-    const tags = (text: string) =>
-      tagsOf(renderPlanHtml(planOf(text))).filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
-    const plain = tags("evil.example");
-    for (const text of Object.values(HOSTILE)) expect(tags(text)).toEqual(plain);
+    const renderTags = (text: string) =>
+      extractTags(renderPlanHtml(planOf(text))).filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
+    const plain = renderTags("evil.example");
+    for (const text of Object.values(HOSTILE)) expect(renderTags(text)).toEqual(plain);
     fc.assert(
       fc.property(fc.tuple(markupText, fc.constantFrom("evil.example", "<b>")), ([text, end]) => {
-        expect(tags(text + end)).toEqual(plain);
+        expect(renderTags(text + end)).toEqual(plain);
       }),
       { endOnFailure: true },
     );
@@ -121,7 +121,7 @@ describe("plan as HTML", () => {
   test("contains no pipeline command when printed", () => {
     fc.assert(
       fc.property(markupText, (text) => {
-        expect(commandsIn(renderPlanHtml(planOf(text)))).toEqual([]);
+        expect(findTerminalCommands(renderPlanHtml(planOf(text)))).toEqual([]);
       }),
       { endOnFailure: true },
     );

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { buildPublishedSchemas } from "../../../../provider/commands/json-schemas";
 import { planSchema } from "../../../../provider/plan/plan-schema";
 import { formatPlanJson } from "../../../../provider/plan/render/plan-json";
-import { commandsIn } from "../../../support/hostile-text";
+import { findTerminalCommands } from "../../../support/hostile-text";
 import * as plans from "../../../support/plans";
 
 const published = buildPublishedSchemas()["plan.schema.json"] ?? {};
@@ -19,7 +19,7 @@ describe("plan as JSON", () => {
     ["dangerous", plans.dangerousPlan],
     ["without evidence", plans.blindPlan],
     ["hostile", plans.hostilePlan],
-    ["huge", plans.hugePlan(1_000)],
+    ["huge", plans.buildHugePlan(1_000)],
   ])("round-trips the %s plan and matches the published schema", (_, plan) => {
     const read = JSON.parse(formatPlanJson(plan));
     expect(validate(read), JSON.stringify(validate.errors)).toBe(true);
@@ -47,7 +47,7 @@ describe("plan as JSON", () => {
     fc.assert(
       fc.property(plans.markupText, (text) => {
         const json = formatPlanJson(plans.planOf(text));
-        expect(commandsIn(json)).toEqual([]);
+        expect(findTerminalCommands(json)).toEqual([]);
         expect(JSON.parse(json)).toEqual(plans.planOf(text));
       }),
     );

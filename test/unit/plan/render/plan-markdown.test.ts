@@ -3,15 +3,15 @@ import { describe, expect, test } from "vitest";
 import type { Plan, PlanChange } from "../../../../provider/plan/plan";
 import { PLAN_COMMENT_MARKER, renderPlanMarkdown } from "../../../../provider/plan/render/plan-markdown";
 import { escapeMarkdown, formatMarkdownBlock, formatMarkdownCode } from "../../../../provider/render/markdown-text";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
-import { breakoutsIn } from "../../../support/markdown-breakouts";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
+import { findBreakouts } from "../../../support/markdown-breakouts";
 import {
   blindPlan,
+  buildHugePlan,
   calmPlan,
   dangerousPlan,
   emptyPlan,
   hostilePlan,
-  hugePlan,
   markupText,
   planOf,
   realisticPlan,
@@ -55,7 +55,7 @@ describe("plan as Markdown", () => {
   });
 
   test("shows the most important of 10,000 changes and links the artifact", () => {
-    const text = renderPlanMarkdown(hugePlan(10_000), { artifact: "https://ci.example/jobs/7?a=1&b=2" });
+    const text = renderPlanMarkdown(buildHugePlan(10_000), { artifact: "https://ci.example/jobs/7?a=1&b=2" });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
     expect(Buffer.byteLength(text)).toBeGreaterThan(50_000);
     expect(text.match(/add allow `sender-/g)).toHaveLength(100);
@@ -76,9 +76,9 @@ describe("plan as Markdown", () => {
 
   test("shows an artifact without an https URL as plain text", () => {
     for (const artifact of ["javascript:alert(1)", "http://evil.example", "plan.html", "](x) @all"]) {
-      const text = renderPlanMarkdown(hugePlan(2_000), { artifact });
+      const text = renderPlanMarkdown(buildHugePlan(2_000), { artifact });
       expect(text).toContain(`in the artifact \`${artifact}\``);
-      expect(breakoutsIn(text)).toEqual([]);
+      expect(findBreakouts(text)).toEqual([]);
     }
   });
 
@@ -92,14 +92,14 @@ describe("plan as Markdown", () => {
         fc.integer({ min: 32_768, max: 70_000 }),
         fc.option(fc.webUrl(), { nil: undefined }),
         (text, times, limit, artifact) => {
-          const shown = renderPlanMarkdown(repeated(planOf(text), times), {
+          const shown = renderPlanMarkdown(repeatLists(planOf(text), times), {
             limit,
             ...(artifact !== undefined && { artifact }),
           });
           expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(limit);
           expect(shown.length).toBeLessThanOrEqual(limit);
           expect(shown).toMatch(/\nDigest: .*\n$/);
-          expect(breakoutsIn(shown.replaceAll(/\[the artifact\]\(<https:[^<>\\`\s]*>\)/g, ""))).toEqual([]);
+          expect(findBreakouts(shown.replaceAll(/\[the artifact\]\(<https:[^<>\\`\s]*>\)/g, ""))).toEqual([]);
         },
       ),
       { numRuns: 25, endOnFailure: true },
@@ -110,44 +110,44 @@ describe("plan as Markdown", () => {
     fc.assert(
       fc.property(markupText, (text) => {
         const shown = renderPlanMarkdown(planOf(text));
-        expect(breakoutsIn(shown)).toEqual([]);
-        expect(commandsIn(shown)).toEqual([]);
+        expect(findBreakouts(shown)).toEqual([]);
+        expect(findTerminalCommands(shown)).toEqual([]);
       }),
       { examples: [["www"], ["www."], ["mailto:"]] },
     );
   });
 
   test("keeps the same structure for any external text", () => {
-    const parts = (text: string) =>
+    const renderParts = (text: string) =>
       renderPlanMarkdown(planOf(text))
         .replace(/^(`{3,})text\n.*?\n\1$/gms, "")
         .split("\n")
         .filter((line) => /^(?:#|<|>|\|--|- \*\*|```)/.test(line))
         .map((line) => /^(?:#+|<\/?\w+|>|\||- \*\*[\w ]+:\*\*|`{3})/.exec(line)?.[0]);
-    const plain = parts("2026-11-21");
-    for (const text of Object.values(HOSTILE)) expect(parts(text)).toEqual(plain);
+    const plain = renderParts("2026-11-21");
+    for (const text of Object.values(HOSTILE)) expect(renderParts(text)).toEqual(plain);
   });
 });
 
 /** Returns the plan with each list repeated. */
-function repeated(plan: Plan, times: number): Plan {
-  const again = <T>(all: readonly T[]) => Array.from({ length: times }, () => all).flat();
-  const changes = again(plan.changes).map(
+function repeatLists(plan: Plan, times: number): Plan {
+  const repeatElements = <T>(all: readonly T[]) => Array.from({ length: times }, () => all).flat();
+  const changes = repeatElements(plan.changes).map(
     (change): PlanChange => ({
       ...change,
-      overrides: again(change.overrides ?? []),
-      findings: again(change.findings),
+      overrides: repeatElements(change.overrides ?? []),
+      findings: repeatElements(change.findings),
     }),
   );
   return {
     ...plan,
     changes,
-    blockers: again(plan.blockers),
-    unmanaged: again(plan.unmanaged),
-    expired: again(plan.expired),
-    findings: again(plan.findings),
-    source: { ...plan.source, files: again(plan.source.files) },
-    evidence: { ...plan.evidence, missing: again(plan.evidence.missing) },
+    blockers: repeatElements(plan.blockers),
+    unmanaged: repeatElements(plan.unmanaged),
+    expired: repeatElements(plan.expired),
+    findings: repeatElements(plan.findings),
+    source: { ...plan.source, files: repeatElements(plan.source.files) },
+    evidence: { ...plan.evidence, missing: repeatElements(plan.evidence.missing) },
   };
 }
 
@@ -186,7 +186,7 @@ describe("Markdown escaping", () => {
   test("escapes any markup in a sentence", () => {
     fc.assert(
       fc.property(markupText, (text) => {
-        expect(breakoutsIn(`- Said: ${escapeMarkdown(text)}`)).toEqual([]);
+        expect(findBreakouts(`- Said: ${escapeMarkdown(text)}`)).toEqual([]);
       }),
     );
   });

@@ -2,22 +2,18 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { renderPlanText } from "../../../../provider/plan/render/plan-text";
-import { commandsIn } from "../../../support/hostile-text";
+import { collapseSpaces } from "../../../support/collapse-spaces";
+import { findTerminalCommands } from "../../../support/hostile-text";
 import {
   blindPlan,
+  buildHugePlan,
   calmPlan,
   dangerousPlan,
   emptyPlan,
-  hugePlan,
   markupText,
   planOf,
   realisticPlan,
 } from "../../../support/plans";
-
-/** Returns the text independent of its line width. */
-function read(text: string): string {
-  return text.replace(/\s+/g, " ");
-}
 
 describe("plan as text", () => {
   test("shows the dangerous allow first with its mail evidence", () => {
@@ -26,7 +22,7 @@ describe("plan as text", () => {
       /^Plan for acme.*\n.*\n\nDANGER {2}7 changes: 1 dangerous, 1 with a warning\.\nPlan: 4 to add, 1 to change, 2 to remove\. /,
     );
     expect(text.indexOf("+ add allow supplier-portal.test (domain)")).toBeLessThan(text.indexOf("Warnings ("));
-    expect(read(text)).toContain(
+    expect(collapseSpaces(text)).toContain(
       "+ add allow supplier-portal.test (domain) mail 37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; 31 would have been delivered.",
     );
   });
@@ -39,7 +35,7 @@ describe("plan as text", () => {
   });
 
   test("shows the previous state, requester and source line of changes", () => {
-    const text = read(renderPlanText(realisticPlan));
+    const text = collapseSpaces(renderPlanText(realisticPlan));
     for (const fragment of [
       "~ change deny → allow news.example.com (domain, scope graymail)",
       "comment Too many → Marketing reads it",
@@ -66,7 +62,7 @@ describe("plan as text", () => {
   });
 
   test("does not claim that a plan is fine without evidence", () => {
-    const text = read(renderPlanText(blindPlan));
+    const text = collapseSpaces(renderPlanText(blindPlan));
     expect(text).toContain("INCOMPLETE EVIDENCE 5 changes without a finding. The mail evidence is incomplete.");
     expect(text).toContain("Missing: The key may not read threats (403).");
     expect(text).not.toMatch(/looks fine/i);
@@ -88,7 +84,7 @@ describe("plan as text", () => {
   });
 
   test("shows the most dangerous of 5,000 changes and counts the rest", () => {
-    const plan = hugePlan(5_000);
+    const plan = buildHugePlan(5_000);
     const lines = renderPlanText(plan).split("\n");
     const heads = lines.filter((line) => /^ {2}[+~-] (?:add|change|remove) /.test(line));
     expect(heads).toHaveLength(50 + 150 + 100);
@@ -105,7 +101,7 @@ describe("plan as text", () => {
     fc.assert(
       fc.property(markupText, fc.integer({ min: 0, max: 200 }), (text, width) => {
         const shown = renderPlanText(planOf(text), { width });
-        expect(commandsIn(shown)).toEqual([]);
+        expect(findTerminalCommands(shown)).toEqual([]);
         expect(shown.match(/^ {2}~ change /gm)).toHaveLength(3);
       }),
     );

@@ -18,7 +18,7 @@ beforeEach(() => {
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 /** Returns the TLS options that `pg` derives from a URL. */
-function tlsOf(query: string, environment: NodeJS.ProcessEnv = {}) {
+function deriveTls(query: string, environment: NodeJS.ProcessEnv = {}) {
   const { url, isPlaintextAllowed } = addTlsParameters(`${URL}${query}`, environment);
   const { ssl }: { ssl: false | ConnectionOptions } = new Client(url);
   const { ca, rejectUnauthorized = true } = ssl === false ? {} : ssl;
@@ -41,13 +41,13 @@ test.each([
   ["?sslrootcert=system", {}, VERIFIED],
   ["?sslmode=verify-full&uselibpqcompat=false", {}, VERIFIED],
 ])("encrypts as libpq does for %s with %j", (query, environment, expected) => {
-  expect(tlsOf(query, environment)).toEqual(expected);
+  expect(deriveTls(query, environment)).toEqual(expected);
 });
 
 test("verifies the server against ~/.postgresql/root.crt with sslmode=require", () => {
   mkdirSync(join(home, ".postgresql"));
   writeFileSync(join(home, ".postgresql/root.crt"), "an authority");
-  expect(tlsOf("?sslmode=require")).toEqual({ ...VERIFIED, ca: "an authority" });
+  expect(deriveTls("?sslmode=require")).toEqual({ ...VERIFIED, ca: "an authority" });
 });
 
 test("keeps other parameters when TLS is disabled", () => {

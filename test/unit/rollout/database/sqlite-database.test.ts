@@ -88,8 +88,8 @@ describe("a transaction", () => {
     const besides = database.query("INSERT INTO a VALUES ('kept')");
     await expect(failing).rejects.toThrow("no");
     await besides;
-    const count = async () => Number((await database.query("SELECT count(*) AS n FROM a"))[0]?.["n"]);
-    const grow = () =>
+    const countRows = async () => Number((await database.query("SELECT count(*) AS n FROM a"))[0]?.["n"]);
+    const growTable = () =>
       database.transaction(async (within) => {
         const [row] = await within.query("SELECT count(*) AS n FROM a");
         await runReadyTasks();
@@ -97,8 +97,8 @@ describe("a transaction", () => {
         return row?.["n"];
       });
     // Each doubles the rows, so none may read before the previous one has finished.
-    expect(await Promise.all([grow(), grow(), grow()])).toEqual([1, 2, 4]);
-    expect(await count()).toBe(8);
+    expect(await Promise.all([growTable(), growTable(), growTable()])).toEqual([1, 2, 4]);
+    expect(await countRows()).toBe(8);
     await database.close();
   });
 
@@ -121,31 +121,31 @@ describe("a transaction", () => {
 });
 
 describe("a named lock", () => {
-  const never = () => {};
+  const doNothing = () => {};
 
   it("is held by one connection until released", async () => {
     const [one, other] = [await openSqlite(file), await openSqlite(file)];
-    const hold = await one.lock("rollout", never);
+    const hold = await one.lock("rollout", doNothing);
     expect(hold).toBeDefined();
-    expect(await other.lock("rollout", never)).toBeUndefined();
+    expect(await other.lock("rollout", doNothing)).toBeUndefined();
     // The lock's own connection answers: opening and closing the file to check would release the lock.
-    expect(await one.lock("rollout", never)).toBeUndefined();
-    expect(await other.lock("rollout", never)).toBeUndefined();
+    expect(await one.lock("rollout", doNothing)).toBeUndefined();
+    expect(await other.lock("rollout", doNothing)).toBeUndefined();
     await hold?.release();
     await hold?.release();
-    const next = await other.lock("rollout", never);
+    const next = await other.lock("rollout", doNothing);
     expect(next).toBeDefined();
-    expect(await one.lock("rollout", never)).toBeUndefined();
+    expect(await one.lock("rollout", doNothing)).toBeUndefined();
     await other.close();
-    expect(await one.lock("rollout", never)).toBeDefined();
+    expect(await one.lock("rollout", doNothing)).toBeDefined();
     await one.close();
   });
 
   it("is distinct for every name", async () => {
     const database = await openSqlite(file);
     const names = ["a", "A", "a b", "a/b", "../a", "a:b", "", "é", "x".repeat(400), "x".repeat(401)];
-    for (const name of names) expect(await database.lock(name, never), name).toBeDefined();
-    for (const name of names) expect(await database.lock(name, never), name).toBeUndefined();
+    for (const name of names) expect(await database.lock(name, doNothing), name).toBeDefined();
+    for (const name of names) expect(await database.lock(name, doNothing), name).toBeUndefined();
     await database.close();
   });
 
@@ -174,11 +174,11 @@ describe("a named lock", () => {
     const output = await new Promise((resolve) => child.stdout.once("data", (text) => resolve(String(text))));
     expect(output).toBe("true\n");
     const database = await openSqlite(file);
-    expect(await database.lock("rollout", never)).toBeUndefined();
-    expect(await database.lock("another", never)).toBeDefined();
+    expect(await database.lock("rollout", doNothing)).toBeUndefined();
+    expect(await database.lock("another", doNothing)).toBeDefined();
     child.kill("SIGKILL");
     await new Promise((resolve) => child.once("close", resolve));
-    expect(await database.lock("rollout", never)).toBeDefined();
+    expect(await database.lock("rollout", doNothing)).toBeDefined();
     await database.close();
   });
 });
@@ -252,7 +252,7 @@ it("explains every SQLite and system error with a remedy", () => {
 });
 
 describe("a file that isn't a journal", () => {
-  const refused = async (path: string, why: RegExp) =>
+  const expectRejection = async (path: string, why: RegExp) =>
     await expect(openSqlite(path)).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
       message: expect.stringMatching(why),
@@ -262,7 +262,7 @@ describe("a file that isn't a journal", () => {
     const path = join(directory, "empty.db");
     writeFileSync(path, "");
     writeFileSync(`${path}-wal`, "the last of it");
-    await refused(
+    await expectRejection(
       path,
       /empty\.db" can't be used .*it is empty.*pending approvals.*Restore a backup.*-wal" next to it.*remove the empty/,
     );
@@ -274,11 +274,11 @@ describe("a file that isn't a journal", () => {
     const path = join(directory, "other.db");
     const other = new DatabaseSync(path);
     other.exec("CREATE TABLE theirs (x)");
-    await refused(path, /other\.db" can't be used .*a SQLite database without a journal\. It was not changed/);
+    await expectRejection(path, /other\.db" can't be used .*a SQLite database without a journal\. It was not changed/);
     expect(other.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "theirs" }]);
     other.close();
     symlinkSync(join(directory, "elsewhere", "rollouts.db"), join(directory, "link.db"));
-    await refused(
+    await expectRejection(
       join(directory, "link.db"),
       /a link to ".*elsewhere.rollouts\.db", which doesn't exist.*mounting its disk/,
     );
@@ -287,7 +287,7 @@ describe("a file that isn't a journal", () => {
 
 describe("a new journal file", () => {
   it("is complete or absent after its creator is killed", async () => {
-    const killed = await inProcess(
+    const killed = await openInProcess(
       `import fs from "node:fs";
       import { syncBuiltinESMExports } from "node:module";
       fs.renameSync = () => process.kill(process.pid, "SIGKILL");
@@ -305,7 +305,7 @@ describe("a new journal file", () => {
 
   it("is created once by concurrent processes", async () => {
     const write = `await database.query("INSERT INTO rollout_files VALUES ($1, 'path', x'00')", [String(process.pid)]);`;
-    const all = await Promise.all(Array.from({ length: 4 }, () => inProcess("", write)));
+    const all = await Promise.all(Array.from({ length: 4 }, () => openInProcess("", write)));
     for (const one of all) expect(one).toMatchObject({ code: 0 });
     const database = await openSqlite(file);
     expect(await database.query("SELECT count(*) AS n FROM rollout_files")).toEqual([{ n: 4 }]);
@@ -360,17 +360,17 @@ describe("an open journal file that is lost or replaced", () => {
 describe("another process's lock", () => {
   it("is reported and awaited until the busy timeout", async () => {
     const lines: string[] = [];
-    let heard = () => {};
-    const log = (line: string) => {
+    let ignoreLine = () => {};
+    const collectLine = (line: string) => {
       lines.push(line);
-      heard();
+      ignoreLine();
     };
-    const database = await openSqlite(file, { log });
+    const database = await openSqlite(file, { log: collectLine });
     await database.query("CREATE TABLE a (x TEXT)");
     const other = new DatabaseSync(file);
     other.exec("BEGIN IMMEDIATE");
     const waiting = database.query("INSERT INTO a VALUES ('waited')");
-    await new Promise<void>((resolve) => (heard = resolve));
+    await new Promise<void>((resolve) => (ignoreLine = resolve));
     other.exec("COMMIT");
     await waiting;
     expect(lines).toEqual([
@@ -388,7 +388,7 @@ describe("another process's lock", () => {
 });
 
 /** Opens the file in a separate process. */
-async function inProcess(before: string, after: string): Promise<{ code: number | null; signal: string | null }> {
+async function openInProcess(before: string, after: string): Promise<{ code: number | null; signal: string | null }> {
   const program = `${RUN_SOURCES}
     ${before}
     const { openSqlite } = await import(process.env.SQLITE_URL);

@@ -17,7 +17,7 @@ const wave: Wave = {
 };
 
 /** Builds a context whose run permits these commands. */
-const allowing = (...commands: readonly (readonly string[])[]): HealthContext => ({
+const allowCommands = (...commands: readonly (readonly string[])[]): HealthContext => ({
   ...context,
   requestContext: {
     ...context.requestContext,
@@ -38,7 +38,7 @@ const context: HealthContext = {
 it("reports unhealthy when the rollout is aborted during the command", async () => {
   const aborted = new AbortController();
   const checked = checkHealth(wave, [], {
-    ...allowing(wave.health?.command ?? []),
+    ...allowCommands(wave.health?.command ?? []),
     aborted: aborted.signal,
   });
   aborted.abort();
@@ -49,7 +49,7 @@ it("kills a hanging command with its children and reports unhealthy", async () =
   // A shell that ignores SIGTERM, with a child that keeps its output open.
   const command = ["sh", "-c", "trap '' TERM; echo begun; sleep 600 & wait; exit 0"];
   const health = { command, timeoutMs: 300 };
-  expect(await checkHealth({ ...wave, health }, [], allowing(command))).toEqual({
+  expect(await checkHealth({ ...wave, health }, [], allowCommands(command))).toEqual({
     isHealthy: false,
     message: '"sh" took longer than 0.3 s and was killed: begun.',
   });
@@ -59,7 +59,7 @@ it("doesn't run a command that isn't allowed and reports unhealthy", async () =>
   using directory = createTestDirectory({});
   const command = ["touch", directory.at("was-run")];
   const health = { command, timeoutMs: 10_000 };
-  const { isHealthy, message } = await checkHealth({ ...wave, health }, [], allowing(["touch", "elsewhere"]));
+  const { isHealthy, message } = await checkHealth({ ...wave, health }, [], allowCommands(["touch", "elsewhere"]));
   expect(isHealthy).toBe(false);
   expect(message).toContain("The command can't be run: This run does not allow the following");
   expect(message).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");

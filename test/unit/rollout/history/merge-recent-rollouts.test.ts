@@ -15,14 +15,15 @@ interface StartedRollout {
 }
 
 /** Builds a journal's result, with its rollouts from the oldest to the newest. */
-function journal(started: readonly StartedRollout[], older = 0): JournalRollouts {
+function buildJournal(started: readonly StartedRollout[], older = 0): JournalRollouts {
   const newestFirst = started.toReversed().map((rollout) => ({ stack: "acme", ...rollout }));
-  const time = (hour: number): string => new Date(Date.UTC(2026, 10, 21, hour)).toISOString();
+  const formatHour = (hour: number): string => new Date(Date.UTC(2026, 10, 21, hour)).toISOString();
   const rollouts = newestFirst.map(({ id, hour, stack }) => ({
-    report: { id, createdAt: time(hour), tenants: [{ stack }] },
+    report: { id, createdAt: formatHour(hour), tenants: [{ stack }] },
   }));
   const outcomes = newestFirst.map(
-    ({ id, hour, stack }) => ({ rollout: id, time: time(hour), stack }) as unknown as StackOutcome & { stack: string },
+    ({ id, hour, stack }) =>
+      ({ rollout: id, time: formatHour(hour), stack }) as unknown as StackOutcome & { stack: string },
   );
   return {
     rollouts: rollouts as unknown as JournalRollouts["rollouts"],
@@ -34,31 +35,31 @@ function journal(started: readonly StartedRollout[], older = 0): JournalRollouts
   };
 }
 
-const idsOf = (merged: ReturnType<typeof mergeRecentRollouts>): string[] =>
+const listIds = (merged: ReturnType<typeof mergeRecentRollouts>): string[] =>
   merged.rollouts.map(({ report }) => report.id);
-const outcomesOf = (merged: ReturnType<typeof mergeRecentRollouts>): (string | undefined)[] | undefined =>
+const listAcmeRollouts = (merged: ReturnType<typeof mergeRecentRollouts>): (string | undefined)[] | undefined =>
   merged.stacks.get("acme")?.map(({ rollout }) => rollout);
 
 test("merges the rollouts of two journals, newest first", () => {
   const merged = mergeRecentRollouts([
-    journal([{ id: "a", seq: 1, hour: 8 }], 1),
-    journal([{ id: "b", seq: 2, hour: 9 }], 2),
+    buildJournal([{ id: "a", seq: 1, hour: 8 }], 1),
+    buildJournal([{ id: "b", seq: 2, hour: 9 }], 2),
   ]);
-  expect([idsOf(merged), outcomesOf(merged), merged.older]).toEqual([["b", "a"], ["b", "a"], 3]);
+  expect([listIds(merged), listAcmeRollouts(merged), merged.older]).toEqual([["b", "a"], ["b", "a"], 3]);
 });
 
 test("lists a rollout once that is in both journals", () => {
-  const copy = journal([{ id: "a", seq: 1, hour: 8 }]);
+  const copy = buildJournal([{ id: "a", seq: 1, hour: 8 }]);
   const merged = mergeRecentRollouts([copy, copy]);
-  expect([idsOf(merged), outcomesOf(merged)]).toEqual([["a"], ["a"]]);
+  expect([listIds(merged), listAcmeRollouts(merged)]).toEqual([["a"], ["a"]]);
 });
 
 test("orders rollouts of one stack by sequence, despite a clock that is behind", () => {
   const merged = mergeRecentRollouts([
-    journal([{ id: "first", seq: 7, hour: 12 }]),
-    journal([{ id: "hotfix", seq: 8, hour: 11 }]),
+    buildJournal([{ id: "first", seq: 7, hour: 12 }]),
+    buildJournal([{ id: "hotfix", seq: 8, hour: 11 }]),
   ]);
-  expect([idsOf(merged), outcomesOf(merged)]).toEqual([
+  expect([listIds(merged), listAcmeRollouts(merged)]).toEqual([
     ["hotfix", "first"],
     ["hotfix", "first"],
   ]);
@@ -66,19 +67,19 @@ test("orders rollouts of one stack by sequence, despite a clock that is behind",
 
 test("keeps the order of each journal, despite a clock that is behind", () => {
   const merged = mergeRecentRollouts([
-    journal([
+    buildJournal([
       { id: "eu-1", seq: 1, hour: 12, stack: "eu-a" },
       { id: "eu-2", seq: 2, hour: 11, stack: "eu-b" },
     ]),
-    journal([{ id: "us-1", seq: 1, hour: 10, stack: "us" }]),
+    buildJournal([{ id: "us-1", seq: 1, hour: 10, stack: "us" }]),
   ]);
-  expect(idsOf(merged)).toEqual(["eu-2", "eu-1", "us-1"]);
+  expect(listIds(merged)).toEqual(["eu-2", "eu-1", "us-1"]);
 });
 
 test("orders rollouts of unrelated journals by start time", () => {
   const merged = mergeRecentRollouts([
-    journal([{ id: "eu", seq: 90, hour: 8, stack: "eu" }]),
-    journal([{ id: "us", seq: 2, hour: 9, stack: "us" }]),
+    buildJournal([{ id: "eu", seq: 90, hour: 8, stack: "eu" }]),
+    buildJournal([{ id: "us", seq: 2, hour: 9, stack: "us" }]),
   ]);
-  expect(idsOf(merged)).toEqual(["us", "eu"]);
+  expect(listIds(merged)).toEqual(["us", "eu"]);
 });

@@ -8,7 +8,7 @@ import type {
 import { mergeLastApplied } from "../../../../provider/rollout/journal/merge-last-applied";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 
-function reachedBy(rollout: string, seq: number, left: Partial<AppliedRollout> = {}): AppliedRollout {
+function buildAppliedRollout(rollout: string, seq: number, left: Partial<AppliedRollout> = {}): AppliedRollout {
   return {
     stackSeq: seq,
     ...left,
@@ -23,7 +23,7 @@ function reachedBy(rollout: string, seq: number, left: Partial<AppliedRollout> =
   };
 }
 
-function notReachedBy(rollout: string, seq: number): PendingRollout {
+function buildPendingRollout(rollout: string, seq: number): PendingRollout {
   const order = { id: rollout, seq, startedAtMs: 0 };
   return {
     rollout,
@@ -36,7 +36,7 @@ function notReachedBy(rollout: string, seq: number): PendingRollout {
   };
 }
 
-function journal(stacks: Readonly<Record<string, StackRollouts>>): LastAppliedRollouts {
+function buildJournal(stacks: Readonly<Record<string, StackRollouts>>): LastAppliedRollouts {
   return {
     stacks: new Map(Object.entries(stacks)),
     skips: new Map(),
@@ -49,8 +49,8 @@ function journal(stacks: Readonly<Record<string, StackRollouts>>): LastAppliedRo
 
 test("keeps each journal's stacks and finds their rollouts' files", async () => {
   const merged = mergeLastApplied([
-    journal({ acme: { applied: reachedBy("in-eu", 1) } }),
-    journal({ globex: { applied: reachedBy("in-us", 1) } }),
+    buildJournal({ acme: { applied: buildAppliedRollout("in-eu", 1) } }),
+    buildJournal({ globex: { applied: buildAppliedRollout("in-us", 1) } }),
   ]);
   expect([...merged.stacks].map(([stack, { applied }]) => [stack, applied?.rollout])).toEqual([
     ["acme", "in-eu"],
@@ -61,8 +61,12 @@ test("keeps each journal's stacks and finds their rollouts' files", async () => 
 });
 
 test("takes the rollout with the higher sequence for a shared stack", () => {
-  const older = journal({ acme: { applied: reachedBy("z-older", 3), pending: notReachedBy("z-failed", 4) } });
-  const newer = journal({ acme: { applied: reachedBy("a-newer", 5), pending: notReachedBy("a-failed", 6) } });
+  const older = buildJournal({
+    acme: { applied: buildAppliedRollout("z-older", 3), pending: buildPendingRollout("z-failed", 4) },
+  });
+  const newer = buildJournal({
+    acme: { applied: buildAppliedRollout("a-newer", 5), pending: buildPendingRollout("a-failed", 6) },
+  });
   for (const journals of [
     [older, newer],
     [newer, older],
@@ -73,30 +77,34 @@ test("takes the rollout with the higher sequence for a shared stack", () => {
 });
 
 test("takes another journal's change over a rollout that left the stack unchanged before it", () => {
-  const unchanged = journal({ acme: { applied: reachedBy("unchanged", 3, { state: "unchanged", stackSeq: 1 }) } });
-  const changed = journal({ acme: { applied: reachedBy("changed", 2) } });
-  const found = journal({ acme: { applied: reachedBy("found", 4, { state: "unchanged", stackSeq: 2 }) } });
+  const unchanged = buildJournal({
+    acme: { applied: buildAppliedRollout("unchanged", 3, { state: "unchanged", stackSeq: 1 }) },
+  });
+  const changed = buildJournal({ acme: { applied: buildAppliedRollout("changed", 2) } });
+  const found = buildJournal({
+    acme: { applied: buildAppliedRollout("found", 4, { state: "unchanged", stackSeq: 2 }) },
+  });
   expect(mergeLastApplied([unchanged, changed]).stacks.get("acme")?.applied?.rollout).toBe("changed");
   expect(mergeLastApplied([found, changed]).stacks.get("acme")?.applied?.rollout).toBe("found");
 });
 
 test("drops the readings before an acceptance in another journal", async () => {
-  const reading = (seq: number, isAccepted = false) => ({
+  const buildSnapshot = (seq: number, isAccepted = false) => ({
     ...{ order: [seq, 0] as const, isAccepted },
     identity: buildTenantIdentity("https://a.example", { rows: [], mailboxes: [`ceo@a${seq}.example`] }),
   });
   const [one, other] = [
-    [reading(1), reading(4)],
-    [reading(2), reading(3, true)],
+    [buildSnapshot(1), buildSnapshot(4)],
+    [buildSnapshot(2), buildSnapshot(3, true)],
   ];
-  const merged = mergeLastApplied([one, other].map((read) => ({ ...journal({}), readEarlier: async () => read })));
+  const merged = mergeLastApplied([one, other].map((read) => ({ ...buildJournal({}), readEarlier: async () => read })));
   expect((await merged.readEarlier("acme")).map(({ order: [seq] }) => seq)).toEqual([3, 4]);
 });
 
 test("drops a failed rollout that another journal's later rollout supersedes", () => {
-  const failed = journal({ acme: { pending: notReachedBy("failed", 4) } });
-  const done = journal({ acme: { applied: reachedBy("done", 5) } });
-  expect(mergeLastApplied([failed, done]).stacks.get("acme")).toEqual({ applied: reachedBy("done", 5) });
-  const earlier = journal({ acme: { applied: reachedBy("earlier", 3) } });
+  const failed = buildJournal({ acme: { pending: buildPendingRollout("failed", 4) } });
+  const done = buildJournal({ acme: { applied: buildAppliedRollout("done", 5) } });
+  expect(mergeLastApplied([failed, done]).stacks.get("acme")).toEqual({ applied: buildAppliedRollout("done", 5) });
+  const earlier = buildJournal({ acme: { applied: buildAppliedRollout("earlier", 3) } });
   expect(mergeLastApplied([failed, earlier]).stacks.get("acme")?.pending?.rollout).toBe("failed");
 });

@@ -33,11 +33,11 @@ it("doesn't conflict with same-named stacks of other projects or backends", asyn
   try {
     const first = await journal.create(spec, [target]);
     await journal.start(first, { retry: false });
-    const rivals = async (of: Partial<RolloutSpec>) =>
+    const findRivals = async (of: Partial<RolloutSpec>) =>
       await journal.findConflictingRollouts(await journal.create({ ...spec, ...of }, [target]));
-    expect(await rivals({})).toMatchObject([{ id: first, stacks: ["acme"], state: "running" }]);
-    expect(await rivals({ project: "another" })).toEqual([]);
-    expect(await rivals({ backend: "another" })).toEqual([]);
+    expect(await findRivals({})).toMatchObject([{ id: first, stacks: ["acme"], state: "running" }]);
+    expect(await findRivals({ project: "another" })).toEqual([]);
+    expect(await findRivals({ backend: "another" })).toEqual([]);
   } finally {
     await journal.close();
     rmSync(directory, { recursive: true });

@@ -6,7 +6,7 @@ import {
   type RolloutOrder,
 } from "../../../../provider/rollout/journal/rollout-order";
 
-const rollout = (id: string, seq: number | undefined, startedAtMs: number): RolloutOrder => ({
+const buildOrder = (id: string, seq: number | undefined, startedAtMs: number): RolloutOrder => ({
   id,
   seq,
   startedAtMs,
@@ -14,33 +14,33 @@ const rollout = (id: string, seq: number | undefined, startedAtMs: number): Roll
 
 describe("the order of two rollouts", () => {
   it("follows sequence numbers regardless of clocks", () => {
-    const hotfix = rollout("a", 2, 0);
-    const earlier = rollout("b", 1, 3_600_000);
+    const hotfix = buildOrder("a", 2, 0);
+    const earlier = buildOrder("b", 1, 3_600_000);
     expect([hotfix, earlier].sort(compareRollouts)).toEqual([earlier, hotfix]);
     expect(isPossiblyLater(hotfix, earlier)).toBe(true);
     expect(isPossiblyLater(earlier, hotfix)).toBe(false);
   });
 
   it("follows start times, then ids, for equal numbers", () => {
-    const all = [rollout("b", 1, 5), rollout("c", 1, 4), rollout("a", 1, 5)];
+    const all = [buildOrder("b", 1, 5), buildOrder("c", 1, 4), buildOrder("a", 1, 5)];
     expect(all.sort(compareRollouts).map(({ id }) => id)).toEqual(["c", "a", "b"]);
   });
 
   it("treats each of two rollouts with equal numbers as possibly later", () => {
-    const [one, other] = [rollout("a", 4, 1), rollout("b", 4, 2)];
+    const [one, other] = [buildOrder("a", 4, 1), buildOrder("b", 4, 2)];
     expect(isPossiblyLater(one, other)).toBe(true);
     expect(isPossiblyLater(other, one)).toBe(true);
   });
 
   it("follows start times in a journal without numbers", () => {
-    const [one, other] = [rollout("a", undefined, 1), rollout("b", undefined, 2)];
+    const [one, other] = [buildOrder("a", undefined, 1), buildOrder("b", undefined, 2)];
     expect(compareRollouts(one, other)).toBeLessThan(0);
     expect(isPossiblyLater(one, other)).toBe(false);
     expect(isPossiblyLater(other, one)).toBe(true);
   });
 
   it("puts rollouts without a number before all numbered ones", () => {
-    const [old, fresh] = [rollout("a", undefined, 9), rollout("b", 1, 1)];
+    const [old, fresh] = [buildOrder("a", undefined, 9), buildOrder("b", 1, 1)];
     expect([fresh, old].sort(compareRollouts)).toEqual([old, fresh]);
     expect(isPossiblyLater(fresh, old)).toBe(true);
     expect(isPossiblyLater(old, fresh)).toBe(false);

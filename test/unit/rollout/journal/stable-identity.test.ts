@@ -14,7 +14,7 @@ const NOW = "2026-11-21T00:00:00.000Z";
 
 type Changes = Parameters<typeof buildStableIdentity>[2];
 
-function row(tenant: string, number: number, value = `evil${number}.example`): AllowDenyEntryRow {
+function buildRow(tenant: string, number: number, value = `evil${number}.example`): AllowDenyEntryRow {
   return {
     id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-00000000000${number}`,
     list: "deny",
@@ -25,21 +25,21 @@ function row(tenant: string, number: number, value = `evil${number}.example`): A
   } as AllowDenyEntryRow;
 }
 
-const rows = (tenant: string, ...numbers: number[]) => numbers.map((number) => row(tenant, number));
-const observed = (entries: readonly AllowDenyEntryRow[], ...vips: VipEmployeeRow[]): ObservedState =>
+const buildRows = (tenant: string, ...numbers: number[]) => numbers.map((number) => buildRow(tenant, number));
+const buildObserved = (entries: readonly AllowDenyEntryRow[], ...vips: VipEmployeeRow[]): ObservedState =>
   buildObservedState(NOW, entries, vips);
-const change = (sign: "add" | "change" | "remove", value: string, kind: "entry" | "vip" = "entry") =>
+const buildChange = (sign: "add" | "change" | "remove", value: string, kind: "entry" | "vip" = "entry") =>
   ({ sign, kind, key: value, value }) as Changes[number];
 
 const CEO = { email: "ceo@acme.example", source: "manual" } as VipEmployeeRow;
-const BEFORE = observed(rows("own", 0, 1, 2), CEO);
+const BEFORE = buildObserved(buildRows("own", 0, 1, 2), CEO);
 
 /** Returns whether a tenant is refused after a rollout with these changes was interrupted there. */
 async function isRefused(changes: Changes, before: ObservedState, now: ObservedState): Promise<boolean> {
   const identity = getObservedIdentity(AT, before);
   const stableIdentity = buildStableIdentity(AT, before, changes);
-  const count = (sign: string) => changes.filter((one) => one.sign === sign).length;
-  const planned = { added: count("add"), changed: count("change"), removed: count("remove") };
+  const countChanges = (sign: string) => changes.filter((one) => one.sign === sign).length;
+  const planned = { added: countChanges("add"), changed: countChanges("change"), removed: countChanges("remove") };
   const summary = { planned, identity, ...(stableIdentity && { stableIdentity }) } as TenantSummary;
   const known = getStableIdentity(summary);
   const remembered = { stack: "t", name: "t", rollout: "r", seq: 1, identity, isInterrupted: true };
@@ -54,32 +54,32 @@ async function isRefused(changes: Changes, before: ObservedState, now: ObservedS
 }
 
 describe("a partially changed tenant", () => {
-  const OTHER = observed(rows("other", 0, 1, 2));
+  const OTHER = buildObserved(buildRows("other", 0, 1, 2));
 
   it.each<[about: string, changes: Changes]>([
-    ["adds", [change("add", "new.example")]],
-    ["removes some entries", [change("remove", "evil0.example"), change("remove", "evil1.example")]],
-    ["replaces all entries", [0, 1, 2].map((number) => change("change", `evil${number}.example`))],
-    ["removes the only VIP", [change("remove", "ceo@acme.example", "vip")]],
+    ["adds", [buildChange("add", "new.example")]],
+    ["removes some entries", [buildChange("remove", "evil0.example"), buildChange("remove", "evil1.example")]],
+    ["replaces all entries", [0, 1, 2].map((number) => buildChange("change", `evil${number}.example`))],
+    ["removes the only VIP", [buildChange("remove", "ceo@acme.example", "vip")]],
   ])("is still recognized if the plan %s", async (_about, changes) => {
     expect(await isRefused(changes, BEFORE, OTHER)).toBe(true);
     expect(await isRefused(changes, BEFORE, BEFORE)).toBe(false);
     const gone = new Set(changes.filter(({ sign }) => sign !== "add").map(({ value }) => value));
-    const left = rows("own", 0, 1, 2).filter(({ value }) => !gone.has(value));
+    const left = buildRows("own", 0, 1, 2).filter(({ value }) => !gone.has(value));
     const vips = gone.has("ceo@acme.example") ? [] : [CEO];
-    const replaced = [...left, row("new", 9, "new.example")];
-    expect(await isRefused(changes, BEFORE, observed(replaced, ...vips))).toBe(false);
+    const replaced = [...left, buildRow("new", 9, "new.example")];
+    expect(await isRefused(changes, BEFORE, buildObserved(replaced, ...vips))).toBe(false);
   });
 
   it("accepts any tenant if the plan touches all identifying rows", async () => {
-    const changes = [change("remove", "evil0.example"), change("change", "evil1.example")];
-    expect(await isRefused(changes, observed(rows("own", 0, 1)), OTHER)).toBe(false);
+    const changes = [buildChange("remove", "evil0.example"), buildChange("change", "evil1.example")];
+    expect(await isRefused(changes, buildObserved(buildRows("own", 0, 1)), OTHER)).toBe(false);
   });
 });
 
 it("keeps under 600 bytes of the rows a plan doesn't touch", () => {
-  const many = Array.from({ length: 500 }, (_, number) => row("own", number));
-  const stableIdentity = buildStableIdentity(AT, observed(many, CEO), [change("remove", "evil0.example")]);
+  const many = Array.from({ length: 500 }, (_, number) => buildRow("own", number));
+  const stableIdentity = buildStableIdentity(AT, buildObserved(many, CEO), [buildChange("remove", "evil0.example")]);
   expect(JSON.stringify(stableIdentity).length).toBeLessThan(600);
 });
 

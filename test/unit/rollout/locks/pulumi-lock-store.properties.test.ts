@@ -27,7 +27,7 @@ const WAVES: RolloutSpec["waves"] = [
   { name: "three", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: ["rest"] },
 ];
 
-const target = (name: string): Target => ({
+const buildLockTarget = (name: string): Target => ({
   name,
   labels: {},
   baseUrl: "https://mail-security.example",
@@ -38,7 +38,7 @@ const target = (name: string): Target => ({
   place: { file: "tenants.yaml", line: 1, column: 1 },
 });
 
-interface Deed {
+interface LockAction {
   readonly kind: (typeof KINDS)[number];
   readonly clone: 0 | 1;
   /** The version of the settings files at that time. */
@@ -52,7 +52,7 @@ const KINDS = [
   ...["stop elsewhere", "lose", "keep a copy", "bring the copy back"],
 ] as const;
 
-const deed: fc.Arbitrary<Deed> = fc.record({
+const deed: fc.Arbitrary<LockAction> = fc.record({
   kind: fc.constantFrom(...KINDS),
   clone: fc.constantFrom(0 as const, 1 as const),
   version: fc.integer({ min: 1, max: 3 }),
@@ -67,9 +67,9 @@ it("never passes an unapproved gate, whichever clone or journal runs", async () 
   await fc.assert(
     fc.asyncProperty(fc.array(deed, { minLength: 4, maxLength: 14 }), async (deeds) => {
       directory = mkdtempSync(join(tmpdir(), "email-security-marks-"));
-      const story = new Story(directory);
+      const story = new LockStory(directory);
       try {
-        for (const one of deeds) await story.do(one);
+        for (const one of deeds) await story.performAction(one);
       } finally {
         await story.close();
         rmSync(directory, { recursive: true, force: true });
@@ -81,25 +81,25 @@ it("never passes an unapproved gate, whichever clone or journal runs", async () 
 
 it("allows a new rollout after a foreign one is abandoned", async () => {
   directory = mkdtempSync(join(tmpdir(), "email-security-marks-"));
-  const story = new Story(directory);
-  const at = (kind: Deed["kind"], clone: 0 | 1 = 0): Deed => ({
+  const story = new LockStory(directory);
+  const buildAction = (kind: LockAction["kind"], clone: 0 | 1 = 0): LockAction => ({
     kind,
     clone,
     version: 2,
     killAfter: undefined,
   });
-  await story.do(at("run"));
-  await story.do(at("stop elsewhere", 1));
-  await story.do(at("run", 1));
+  await story.performAction(buildAction("run"));
+  await story.performAction(buildAction("stop elsewhere", 1));
+  await story.performAction(buildAction("run", 1));
   expect(story.held).toEqual({ canary: 2, early: 0, rest: 0 });
-  await story.do(at("continue", 1));
-  await story.do(at("continue", 1));
+  await story.performAction(buildAction("continue", 1));
+  await story.performAction(buildAction("continue", 1));
   expect(story.held).toEqual({ canary: 2, early: 2, rest: 2 });
   expect(story.store.kept.size).toBe(0);
   await story.close();
 });
 
-class Story {
+class LockStory {
   readonly held: Record<string, number> = { canary: 0, early: 0, rest: 0 };
   readonly store = new MemoryMarks();
   /** The unfinished rollouts that were started and not abandoned, each with its remaining tenants. */
@@ -113,11 +113,11 @@ class Story {
     this.#directory = at;
   }
 
-  async do({ kind, clone, version, killAfter }: Deed): Promise<void> {
+  async performAction({ kind, clone, version, killAfter }: LockAction): Promise<void> {
     const journal = await this.#journal(clone);
     const newest = (await journal.listRollouts()).find(({ state }) => state !== "done" && state !== "abandoned");
     const marks = new RolloutLocks(this.store, journal, `clone ${clone}`);
-    const refused = (error: unknown): undefined => {
+    const ignoreBusyError = (error: unknown): undefined => {
       if (!/ERR_ROLLOUT_(BUSY|JOURNAL_OLD)/.test(String((error as { code?: string }).code))) throw error;
       return undefined;
     };
@@ -127,16 +127,16 @@ class Story {
         if (newest !== undefined && (await journal.findConflictingRollouts(id)).length > 0)
           return await journal.deleteRollout(id);
         return await this.#run(journal, marks, id, { retry: false, killAfter }).catch(async (error) => {
-          refused(error);
+          ignoreBusyError(error);
           await journal.deleteRollout(id);
         });
       }
       case "continue":
         if (newest?.state !== "waiting") return;
-        return await this.#run(journal, marks, newest.id, { retry: false, killAfter }).catch(refused);
+        return await this.#run(journal, marks, newest.id, { retry: false, killAfter }).catch(ignoreBusyError);
       case "resume":
         if (newest === undefined) return;
-        return await this.#run(journal, marks, newest.id, { retry: true, killAfter }).catch(refused);
+        return await this.#run(journal, marks, newest.id, { retry: true, killAfter }).catch(ignoreBusyError);
       case "stop":
         if (newest === undefined) return;
         await journal.abandon(newest.id, "It was abandoned by a person.");
@@ -178,7 +178,7 @@ class Story {
   }
 
   async #plan(journal: Journal, marks: RolloutLocks, version: number): Promise<string> {
-    const targets = TENANTS.map(target);
+    const targets = TENANTS.map(buildLockTarget);
     const minded = await marks.summarize(new Set([PROJECT]));
     const spec: RolloutSpec = {
       source: "tenants.yaml",

@@ -7,7 +7,7 @@ import {
   parseClosedHours,
 } from "../../../../provider/rollout/model/closed-hours";
 
-function read(...texts: readonly string[]): readonly ClosedHours[] {
+function parseHours(...texts: readonly string[]): readonly ClosedHours[] {
   return texts.flatMap((text) => {
     const hours = parseClosedHours(text);
     if (typeof hours === "string") throw new Error(`${text} ${hours}`);
@@ -15,8 +15,8 @@ function read(...texts: readonly string[]): readonly ClosedHours[] {
   });
 }
 
-function until(at: string, ...texts: readonly string[]): string | undefined {
-  const ms = getClosedHoursEnd(read(...texts), Date.parse(at));
+function formatClosedUntil(at: string, ...texts: readonly string[]): string | undefined {
+  const ms = getClosedHoursEnd(parseHours(...texts), Date.parse(at));
   return ms === undefined ? undefined : new Date(ms).toISOString().slice(0, 16);
 }
 
@@ -32,24 +32,24 @@ describe("closed hours", () => {
     ["2026-11-23T05:00:00Z", undefined],
     ["2026-07-03T13:59:00Z", undefined],
     ["2026-07-03T14:00:00Z", "2026-07-06T04:00"],
-  ])("cover a weekend in local time: %s", (at, expected) => expect(until(at, WEEKEND)).toBe(expected));
+  ])("cover a weekend in local time: %s", (at, expected) => expect(formatClosedUntil(at, WEEKEND)).toBe(expected));
 
   it("cover nights across midnight and join adjacent ranges", () => {
-    expect(until("2026-11-23T23:10:00Z", "18:00-07:00")).toBe("2026-11-24T07:00");
-    expect(until("2026-11-23T17:59:00Z", "18:00-07:00")).toBeUndefined();
-    expect(until("2026-11-20T19:00:00Z", "18:00-07:00", "Sat 07:00-Sun 20:00")).toBe("2026-11-23T07:00");
+    expect(formatClosedUntil("2026-11-23T23:10:00Z", "18:00-07:00")).toBe("2026-11-24T07:00");
+    expect(formatClosedUntil("2026-11-23T17:59:00Z", "18:00-07:00")).toBeUndefined();
+    expect(formatClosedUntil("2026-11-20T19:00:00Z", "18:00-07:00", "Sat 07:00-Sun 20:00")).toBe("2026-11-23T07:00");
   });
 
   it("cover exactly the declared minutes", () => {
     const day = fc.constantFrom("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun");
     const clock = fc.tuple(fc.nat(23), fc.nat(59));
-    const two = (n: number): string => String(n).padStart(2, "0");
+    const padTwo = (n: number): string => String(n).padStart(2, "0");
     fc.assert(
       fc.property(day, clock, day, clock, fc.nat(7 * 1_440 - 1), (d1, [h1, m1], d2, [h2, m2], minute) => {
         const days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
         const [from, to] = [days.indexOf(d1) * 1_440 + h1 * 60 + m1, days.indexOf(d2) * 1_440 + h2 * 60 + m2];
         fc.pre(from !== to);
-        const closed = read(`${d1} ${two(h1)}:${two(m1)}–${d2} ${two(h2)}:${two(m2)}`);
+        const closed = parseHours(`${d1} ${padTwo(h1)}:${padTwo(m1)}–${d2} ${padTwo(h2)}:${padTwo(m2)}`);
         const isIn = from < to ? minute >= from && minute < to : minute >= from || minute < to;
         const nowMs = Date.UTC(2026, 10, 23) + minute * 60_000;
         const endMs = getClosedHoursEnd(closed, nowMs);
@@ -61,9 +61,9 @@ describe("closed hours", () => {
   });
 
   it("are detected when they leave no open time", () => {
-    expect(isAlwaysClosed(read("Mon 00:00–Sun 23:00", "Sun 22:00–Mon 00:00"))).toBe(true);
-    expect(isAlwaysClosed(read("00:00-12:00", "12:00-24:00"))).toBe(true);
-    expect(isAlwaysClosed(read("00:00-12:00", "12:01-24:00"))).toBe(false);
+    expect(isAlwaysClosed(parseHours("Mon 00:00–Sun 23:00", "Sun 22:00–Mon 00:00"))).toBe(true);
+    expect(isAlwaysClosed(parseHours("00:00-12:00", "12:00-24:00"))).toBe(true);
+    expect(isAlwaysClosed(parseHours("00:00-12:00", "12:01-24:00"))).toBe(false);
   });
 
   it.each([

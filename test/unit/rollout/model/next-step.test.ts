@@ -16,23 +16,26 @@ const UNHEALTHY = { isHealthy: false, message: "the command ended with 1" };
 
 describe("chooseNextStep", () => {
   it("begins the first unfinished wave", () => {
-    expect(chooseNextStep(view([wave("canary", { pending: 2 })]), NOW)).toEqual({ kind: "begin", wave: 0 });
-    expect(chooseNextStep(view([done("canary"), wave("rest", { pending: 2 })]), NOW)).toEqual({
+    expect(chooseNextStep(buildRunState([buildWave("canary", { pending: 2 })]), NOW)).toEqual({
+      kind: "begin",
+      wave: 0,
+    });
+    expect(chooseNextStep(buildRunState([buildDoneWave("canary"), buildWave("rest", { pending: 2 })]), NOW)).toEqual({
       kind: "begin",
       wave: 1,
     });
   });
 
   it("dispatches as many tenants as the wave has free slots, in order", () => {
-    const running = wave("canary", { pending: 3, running: 1 }, { state: "running", maxConcurrent: 3 });
-    const pending = tenants("a", "b", "c");
-    expect(chooseNextStep(view([running], { pending }), NOW)).toEqual({
+    const running = buildWave("canary", { pending: 3, running: 1 }, { state: "running", maxConcurrent: 3 });
+    const pending = buildTenants("a", "b", "c");
+    expect(chooseNextStep(buildRunState([running], { pending }), NOW)).toEqual({
       kind: "dispatch",
       wave: 0,
       tenants: ["a", "b"],
     });
-    expect(chooseNextStep(view([running], { pending, capacity: 1 }), NOW)).toMatchObject({ tenants: ["a"] });
-    expect(chooseNextStep(view([running], { pending, capacity: 0 }), NOW)).toEqual({ kind: "wait" });
+    expect(chooseNextStep(buildRunState([running], { pending, capacity: 1 }), NOW)).toMatchObject({ tenants: ["a"] });
+    expect(chooseNextStep(buildRunState([running], { pending, capacity: 0 }), NOW)).toEqual({ kind: "wait" });
   });
 
   it("pauses a closed wave once running tenants have finished", () => {
@@ -44,73 +47,79 @@ describe("chooseNextStep", () => {
       untilMs: Date.UTC(2026, 10, 24, 6),
       reason: "The wave rest doesn't start tenants in these hours (Mon 00:00–Tue 06:00), before 2026-11-24 06:00 UTC.",
     };
-    const pending = tenants("a");
-    const toBegin = wave("rest", { pending: 2 }, { closed });
-    expect(chooseNextStep(view([toBegin]), openMs)).toEqual({ kind: "begin", wave: 0 });
-    expect(chooseNextStep(view([toBegin]), closedMs)).toEqual(pause);
-    expect(chooseNextStep(view([toBegin], { anyTime: true }), closedMs)).toEqual({ kind: "begin", wave: 0 });
-    const midst = wave("rest", { pending: 2, done: 1 }, { closed, state: "running", maxConcurrent: 2 });
-    expect(chooseNextStep(view([midst], { pending }), closedMs)).toEqual(pause);
-    const busy = wave("rest", { pending: 2, running: 1 }, { closed, state: "running", maxConcurrent: 2 });
-    expect(chooseNextStep(view([busy], { pending }), closedMs)).toEqual({ kind: "wait" });
-    expect(chooseNextStep(view([busy], { pending }), openMs)).toMatchObject({ kind: "dispatch" });
+    const pending = buildTenants("a");
+    const toBegin = buildWave("rest", { pending: 2 }, { closed });
+    expect(chooseNextStep(buildRunState([toBegin]), openMs)).toEqual({ kind: "begin", wave: 0 });
+    expect(chooseNextStep(buildRunState([toBegin]), closedMs)).toEqual(pause);
+    expect(chooseNextStep(buildRunState([toBegin], { anyTime: true }), closedMs)).toEqual({ kind: "begin", wave: 0 });
+    const midst = buildWave("rest", { pending: 2, done: 1 }, { closed, state: "running", maxConcurrent: 2 });
+    expect(chooseNextStep(buildRunState([midst], { pending }), closedMs)).toEqual(pause);
+    const busy = buildWave("rest", { pending: 2, running: 1 }, { closed, state: "running", maxConcurrent: 2 });
+    expect(chooseNextStep(buildRunState([busy], { pending }), closedMs)).toEqual({ kind: "wait" });
+    expect(chooseNextStep(buildRunState([busy], { pending }), openMs)).toMatchObject({ kind: "dispatch" });
     // Closed hours don't matter if nothing is to be changed.
-    expect(chooseNextStep(view([wave("rest", { unchanged: 2 }, { closed })]), closedMs)).toMatchObject({
+    expect(chooseNextStep(buildRunState([buildWave("rest", { unchanged: 2 }, { closed })]), closedMs)).toMatchObject({
       kind: "begin",
     });
   });
 
   it("holds back tenants of a saturated service and dispatches others", () => {
-    const running = wave("canary", { pending: 3 }, { state: "running", maxConcurrent: 3 });
-    const pending = [...tenants("a", "b"), { name: "c", address: "https://other.example" }];
-    const step = chooseNextStep(view([running], { pending, freeSlotsByAddress: new Map([[ADDRESS, 1]]) }), NOW);
+    const running = buildWave("canary", { pending: 3 }, { state: "running", maxConcurrent: 3 });
+    const pending = [...buildTenants("a", "b"), { name: "c", address: "https://other.example" }];
+    const step = chooseNextStep(
+      buildRunState([running], { pending, freeSlotsByAddress: new Map([[ADDRESS, 1]]) }),
+      NOW,
+    );
     expect(step).toEqual({ kind: "dispatch", wave: 0, tenants: ["a", "c"] });
     const freeSlotsByAddress = new Map([[ADDRESS, -1]]);
-    expect(chooseNextStep(view([running], { pending: tenants("a"), freeSlotsByAddress }), NOW)).toEqual({
+    expect(chooseNextStep(buildRunState([running], { pending: buildTenants("a"), freeSlotsByAddress }), NOW)).toEqual({
       kind: "wait",
     });
   });
 
   it("waits for running tenants before it stops", () => {
-    const failing = wave("canary", { pending: 5, running: 1, failed: 1 }, { state: "running" });
-    expect(chooseNextStep(view([failing]), NOW)).toEqual({ kind: "wait" });
-    const failed = wave("canary", { pending: 5, failed: 1 }, { state: "running" });
-    expect(chooseNextStep(view([failed]), NOW)).toEqual({
+    const failing = buildWave("canary", { pending: 5, running: 1, failed: 1 }, { state: "running" });
+    expect(chooseNextStep(buildRunState([failing]), NOW)).toEqual({ kind: "wait" });
+    const failed = buildWave("canary", { pending: 5, failed: 1 }, { state: "running" });
+    expect(chooseNextStep(buildRunState([failed]), NOW)).toEqual({
       kind: "stop",
       reason: "1 tenant failed in the wave canary, which tolerates 0.",
     });
-    const busy = wave("canary", { pending: 5, queued: 1 }, { state: "running" });
-    expect(chooseNextStep(view([busy], { isStopping: true }), NOW)).toEqual({ kind: "wait" });
-    const idle = wave("canary", { pending: 5 }, { state: "running" });
-    expect(chooseNextStep(view([idle], { isStopping: true }), NOW)).toEqual({
+    const busy = buildWave("canary", { pending: 5, queued: 1 }, { state: "running" });
+    expect(chooseNextStep(buildRunState([busy], { isStopping: true }), NOW)).toEqual({ kind: "wait" });
+    const idle = buildWave("canary", { pending: 5 }, { state: "running" });
+    expect(chooseNextStep(buildRunState([idle], { isStopping: true }), NOW)).toEqual({
       kind: "stop",
       reason: STOPPED_BY_PERSON,
     });
   });
 
   it("counts failures across all started waves", () => {
-    const first = done("first", { done: 3, failed: 2 });
-    const second = wave("second", { pending: 4, failed: 1 }, { state: "running", tolerated: 2 });
-    expect(chooseNextStep(view([first, second], { tolerated: 2 }), NOW)).toEqual({
+    const first = buildDoneWave("first", { done: 3, failed: 2 });
+    const second = buildWave("second", { pending: 4, failed: 1 }, { state: "running", tolerated: 2 });
+    expect(chooseNextStep(buildRunState([first, second], { tolerated: 2 }), NOW)).toEqual({
       kind: "stop",
       reason: "3 tenants failed, and the rollout tolerates 2.",
     });
-    expect(chooseNextStep(view([first, second], { tolerated: 3 }), NOW)).toEqual({ kind: "wait" });
+    expect(chooseNextStep(buildRunState([first, second], { tolerated: 3 }), NOW)).toEqual({ kind: "wait" });
   });
 
   it("ignores failures of waves that are done, apart from the total", () => {
-    const first = done("first", { done: 3, failed: 3 });
-    expect(chooseNextStep(view([first, wave("second", { pending: 1 })]), NOW)).toEqual({ kind: "begin", wave: 1 });
+    const first = buildDoneWave("first", { done: 3, failed: 3 });
+    expect(chooseNextStep(buildRunState([first, buildWave("second", { pending: 1 })]), NOW)).toEqual({
+      kind: "begin",
+      wave: 1,
+    });
   });
 
   it("ignores failed plans of waves that haven't begun", () => {
-    const waves = [wave("first", { pending: 1 }), wave("second", { failed: 3 })];
-    expect(chooseNextStep(view(waves, { tolerated: 2 }), NOW)).toEqual({ kind: "begin", wave: 0 });
+    const waves = [buildWave("first", { pending: 1 }), buildWave("second", { failed: 3 })];
+    expect(chooseNextStep(buildRunState(waves, { tolerated: 2 }), NOW)).toEqual({ kind: "begin", wave: 0 });
   });
 
   it("counts queued tenants as running", () => {
-    const running = wave("canary", { pending: 2, queued: 1, running: 1 }, { state: "running", maxConcurrent: 3 });
-    const step = chooseNextStep(view([running], { pending: tenants("a", "b") }), NOW);
+    const running = buildWave("canary", { pending: 2, queued: 1, running: 1 }, { state: "running", maxConcurrent: 3 });
+    const step = chooseNextStep(buildRunState([running], { pending: buildTenants("a", "b") }), NOW);
     expect(step).toEqual({ kind: "dispatch", wave: 0, tenants: ["a"] });
   });
 
@@ -121,41 +130,46 @@ describe("chooseNextStep", () => {
   });
 
   it("soaks after an unreviewed change only if tenants follow", () => {
-    const unreviewed = wave(
+    const unreviewed = buildWave(
       "canary",
       { unchanged: 1 },
       { state: "running", soakMs: 500, unreviewed: [{ name: "a", sinceMs: 0 }] },
     );
     const soak = { kind: "soak", wave: 0, untilMs: NOW + 500 };
-    expect(chooseNextStep(view([unreviewed, wave("rest", { pending: 1 })]), NOW)).toEqual(soak);
-    expect(chooseNextStep(view([unreviewed, wave("rest", { unchanged: 1 })]), NOW)).toMatchObject({ kind: "settle" });
+    expect(chooseNextStep(buildRunState([unreviewed, buildWave("rest", { pending: 1 })]), NOW)).toEqual(soak);
+    expect(chooseNextStep(buildRunState([unreviewed, buildWave("rest", { unchanged: 1 })]), NOW)).toMatchObject({
+      kind: "settle",
+    });
   });
 
   it("opens the gate of a last wave despite its own pending tenants", () => {
-    const gated = wave("canary", { pending: 1, done: 1 }, { state: "gated", gate: true });
-    expect(chooseNextStep(view([gated]), NOW)).toEqual({ kind: "settle", wave: 0 });
+    const gated = buildWave("canary", { pending: 1, done: 1 }, { state: "gated", gate: true });
+    expect(chooseNextStep(buildRunState([gated]), NOW)).toEqual({ kind: "settle", wave: 0 });
   });
 
   it.each([
     [{ gate: true }, undefined, "The wave canary is finished, and its gate waits for approval."],
     [{}, "canary", "The wave canary is finished, and the rollout was to pause after it."],
   ])("gives the reason of a pause after a wave: %j, until %s", (options, until, reason) => {
-    const waves = [wave("canary", { done: 1 }, { state: "running", ...options }), wave("rest", { pending: 1 })];
-    expect(chooseNextStep(view(waves, { until }), NOW)).toMatchObject({ kind: "hand-over", reason });
+    const waves = [
+      buildWave("canary", { done: 1 }, { state: "running", ...options }),
+      buildWave("rest", { pending: 1 }),
+    ];
+    expect(chooseNextStep(buildRunState(waves, { until }), NOW)).toMatchObject({ kind: "hand-over", reason });
   });
 
   it("gives the reason of a requested stop", () => {
-    const step = chooseNextStep(view([wave("canary", { pending: 5 })], { isStopping: true }), NOW);
+    const step = chooseNextStep(buildRunState([buildWave("canary", { pending: 5 })], { isStopping: true }), NOW);
     expect(step).toEqual({ kind: "stop", reason: "It was stopped by a person." });
   });
 
   it("soaks, checks health, waits at the gate, then settles", () => {
-    const rest = wave("rest", { pending: 1 });
-    const canary = (more: Partial<WaveRunState>): WaveRunState => ({
-      ...wave("canary", { done: 2 }, { soakMs: 500, gate: true, health: { timeoutMs: 1 } }),
+    const rest = buildWave("rest", { pending: 1 });
+    const buildCanary = (more: Partial<WaveRunState>): WaveRunState => ({
+      ...buildWave("canary", { done: 2 }, { soakMs: 500, gate: true, health: { timeoutMs: 1 } }),
       ...more,
     });
-    const stepAt = (more: Partial<WaveRunState>) => chooseNextStep(view([canary(more), rest]), NOW);
+    const stepAt = (more: Partial<WaveRunState>) => chooseNextStep(buildRunState([buildCanary(more), rest]), NOW);
     expect(stepAt({ state: "running" })).toEqual({ kind: "soak", wave: 0, untilMs: NOW + 500 });
     expect(stepAt({ state: "soaking", soakUntilMs: NOW + 1 })).toEqual({ kind: "wait", untilMs: NOW + 1 });
     expect(stepAt({ state: "soaking", soakUntilMs: NOW })).toEqual({ kind: "check", wave: 0 });
@@ -169,32 +183,34 @@ describe("chooseNextStep", () => {
   });
 
   it("waits after the wave named by --until, even without a gate", () => {
-    const waves = [wave("canary", { done: 1 }, { state: "running" }), wave("rest", { pending: 1 })];
-    expect(chooseNextStep(view(waves, { until: "canary" }), NOW)).toMatchObject({
+    const waves = [buildWave("canary", { done: 1 }, { state: "running" }), buildWave("rest", { pending: 1 })];
+    expect(chooseNextStep(buildRunState(waves, { until: "canary" }), NOW)).toMatchObject({
       kind: "hand-over",
       isGate: false,
     });
-    expect(chooseNextStep(view(waves), NOW)).toEqual({ kind: "settle", wave: 0 });
+    expect(chooseNextStep(buildRunState(waves), NOW)).toEqual({ kind: "settle", wave: 0 });
   });
 
   it("skips the gate when nothing changed or nothing is left", () => {
     const looked = { soakMs: 500, gate: true, health: { timeoutMs: 1 }, state: "running" } as const;
-    const unchanged = wave("canary", { unchanged: 3 }, looked);
-    expect(chooseNextStep(view([unchanged, wave("rest", { pending: 1 })]), NOW)).toEqual({
+    const unchanged = buildWave("canary", { unchanged: 3 }, looked);
+    expect(chooseNextStep(buildRunState([unchanged, buildWave("rest", { pending: 1 })]), NOW)).toEqual({
       kind: "settle",
       wave: 0,
     });
-    const last = wave("canary", { done: 3 }, { gate: true, state: "running" });
-    expect(chooseNextStep(view([last, wave("rest", { unchanged: 1 })]), NOW)).toEqual({
+    const last = buildWave("canary", { done: 3 }, { gate: true, state: "running" });
+    expect(chooseNextStep(buildRunState([last, buildWave("rest", { unchanged: 1 })]), NOW)).toEqual({
       kind: "settle",
       wave: 0,
     });
   });
 
   it("finishes when all waves are done", () => {
-    expect(chooseNextStep(view([done("canary"), done("rest")]), NOW)).toEqual({ kind: "finish" });
+    expect(chooseNextStep(buildRunState([buildDoneWave("canary"), buildDoneWave("rest")]), NOW)).toEqual({
+      kind: "finish",
+    });
     for (const state of ["planned", "waiting", "stopped", "done"] as const) {
-      expect(chooseNextStep(view([wave("canary", { pending: 1 })], { state }), NOW)).toEqual({
+      expect(chooseNextStep(buildRunState([buildWave("canary", { pending: 1 })], { state }), NOW)).toEqual({
         kind: "wait",
       });
     }
@@ -204,9 +220,9 @@ describe("chooseNextStep", () => {
 describe("randomly generated rollouts", () => {
   it("keep all guarantees and finish", () => {
     fc.assert(
-      fc.property(scenario(), (given) => {
+      fc.property(generateScenario(), (given) => {
         const witness = new Witness(given);
-        witness.carryOut();
+        witness.runToEnd();
         expect(witness.rollout.journal.state).toBe("done");
         // A tenant whose plan failed isn't retried: it needs a new plan.
         for (const { name, state, hasPlan, attempt } of witness.rollout.journal.tenants.values()) {
@@ -220,12 +236,12 @@ describe("randomly generated rollouts", () => {
   });
 
   it("start no tenant when more plans failed than tolerated", () => {
-    const failedPlans = scenario({ plans: ["pending", "failed"], tolerated: 1 });
+    const failedPlans = generateScenario({ plans: ["pending", "failed"], tolerated: 1 });
     let stopped = 0;
     fc.assert(
       fc.property(failedPlans, (given) => {
         const witness = new Witness(given);
-        witness.carryOut();
+        witness.runToEnd();
         if (witness.rollout.journal.state === "stopped") stopped += 1;
       }),
       { numRuns: 300 },
@@ -240,7 +256,7 @@ describe("randomly generated rollouts", () => {
       [3, 0],
       [3, 2],
     ] as const) {
-      const given = everyoneFails(maxConcurrent, tolerated);
+      const given = buildFailingScenario(maxConcurrent, tolerated);
       const witness = new Witness(given);
       expect(witness.rollout.run({ retry: false })).toBe("stopped");
       expect(witness.rollout.journal.waves[0]?.counts.failed).toBe(tolerated + maxConcurrent);
@@ -249,13 +265,13 @@ describe("randomly generated rollouts", () => {
 });
 
 /** A rollout, and all events while it runs. */
-interface Scenario {
+interface RolloutScenario {
   readonly waves: readonly Wave[];
   readonly tolerated: number | undefined;
   readonly until: string | undefined;
   readonly capacity: number;
   readonly limits: readonly (number | undefined)[];
-  readonly tenants: readonly Fate[];
+  readonly tenants: readonly TenantFate[];
   /** The results of the health checks after waves, in order; then healthy. */
   readonly looks: readonly boolean[];
   /** The times at which a person asks for a stop. */
@@ -266,7 +282,7 @@ interface Scenario {
   readonly elsewhere: readonly { readonly address: number; readonly atMs: number; readonly forMs: number }[];
 }
 
-interface Fate {
+interface TenantFate {
   readonly planned: "pending" | "unchanged" | "failed";
   readonly address: number;
   readonly lastsMs: number;
@@ -274,13 +290,13 @@ interface Fate {
   readonly failures: number;
 }
 
-function scenario({
+function generateScenario({
   plans = ["pending", "pending", "pending", "unchanged"],
   tolerated,
 }: {
-  plans?: Fate["planned"][];
+  plans?: TenantFate["planned"][];
   tolerated?: number;
-} = {}): fc.Arbitrary<Scenario> {
+} = {}): fc.Arbitrary<RolloutScenario> {
   const few = fc.nat({ max: tolerated ?? 2 });
   const time = fc.nat({ max: 300 });
   const fate = fc.record({
@@ -323,7 +339,7 @@ function scenario({
     }));
 }
 
-function everyoneFails(maxConcurrent: number, tolerated: number): Scenario {
+function buildFailingScenario(maxConcurrent: number, tolerated: number): RolloutScenario {
   const names = Array.from({ length: 20 }, (_, position) => `0.${position}`);
   return {
     waves: [{ ...PLAIN, name: "wave-0", maxConcurrent, tolerated, tenants: names }],
@@ -348,8 +364,8 @@ function everyoneFails(maxConcurrent: number, tolerated: number): Scenario {
 /** Runs a rollout and checks its guarantees with independent counts of the tenants' events. */
 class Witness {
   readonly rollout: VirtualRollout;
-  readonly #given: Scenario;
-  readonly #fates: ReadonlyMap<string, Fate>;
+  readonly #given: RolloutScenario;
+  readonly #fates: ReadonlyMap<string, TenantFate>;
   readonly #looks: boolean[];
   readonly #underWay = new Map<string, VirtualTenant>();
   readonly #failed = new Map<string, VirtualTenant>();
@@ -361,10 +377,10 @@ class Witness {
   #moment = 0;
   #until: string | undefined;
 
-  constructor(given: Scenario) {
+  constructor(given: RolloutScenario) {
     const names = given.waves.flatMap(({ tenants }) => tenants);
     this.#given = given;
-    this.#fates = new Map(names.map((name, at) => [name, given.tenants[at] as Fate]));
+    this.#fates = new Map(names.map((name, at) => [name, given.tenants[at] as TenantFate]));
     this.#looks = [...given.looks];
     const plan: VirtualPlan = {
       waves: given.waves,
@@ -385,7 +401,7 @@ class Witness {
   }
 
   /** Resumes the rollout each time it stops, until nothing is left or nothing helps. */
-  carryOut(): void {
+  runToEnd(): void {
     const { journal } = this.rollout;
     const most = 3 * (1 + this.#given.tenants.length + this.#given.waves.length) + 10;
     let until = this.#given.until;
@@ -424,30 +440,30 @@ class Witness {
     const { clock, journal } = this.rollout;
     const { stopsAtMs, diesAtMs, elsewhere, limits } = this.#given;
     for (const atMs of stopsAtMs) {
-      clock.at(atMs, () => {
+      clock.schedule(atMs, () => {
         journal.isStopping = true;
-        this.rollout.changed();
+        this.rollout.signalChange();
       });
     }
     for (const atMs of diesAtMs) {
-      clock.at(atMs, () => {
+      clock.schedule(atMs, () => {
         journal.resetInterrupted();
         this.#underWay.clear();
-        this.rollout.changed();
+        this.rollout.signalChange();
       });
     }
     for (const { address, atMs, forMs } of elsewhere) {
-      const take = (count: number): void => {
+      const takeSlots = (count: number): void => {
         const taken = journal.takenElsewhere.get(String(address)) ?? 0;
         journal.takenElsewhere.set(String(address), taken + count);
-        this.rollout.changed();
+        this.rollout.signalChange();
       };
-      clock.at(atMs, () => {
+      clock.schedule(atMs, () => {
         const limit = limits[address];
         // The other rollout respects the limit too.
         if (limit === undefined || this.#busyAt(String(address)) >= limit) return;
-        take(1);
-        clock.at(atMs + forMs, () => take(-1));
+        takeSlots(1);
+        clock.schedule(atMs + forMs, () => takeSlots(-1));
       });
     }
   }
@@ -460,7 +476,7 @@ class Witness {
     this.#mayBegin(tenant);
     const { lastsMs, failures } = this.#fate(tenant.name);
     const { clock } = this.rollout;
-    clock.at(clock.nowMs + lastsMs, () => {
+    clock.schedule(clock.nowMs + lastsMs, () => {
       this.#moment += 1;
       const failedBefore = this.#failures.get(tenant.name) ?? 0;
       const isSuccessful = failedBefore >= failures;
@@ -530,15 +546,15 @@ class Witness {
     return ours + (this.rollout.journal.takenElsewhere.get(address) ?? 0);
   }
 
-  #fate(name: string): Fate {
-    return this.#fates.get(name) as Fate;
+  #fate(name: string): TenantFate {
+    return this.#fates.get(name) as TenantFate;
   }
 }
 
 const ADDRESS = "https://service.example";
 const PLAIN = { maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false };
 
-function view(waves: readonly WaveRunState[], more: Partial<RunState> = {}): RunState {
+function buildRunState(waves: readonly WaveRunState[], more: Partial<RunState> = {}): RunState {
   return {
     state: "running",
     waves,
@@ -552,7 +568,7 @@ function view(waves: readonly WaveRunState[], more: Partial<RunState> = {}): Run
   };
 }
 
-function wave(
+function buildWave(
   name: string,
   counts: Partial<Record<TenantState, number>>,
   { state = "pending", ...more }: Partial<Wave & Pick<WaveRunState, "state">> = {},
@@ -570,10 +586,10 @@ function wave(
   };
 }
 
-function done(name: string, counts: Partial<Record<TenantState, number>> = { done: 1 }): WaveRunState {
-  return wave(name, counts, { state: "done", tolerated: 2 });
+function buildDoneWave(name: string, counts: Partial<Record<TenantState, number>> = { done: 1 }): WaveRunState {
+  return buildWave(name, counts, { state: "done", tolerated: 2 });
 }
 
-function tenants(...names: string[]): { name: string; address: string }[] {
+function buildTenants(...names: string[]): { name: string; address: string }[] {
   return names.map((name) => ({ name, address: ADDRESS }));
 }

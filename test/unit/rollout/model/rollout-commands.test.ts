@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
 
 /** Returns the arguments that a shell parses from a command. */
-function read(command: string): string[] {
+function splitCommand(command: string): string[] {
   const program = command.replace(/^email-security /, "printf '%s\\n' ");
   return execFileSync("sh", ["-c", program], { encoding: "utf8" }).split("\n").slice(0, -1);
 }
@@ -12,17 +12,17 @@ it("quotes arguments so that the shell reads them unchanged", () => {
   const plain = new RolloutCommands();
   expect(plain.resume("20261121-0800-abcdef")).toBe("email-security rollout resume 20261121-0800-abcdef");
   for (const file of ["my tenants.yaml", "it's $HOME;`id`.yaml", "a/b*.yaml"]) {
-    expect(read(plain.plan(file, ["t0", "a.b"]))).toEqual(["rollout", file, "--only", "t0", "a.b"]);
+    expect(splitCommand(plain.plan(file, ["t0", "a.b"]))).toEqual(["rollout", file, "--only", "t0", "a.b"]);
   }
-  expect(read(plain.plan("-x.yaml"))).toEqual(["rollout", "./-x.yaml"]);
-  expect(read(plain.rollback("r", "HEAD~1"))).toEqual(["rollout", "rollback", "r", "--to", "HEAD~1"]);
+  expect(splitCommand(plain.plan("-x.yaml"))).toEqual(["rollout", "./-x.yaml"]);
+  expect(splitCommand(plain.rollback("r", "HEAD~1"))).toEqual(["rollout", "rollback", "r", "--to", "HEAD~1"]);
 });
 
 it("repeats the given journal but no password", () => {
   const file = new RolloutCommands("my journal.db");
-  expect(read(file.abandon("r"))).toEqual(["rollout", "abandon", "r", "--database", "my journal.db"]);
+  expect(splitCommand(file.abandon("r"))).toEqual(["rollout", "abandon", "r", "--database", "my journal.db"]);
   const open = "postgres://operator@db.example:5432/rollouts";
-  expect(read(new RolloutCommands(open).status("r"))).toEqual(["rollout", "status", "r", "--database", open]);
+  expect(splitCommand(new RolloutCommands(open).status("r"))).toEqual(["rollout", "status", "r", "--database", open]);
   for (const url of [
     "postgres://operator:s3cret@db.example/rollouts",
     "postgres://db.example/rollouts?user=operator&password=s3cret",

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { chooseNextStep } from "../../../../provider/rollout/model/next-step";
-import { type Circumstances, onPaper, simulate, USUAL } from "../../../bench/rollout-simulation";
+import { evaluateFormula, type SimulationParameters, simulateRollout, USUAL } from "../../../bench/rollout-simulation";
 
 /** The permitted difference between calculation and simulation, in percent. */
 const APART = 15;
 
 describe("a simulated rollout", () => {
-  it.each<Partial<Circumstances>>([
+  it.each<Partial<SimulationParameters>>([
     { tenants: 10, concurrent: 1 },
     { tenants: 300, concurrent: 1 },
     { tenants: 300, concurrent: 8 },
@@ -18,31 +18,31 @@ describe("a simulated rollout", () => {
     { tenants: 10_000, concurrent: 32, cores: 8 },
   ])("matches the calculated durations: %o", (some) => {
     const given = { ...USUAL, ...some };
-    const paper = onPaper(given);
-    const simulated = simulate(chooseNextStep, given);
+    const paper = evaluateFormula(given);
+    const simulated = simulateRollout(chooseNextStep, given);
     expect(simulated).toMatchObject({ state: "done", done: given.tenants, requests: paper.requests });
-    expect(apart(simulated.planningMs, paper.planningMs), "planning").toBeLessThan(APART);
-    expect(apart(simulated.changingMs, paper.changingMs), "changing").toBeLessThan(APART);
+    expect(computeDeviation(simulated.planningMs, paper.planningMs), "planning").toBeLessThan(APART);
+    expect(computeDeviation(simulated.changingMs, paper.changingMs), "changing").toBeLessThan(APART);
   });
 
   it("gives the same result only for the same seed", () => {
     const given = { ...USUAL, tenants: 200, failurePercent: 1, crashEveryMs: 20_000 };
-    const once = simulate(chooseNextStep, given);
-    expect(simulate(chooseNextStep, given)).toEqual(once);
-    expect(simulate(chooseNextStep, { ...given, seed: 2 }).changingMs).not.toBe(once.changingMs);
+    const once = simulateRollout(chooseNextStep, given);
+    expect(simulateRollout(chooseNextStep, given)).toEqual(once);
+    expect(simulateRollout(chooseNextStep, { ...given, seed: 2 }).changingMs).not.toBe(once.changingMs);
   });
 
   it("respects the request rate limit", () => {
     const given = { ...USUAL, tenants: 300, concurrent: 64, cores: 32, requestsPerSecond: 20 };
-    const { planningMs, changingMs, requests } = simulate(chooseNextStep, given);
+    const { planningMs, changingMs, requests } = simulateRollout(chooseNextStep, given);
     expect(requests / ((planningMs + changingMs) / 1_000)).toBeLessThanOrEqual(20);
   });
 
   it("stops beyond tolerated failures and loses no tenant in crashes", () => {
-    const stopped = simulate(chooseNextStep, { ...USUAL, failurePercent: 5 });
+    const stopped = simulateRollout(chooseNextStep, { ...USUAL, failurePercent: 5 });
     expect(stopped.state).toBe("stopped");
     expect(stopped.failed).toBeLessThan(USUAL.tenants / 20);
-    const crashed = simulate(chooseNextStep, { ...USUAL, crashEveryMs: 30_000 });
+    const crashed = simulateRollout(chooseNextStep, { ...USUAL, crashEveryMs: 30_000 });
     expect(crashed).toMatchObject({ state: "done", done: USUAL.tenants });
     expect(crashed.crashes).toBeGreaterThan(3);
     expect(crashed.attempts).toBeGreaterThan(USUAL.tenants);
@@ -50,6 +50,6 @@ describe("a simulated rollout", () => {
   });
 });
 
-function apart(one: number, other: number): number {
+function computeDeviation(one: number, other: number): number {
   return (Math.abs(one - other) / other) * 100;
 }

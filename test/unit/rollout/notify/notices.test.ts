@@ -7,7 +7,7 @@ import { buildNoticeBody } from "../../../../provider/rollout/notify/notice-body
 import { Notifier } from "../../../../provider/rollout/notify/notifier";
 import { getReceivers, RECEIVER_ADDRESS_VARIABLES } from "../../../../provider/rollout/notify/receivers";
 import { RolloutNotifier } from "../../../../provider/rollout/notify/rollout-notifier";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
 import { playRollout } from "../../../support/rollouts";
 import { VirtualTime } from "../../../support/virtual-time";
 import { startHook } from "../../../support/webhook-receiver";
@@ -43,7 +43,7 @@ async function sendNotices(
   }));
 }
 
-function event(seq: number, happening: Partial<RolloutEvent>): RolloutEvent {
+function buildEvent(seq: number, happening: Partial<RolloutEvent>): RolloutEvent {
   return {
     seq,
     occurredAt: "2026-11-21T08:00:00.000Z",
@@ -52,9 +52,9 @@ function event(seq: number, happening: Partial<RolloutEvent>): RolloutEvent {
   } as RolloutEvent;
 }
 
-const WAITING = event(7, { kind: "waiting", wave: "canary", reason: "Its gate waits for approval." });
-const STOPPED = event(9, { kind: "stopped", reason: "2 tenants failed." });
-const FINISHED = event(9, { kind: "finished", done: 4, unchanged: 1, failed: 1 });
+const WAITING = buildEvent(7, { kind: "waiting", wave: "canary", reason: "Its gate waits for approval." });
+const STOPPED = buildEvent(9, { kind: "stopped", reason: "2 tenants failed." });
+const FINISHED = buildEvent(9, { kind: "finished", done: 4, unchanged: 1, failed: 1 });
 
 describe("rollout notices", () => {
   it("go to every receiver for important events only, by default", async () => {
@@ -102,7 +102,7 @@ describe("rollout notices", () => {
   });
 
   it("go to the receivers configured for their events", async () => {
-    const unhealthyEvent = event(8, { kind: "wave-health", wave: "canary", isHealthy: false, message: "no mail" });
+    const unhealthyEvent = buildEvent(8, { kind: "wave-health", wave: "canary", isHealthy: false, message: "no mail" });
     const of = {
       slack: { events: ["stopped"] },
       teams: { events: ["done"] },
@@ -114,18 +114,22 @@ describe("rollout notices", () => {
   });
 
   it("aren't sent for a rollout without changes", async () => {
-    expect(await sendNotices([event(3, { kind: "finished", done: 0, unchanged: 6, failed: 0 })])).toEqual([]);
+    expect(await sendNotices([buildEvent(3, { kind: "finished", done: 0, unchanged: 6, failed: 0 })])).toEqual([]);
   });
 
   it("contain hostile text only as plain text", async () => {
     const text = Object.values(HOSTILE).join(" ");
     const reason = `${text} <!channel> *b* [l](http://evil.example)`.slice(-900);
-    const all = await sendNotices([event(9, { kind: "stopped", reason })], { webhook: { changes: true } }, { text });
+    const all = await sendNotices(
+      [buildEvent(9, { kind: "stopped", reason })],
+      { webhook: { changes: true } },
+      { text },
+    );
     expect(all).toHaveLength(4);
-    const texts = all.map(({ body }) => textsIn(body).join("\n"));
-    expect(texts.flatMap(commandsIn)).toEqual([]);
+    const texts = all.map(({ body }) => collectTexts(body).join("\n"));
+    expect(texts.flatMap(findTerminalCommands)).toEqual([]);
     const [slack, teams] = ["slack", "teams"].map((name) =>
-      textsIn(all.find(({ to }) => to === name)?.body).join("\n"),
+      collectTexts(all.find(({ to }) => to === name)?.body).join("\n"),
     );
     expect(slack).toContain("&lt;!channel&gt;");
     expect(slack).not.toContain("<!channel>");
@@ -133,9 +137,9 @@ describe("rollout notices", () => {
   });
 });
 
-function textsIn(value: unknown): string[] {
+function collectTexts(value: unknown): string[] {
   if (typeof value === "string") return [value];
-  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(collectTexts) : [];
 }
 
 describe("notice delivery", () => {
@@ -204,9 +208,9 @@ describe("notice delivery", () => {
     ["EMAIL_SECURITY_NOTIFY_SECRET", "s3cret", /SECRET contains an invalid secret/],
   ])("rejects an invalid address or secret without showing it: %s", (variable, value, message) => {
     const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: "https://hooks.example", [variable]: value };
-    const read = () => getReceivers(undefined, environment);
-    expect(read).toThrow(message);
-    expect(read).not.toThrow(/s3cret/);
+    const readReceivers = () => getReceivers(undefined, environment);
+    expect(readReceivers).toThrow(message);
+    expect(readReceivers).not.toThrow(/s3cret/);
   });
 
   it("says what to do next in every receiver's format", () => {

@@ -5,10 +5,10 @@ import { PLAN_COMMENT_MARKER } from "../../../../provider/plan/render/plan-markd
 import { renderCombinedPlanHtml } from "../../../../provider/rollout/plan-report/combined-plan-html";
 import { renderCombinedPlanMarkdown } from "../../../../provider/rollout/plan-report/combined-plan-markdown";
 import type { MailSearchResult } from "../../../../provider/rollout/planning/search-tenant-mail";
-import { createDenyPlan, shownOf } from "../../../support/combined-plans";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
-import { breakoutsIn } from "../../../support/markdown-breakouts";
-import { dangerousPlan, emptyPlan, hugePlan, markupText, planOf } from "../../../support/plans";
+import { combinePlans, createDenyPlan } from "../../../support/combined-plans";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
+import { findBreakouts } from "../../../support/markdown-breakouts";
+import { buildHugePlan, dangerousPlan, emptyPlan, markupText, planOf } from "../../../support/plans";
 
 /** Returns the number of tenants in the folded list of all tenants, by its lines. */
 function countListedTenants(markdown: string): number {
@@ -33,7 +33,7 @@ describe("the combined plan as Markdown", () => {
       createDenyPlan("evil.example", "own.example"),
       emptyPlan,
     ];
-    const text = renderCombinedPlanMarkdown(shownOf(plans));
+    const text = renderCombinedPlanMarkdown(combinePlans(plans));
     expect(text.split("\n", 2)).toEqual([PLAN_COMMENT_MARKER, "## Email security plan of `tenants.yaml`"]);
     expect(text).toContain("> **Incomplete evidence.** 41 of 42 tenants would change, with 2 different changes.");
     expect(text).toContain("**Plan: 42 to add, 0 to change, 0 to remove.** 41 tenants to change, 1 tenant unchanged.");
@@ -49,7 +49,7 @@ describe("the combined plan as Markdown", () => {
   });
 
   test("describes an only-expired rollout as such", () => {
-    const { report, ...shown } = shownOf([createDenyPlan("old.example"), emptyPlan]);
+    const { report, ...shown } = combinePlans([createDenyPlan("old.example"), emptyPlan]);
     const text = renderCombinedPlanMarkdown({ ...shown, report: { ...report, mode: "only-expired" } });
     expect(text).toContain("## Email security plan of `tenants.yaml`: it only removes expired entries\n");
     expect(text).toContain("1 tenant unchanged.");
@@ -65,7 +65,7 @@ describe("the combined plan as Markdown", () => {
       changes: [{ ...change, alarm: "danger", place: { file: "settings/t1.yaml", line: 9, column: 1 } }],
     };
     const text = renderCombinedPlanMarkdown(
-      shownOf([createDenyPlan("evil.example"), risky, createDenyPlan("evil.example")]),
+      combinePlans([createDenyPlan("evil.example"), risky, createDenyPlan("evil.example")]),
     );
     expect(text).toContain(
       "### Danger (1)\n\n#### `+` add deny `evil.example` (domain, in all 3 tenants, a risk in 1 of them)\n",
@@ -79,7 +79,7 @@ describe("the combined plan as Markdown", () => {
       ...createDenyPlan("secret.example"),
       blockers: [{ code: "other-tenant", message: "The key of t1 is another tenant's." }],
     };
-    const shown = shownOf([createDenyPlan("evil.example"), stranger]);
+    const shown = combinePlans([createDenyPlan("evil.example"), stranger]);
     for (const text of [renderCombinedPlanMarkdown(shown), renderCombinedPlanHtml(shown)]) {
       expect(text).toContain("Refused");
       expect(text).not.toContain("secret.example");
@@ -91,7 +91,7 @@ describe("the combined plan as Markdown", () => {
   });
 
   test("lists what a drift revert reverts and leaves", () => {
-    const shown = shownOf([createDenyPlan("evil.example"), emptyPlan, emptyPlan]);
+    const shown = combinePlans([createDenyPlan("evil.example"), emptyPlan, emptyPlan]);
     const unreverted = ["1 other change that is pending"];
     const tenants = shown.report.tenants.map((tenant, at) =>
       at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, unreverted },
@@ -105,17 +105,17 @@ describe("the combined plan as Markdown", () => {
     expect(text).toContain("### Reverted\n\n- `` deny evil.example: removed, by `@all` `` in `t0`\n");
     expect(text).toContain("### Not reverted\n\n- `1 other change that is pending` in `t1` and `t2`\n");
     expect(text).toContain("- `=` `t1` and `t2`: unchanged\n");
-    expect(breakoutsIn(text)).toEqual([]);
+    expect(findBreakouts(text)).toEqual([]);
   });
 
   test("shows a wave's closed hours", () => {
-    const shown = shownOf([createDenyPlan("evil.example")]);
+    const shown = combinePlans([createDenyPlan("evil.example")]);
     const waves = shown.report.waves.map((wave) => ({ ...wave, closedHours: ["18:00–07:00"] }));
     expect(renderCombinedPlanMarkdown({ ...shown, report: { ...shown.report, waves } })).toContain(", not 18:00–07:00");
   });
 
   test("lists skipped tenants with the reason", () => {
-    const shown = shownOf([createDenyPlan("evil.example")]);
+    const shown = combinePlans([createDenyPlan("evil.example")]);
     const skipped = [
       {
         name: "t003",
@@ -149,7 +149,7 @@ describe("the combined plan as Markdown", () => {
       blockers: [],
     };
     const text = renderCombinedPlanMarkdown(
-      shownOf([createDenyPlan("a.example"), createDenyPlan("b.example"), createDenyPlan("c.example")], { mail }),
+      combinePlans([createDenyPlan("a.example"), createDenyPlan("b.example"), createDenyPlan("c.example")], { mail }),
     );
     expect(text).toContain(
       "Mail evidence of the last 30 days from 1 of 3 tenants with changes (`t0`). This is a sample; `--evidence all` reads the mail of all tenants.\n",
@@ -161,9 +161,9 @@ describe("the combined plan as Markdown", () => {
     const own = Array.from({ length: 300 }, (_, at) =>
       at % 100 === 99 ? undefined : createDenyPlan("evil.example", ...(at % 3 === 0 ? [`own-${at}.example`] : [])),
     );
-    const huge = hugePlan(1_000);
+    const huge = buildHugePlan(1_000);
     for (const plans of [own, [...own, huge, huge]]) {
-      const shown = shownOf(plans);
+      const shown = combinePlans(plans);
       const text = renderCombinedPlanMarkdown(shown);
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
       expect(countListedTenants(text)).toBe(plans.length);
@@ -176,7 +176,7 @@ describe("the combined plan as Markdown", () => {
       expect(changeLines.length + rest.reduce((sum, count) => sum + count, 0)).toBe(
         dangers.length + accepted.length + warnings.length + others.length,
       );
-      expect(breakoutsIn(text)).toEqual([]);
+      expect(findBreakouts(text)).toEqual([]);
     }
   });
 
@@ -204,7 +204,7 @@ describe("the combined plan as Markdown", () => {
             unavailable: Array.from({ length: SEVERAL }, () => ({ tenant: long, why: long })),
             blockers: [],
           };
-          const { report, plannedRollout, combinedPlan } = shownOf(plans, { text: long, mail });
+          const { report, plannedRollout, combinedPlan } = combinePlans(plans, { text: long, mail });
           const again = { rollout: long, by: long, tenants: [long], changes: Array(SEVERAL).fill(long) };
           const shown = {
             report: { ...report, tenants: report.tenants.map((one) => ({ ...one, unreverted: [long] })) },
@@ -213,8 +213,8 @@ describe("the combined plan as Markdown", () => {
           };
           const markdown = renderCombinedPlanMarkdown(shown, { limit });
           expect(Buffer.byteLength(markdown)).toBeLessThanOrEqual(limit);
-          expect(breakoutsIn(markdown)).toEqual([]);
-          expect(commandsIn(markdown)).toEqual([]);
+          expect(findBreakouts(markdown)).toEqual([]);
+          expect(findTerminalCommands(markdown)).toEqual([]);
           expect(markdown).toMatch(/\nDigest: .*\n$/);
           expect(countListedTenants(markdown)).toBe(tenants);
         },
@@ -228,8 +228,8 @@ describe("the combined plan as Markdown", () => {
 
   test("groups equal tenants regardless of the order of changes", () => {
     const [one, other] = [createDenyPlan("a.example", "b.example"), createDenyPlan("b.example", "a.example")];
-    expect(shownOf([one, other]).combinedPlan.tenantSets).toHaveLength(1);
-    expect(() => renderCombinedPlanMarkdown(shownOf([one]), { limit: 1_000 })).toThrow(RangeError);
+    expect(combinePlans([one, other]).combinedPlan.tenantSets).toHaveLength(1);
+    expect(() => renderCombinedPlanMarkdown(combinePlans([one]), { limit: 1_000 })).toThrow(RangeError);
   });
 });
 
@@ -239,7 +239,7 @@ test("lists every tenant and change as plain text on the HTML page", () => {
     ...Array.from({ length: 60 }, (_, at) => createDenyPlan("evil.example", `own-${at}.example`)),
     planOf(text),
   ];
-  const page = renderCombinedPlanHtml(shownOf(plans, { text }));
+  const page = renderCombinedPlanHtml(combinePlans(plans, { text }));
   for (let at = 0; at < 60; at += 1) {
     expect(page).toContain(`<bdi class="untrusted">t${at}</bdi>`);
     expect(page).toContain(`<code><bdi>own-${at}.example</bdi></code>`);

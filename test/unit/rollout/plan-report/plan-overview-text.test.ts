@@ -4,28 +4,28 @@ import { RolloutCommands } from "../../../../provider/rollout/model/rollout-comm
 import type { RolloutReport, TenantChange } from "../../../../provider/rollout/model/rollout-report";
 import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
 import { ChangeTally } from "../../../../provider/rollout/report/shared-changes";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
-import { countsOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
+import { countStates, rollouts } from "../../../support/rollouts";
 
 /** Returns the overview of plans. The report keeps the first 20 changes of each plan. */
-function overviewOf(plans: readonly (readonly TenantChange[])[], most?: number): string {
+function renderOverview(plans: readonly (readonly TenantChange[])[], most?: number): string {
   const tally = new ChangeTally(most);
   const [blank] = rollouts.small.before.tenants;
   const [wave] = rollouts.small.before.waves;
   if (blank === undefined || wave === undefined) throw new Error("no tenant");
   const tenants = plans.map((changes, index) => {
     tally.add(`t${index}`, changes);
-    const signed = (sign: TenantChange["sign"]) => changes.filter((one) => one.sign === sign).length;
+    const countSigned = (sign: TenantChange["sign"]) => changes.filter((one) => one.sign === sign).length;
     return {
       ...blank,
       name: `t${index}`,
       wave: wave.name,
       state: "pending" as const,
-      planned: { added: signed("add"), changed: signed("change"), removed: signed("remove") },
+      planned: { added: countSigned("add"), changed: countSigned("change"), removed: countSigned("remove") },
       changes: changes.slice(0, 20),
     };
   });
-  const counts = countsOf(tenants);
+  const counts = countStates(tenants);
   const report: RolloutReport = {
     ...rollouts.small.before,
     counts,
@@ -38,7 +38,7 @@ function overviewOf(plans: readonly (readonly TenantChange[])[], most?: number):
 
 const NO_PLAN = { blockers: [], backend: "file:///state", changes: [] };
 
-const deny = (value: string, alarm?: "danger" | "warning"): TenantChange => ({
+const buildDeny = (value: string, alarm?: "danger" | "warning"): TenantChange => ({
   sign: "add",
   kind: "entry",
   list: "deny",
@@ -46,12 +46,13 @@ const deny = (value: string, alarm?: "danger" | "warning"): TenantChange => ({
   ...(alarm === undefined ? {} : { alarm }),
 });
 
-const many = (count: number, what: string) => Array.from({ length: count }, (_, n) => deny(`${what}${n}.example`));
+const buildDenies = (count: number, what: string) =>
+  Array.from({ length: count }, (_, n) => buildDeny(`${what}${n}.example`));
 
 test("counts a change in every tenant, beyond what a report keeps", () => {
-  const shared = deny("evil.example");
-  const plans = [...Array.from({ length: 6 }, () => [shared]), [...many(30, "own"), shared]];
-  const text = overviewOf(plans);
+  const shared = buildDeny("evil.example");
+  const plans = [...Array.from({ length: 6 }, () => [shared]), [...buildDenies(30, "own"), shared]];
+  const text = renderOverview(plans);
   expect(text).toContain("+ deny evil.example in all 7 tenants\n");
   // 37 changes, of which 7 + 19 are shown.
   expect(text.replaceAll(/\s+/g, " ")).toContain(
@@ -61,18 +62,22 @@ test("counts a change in every tenant, beyond what a report keeps", () => {
 });
 
 test("counts a change once and says in how many tenants it is risky", () => {
-  const text = overviewOf([[deny("a.example", "danger")], [deny("a.example")], [deny("b.example", "warning")]]);
+  const text = renderOverview([
+    [buildDeny("a.example", "danger")],
+    [buildDeny("a.example")],
+    [buildDeny("b.example", "warning")],
+  ]);
   expect(text).toContain("+ deny a.example in 2 tenants (a risk in 1 of them)\n");
   expect(text).toContain("+ deny b.example in t2 (a warning)\n");
 });
 
 test("counts two identical-looking entries of one tenant as two changes", () => {
-  const text = overviewOf([[deny("a.example"), deny("a.example")], []]);
+  const text = renderOverview([[buildDeny("a.example"), buildDeny("a.example")], []]);
   expect(text.match(/\+ deny a\.example in t0$/gm)).toHaveLength(2);
 });
 
 test("lists every change of a single tenant", () => {
-  const text = overviewOf([many(500, "own")], 10);
+  const text = renderOverview([buildDenies(500, "own")], 10);
   expect(text.match(/^ {2}\+ deny own\d+\.example in t0$/gm)).toHaveLength(500);
   expect(text).not.toMatch(/more/);
 });
@@ -81,8 +86,8 @@ test("accounts for every change, listed or omitted", () => {
   const plan = fc.uniqueArray(fc.nat(60), { maxLength: 45 });
   fc.assert(
     fc.property(fc.array(plan, { minLength: 2, maxLength: 12 }), fc.integer({ min: 1, max: 80 }), (all, most) => {
-      const text = overviewOf(
-        all.map((values) => values.map((value) => deny(`v${value}.example`))),
+      const text = renderOverview(
+        all.map((values) => values.map((value) => buildDeny(`v${value}.example`))),
         most,
       );
       const lines = [...text.matchAll(/\+ deny v(\d+)\.example in (?:t\d+$|(?:all )?(\d+) tenants)/gm)];
@@ -150,5 +155,5 @@ test("lists what a drift revert reverts and leaves, grouped by tenant", () => {
   const names = tenants.slice(0, 5).map(({ name }) => name);
   expect(text).toContain(`  · ${names.join(", ")} and 3 more: 1 that nobody declares`);
   expect(text).toContain("Reverted\n");
-  expect(commandsIn(text)).toEqual([]);
+  expect(findTerminalCommands(text)).toEqual([]);
 });

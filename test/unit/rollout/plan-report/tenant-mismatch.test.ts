@@ -5,7 +5,7 @@ import type { Target } from "../../../../provider/rollout/model/target";
 import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
 import { addMailAlarms } from "../../../../provider/rollout/plan-report/plan-summary-view";
 import { buildTargetPlan, type PlanningContext } from "../../../../provider/rollout/planning/plan-target";
-import { createDenyPlan, shownOf } from "../../../support/combined-plans";
+import { combinePlans, createDenyPlan } from "../../../support/combined-plans";
 
 /* Reports about a tenant whose key seems to be another tenant's. They contain nothing that this tenant holds. */
 
@@ -13,7 +13,7 @@ const BLOCKER = { code: "other-tenant", message: "The key is another tenant's." 
 const STACK = { state: {}, resource: "t1", isThere: true, isPending: false, provider: "dynamic" } as const;
 const SECRET = "secret.example";
 
-function planned(plan: Plan) {
+function buildPlannedTarget(plan: Plan) {
   const known = { entries: { content: {} }, vips: { content: {} } };
   return buildTargetPlan(
     { name: "t1" } as Target,
@@ -26,11 +26,11 @@ function planned(plan: Plan) {
 }
 
 it("stores only the refusal of a tenant with another tenant's key", () => {
-  const { plannedTenant: own, changes } = planned(createDenyPlan(SECRET));
+  const { plannedTenant: own, changes } = buildPlannedTarget(createDenyPlan(SECRET));
   expect([changes.length, own.summary?.unreverted]).toEqual([1, [SECRET]]);
   // The removal guard's message names the entries.
   const removals = { code: "removal-guard", message: `It would lose 31 entries: ${SECRET}` };
-  const stranger = planned({ ...createDenyPlan(SECRET), blockers: [BLOCKER, removals] });
+  const stranger = buildPlannedTarget({ ...createDenyPlan(SECRET), blockers: [BLOCKER, removals] });
   expect(JSON.stringify(stranger)).not.toContain(SECRET);
   expect(stranger.blockers).toEqual([BLOCKER]);
   expect(stranger.plannedTenant.digest).toBe(own.digest);
@@ -38,7 +38,7 @@ it("stores only the refusal of a tenant with another tenant's key", () => {
 });
 
 it("hides a tenant's data when only its mail reveals another tenant", () => {
-  const { report, plannedRollout: whole } = shownOf([createDenyPlan(SECRET)]);
+  const { report, plannedRollout: whole } = combinePlans([createDenyPlan(SECRET)]);
   const tenants = report.tenants.map((tenant) => ({ ...tenant, unreverted: [SECRET], drift: [SECRET] }));
   const blockers = [{ tenant: "t0", blocker: BLOCKER }];
   const mail = { days: 30, candidateCount: 1, evidenceByTenant: new Map(), unavailable: [], blockers };

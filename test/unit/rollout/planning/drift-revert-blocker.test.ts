@@ -18,7 +18,7 @@ vips: [ceo@acme.example]
 const ENTRIES = { "stays.example": "deny", "shared.example": "deny: INC-7" };
 const VIPS = { "ceo@acme.example": "" };
 
-function why(
+function findBlocker(
   known: { entries?: Record<string, string>; vips?: Record<string, string>; isThere?: false } = {},
   {
     files = {},
@@ -38,14 +38,16 @@ function why(
 }
 
 it("returns no blocker when the files match the last run", () => {
-  expect(why({}, { isApplied: true })).toBeUndefined();
+  expect(findBlocker({}, { isApplied: true })).toBeUndefined();
 });
 
 it("blocks unless the settings say onDrift: revert", () => {
   const own = `${FILES["acme.yaml"]}onDrift: report\n`;
-  expect(why({}, { files: { "acme.yaml": own }, isApplied: true })).toBe("its settings don't set `onDrift: revert`");
+  expect(findBlocker({}, { files: { "acme.yaml": own }, isApplied: true })).toBe(
+    "its settings don't set `onDrift: revert`",
+  );
   const silent = FILES["baseline.yaml"].replace("onDrift: revert\n", "");
-  expect(why({}, { files: { "baseline.yaml": silent }, isApplied: true })).toBe(
+  expect(findBlocker({}, { files: { "baseline.yaml": silent }, isApplied: true })).toBe(
     "its settings don't set `onDrift: revert`",
   );
   expect(canRevertDrift({})).toBe(false);
@@ -58,16 +60,16 @@ it("suggests a full rollout for expired entries that --only-expired leaves", () 
     reason: "it was put on the allow list in the console",
   } as const;
   const known = { entries: { ...ENTRIES, "gone.example": "deny" } };
-  expect(why(known, { kept: [gone] })).toBe(
+  expect(findBlocker(known, { kept: [gone] })).toBe(
     "1 expired element is not removed, and `rollout --only-expired` keeps it; run `rollout` first",
   );
   // A VIP with the same key is a different object.
-  expect(why(known, { kept: [{ ...gone, kind: "vip" }] })).toBe(
+  expect(findBlocker(known, { kept: [{ ...gone, kind: "vip" }] })).toBe(
     "1 expired element is not removed; run `rollout --only-expired` first",
   );
 });
 
-it.each<[string, Parameters<typeof why>[0], string]>([
+it.each<[string, Parameters<typeof findBlocker>[0], string]>([
   [
     "a comment of the files waits",
     { entries: { ...ENTRIES, "shared.example": "deny: INC-6" } },
@@ -99,5 +101,5 @@ it.each<[string, Parameters<typeof why>[0], string]>([
     "its settings were never applied; run `rollout` first",
   ],
 ])("explains the blocker: %s", (_what, known, expectedReason) => {
-  expect(why(known)).toBe(expectedReason);
+  expect(findBlocker(known)).toBe(expectedReason);
 });

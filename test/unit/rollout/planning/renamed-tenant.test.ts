@@ -27,7 +27,7 @@ const target = { name: "acme", stack: "acme", baseUrl: BASE_URL, settings: "sett
 /** A new tenant that holds three allows, none of which its files declare. */
 const tenant = { target, observed, identity, desired: { lists: [] } as unknown as DesiredState };
 
-function orphan(stack: string, values: readonly string[], details: Partial<OrphanedStack> = {}): OrphanedStack {
+function buildOrphan(stack: string, values: readonly string[], details: Partial<OrphanedStack> = {}): OrphanedStack {
   const content = Object.fromEntries(values.map((value) => [value, "allow"]));
   const knownLists = { entries: { content }, vips: { content: {} } } as unknown as StackLists;
   return { stack, knownLists, ...details };
@@ -36,20 +36,20 @@ function orphan(stack: string, values: readonly string[], details: Partial<Orpha
 const record = { stack: "t0", name: "t0", rollout: "20261101-0900-abcdef", seq: 1, identity };
 
 it("prefers the stack whose tenant a rollout identified to one with more common entries", () => {
-  const orphans = [orphan("other", ALLOWED), orphan("t0", ["one.example"], { record })];
+  const orphans = [buildOrphan("other", ALLOWED), buildOrphan("t0", ["one.example"], { record })];
   expect(findFormerStack(tenant, orphans)).toMatchObject({ stack: "t0", orphanedElements: ["allow one.example"] });
 });
 
 it("finds no other stack if nothing of the identified tenant's stack would stay", () => {
   const declared = { kind: "entry", declared: { "one.example": "allow" } };
   const desired = { lists: [declared] } as unknown as DesiredState;
-  const orphans = [orphan("other", ALLOWED), orphan("t0", ["one.example"], { record })];
+  const orphans = [buildOrphan("other", ALLOWED), buildOrphan("t0", ["one.example"], { record })];
   expect(findFormerStack({ ...tenant, desired }, orphans)).toMatchObject({ stack: "t0", orphanedElements: [] });
 });
 
 it("prefers the stack of the same settings file to one with more common entries", () => {
   const last = { rollout: record.rollout, settings: target.settings };
-  const orphans = [orphan("other", ALLOWED), orphan("t0", ["one.example", "gone.example"], { last })];
+  const orphans = [buildOrphan("other", ALLOWED), buildOrphan("t0", ["one.example", "gone.example"], { last })];
   expect(findFormerStack(tenant, orphans)).toMatchObject({ stack: "t0" });
 });
 
@@ -57,7 +57,7 @@ it("ignores a stack whose identified tenant is another one", () => {
   const [first] = rows;
   const others = ALLOWED.map((value, index) => ({ ...first, id: `other-${index}`, value }) as AllowDenyEntryRow);
   const otherIdentity = getObservedIdentity(BASE_URL, buildObservedState(AT, others, []));
-  const other = orphan("other", ALLOWED, { record: { ...record, identity: otherIdentity } });
+  const other = buildOrphan("other", ALLOWED, { record: { ...record, identity: otherIdentity } });
   expect(findFormerStack(tenant, [other])).toBeUndefined();
 });
 
@@ -71,8 +71,8 @@ it.each([
   const declared = { kind: "entry", declared: { "one.example": "allow", [declaredValue]: "allow" } };
   const desired = { lists: [declared] } as unknown as DesiredState;
   const orphans = [
-    orphan("gone", ["one.example", "two.example"], { last, ...details }),
-    orphan("t9", [], { ...(skip && { skip }), unskipCommand: "email-security rollout unskip t9" }),
+    buildOrphan("gone", ["one.example", "two.example"], { last, ...details }),
+    buildOrphan("t9", [], { ...(skip && { skip }), unskipCommand: "email-security rollout unskip t9" }),
   ];
   expect(findFormerStack({ ...tenant, desired }, orphans)).toMatchObject({ stack });
 });
@@ -81,14 +81,14 @@ it("accepts only an identity as evidence for a tenant whose stack exists", () =>
   const last = { rollout: record.rollout, settings: target.settings };
   const moved = { ...tenant, hasStack: true };
   const skip = { name: "t9", reason: "frozen by the customer", sinceMs: 0, by: "dana" };
-  const uncreated = orphan("t9", [], { skip, unskipCommand: "email-security rollout unskip t9" });
-  expect(findFormerStack(moved, [orphan("other", ALLOWED, { last }), uncreated])).toBeUndefined();
-  expect(findFormerStack(moved, [orphan("t0", ["one.example"], { record })])).toMatchObject({ stack: "t0" });
+  const uncreated = buildOrphan("t9", [], { skip, unskipCommand: "email-security rollout unskip t9" });
+  expect(findFormerStack(moved, [buildOrphan("other", ALLOWED, { last }), uncreated])).toBeUndefined();
+  expect(findFormerStack(moved, [buildOrphan("t0", ["one.example"], { record })])).toMatchObject({ stack: "t0" });
 });
 
 it("blocks a tenant that gets another stack, and advises keeping the former one", () => {
   const moved = { ...tenant, hasStack: true };
-  const former = findFormerStack(moved, [orphan("t0", ["one.example"], { record })]);
+  const former = findFormerStack(moved, [buildOrphan("t0", ["one.example"], { record })]);
   if (former === undefined) throw new Error("no former stack");
   const commands = {
     formatStackName: String,

@@ -41,31 +41,31 @@ it("puts the cause of a list failure before its summary", () => {
 
 describe("a failed Pulumi run", () => {
   const PROGRESS = "Updating (t003):\n\n +  pulumi:pulumi:Stack fleet-t003 creating (0s)";
-  const cli = (ended: number | string, stderr: string, errors: readonly string[] = []) =>
+  const buildCliFailure = (ended: number | string, stderr: string, errors: readonly string[] = []) =>
     buildUpFailure("t003", new CliError(["up"], ended, PROGRESS, stderr), errors);
   const MEMORY = "Check whether the machine ran out of memory (`dmesg`, or the limits of the job)";
   const CASES: readonly (readonly [what: string, message: string, lead: string, act: string])[] = [
     [
       "killed",
-      cli("SIGKILL", "").message,
+      buildCliFailure("SIGKILL", "").message,
       "The Pulumi CLI was killed by SIGKILL (out of memory?) in the middle of t003. The next run verifies which of its changes took effect.",
       MEMORY,
     ],
     [
       "killed below a shell",
-      cli(137, "Killed").message,
+      buildCliFailure(137, "Killed").message,
       "The Pulumi CLI was killed by SIGKILL (out of memory?) in the middle of t003. The next run verifies which of its changes took effect.",
       MEMORY,
     ],
     [
       "killed by another signal",
-      cli("SIGSEGV", "").message,
+      buildCliFailure("SIGSEGV", "").message,
       "The Pulumi CLI was killed by SIGSEGV in the middle of t003. The next run verifies which of its changes took effect.",
       MEMORY,
     ],
     [
       "out of memory",
-      cli(2, "fatal error: runtime: out of memory\n\ngoroutine 1 [running]:").message,
+      buildCliFailure(2, "fatal error: runtime: out of memory\n\ngoroutine 1 [running]:").message,
       "The Pulumi CLI crashed (fatal error: runtime: out of memory) in the middle of t003. The next run verifies which of its changes took effect.",
       MEMORY,
     ],
@@ -83,31 +83,32 @@ describe("a failed Pulumi run", () => {
     ],
     [
       "nothing told",
-      cli(7, "").message,
+      buildCliFailure(7, "").message,
       "The Pulumi CLI exited with 7 in the middle of t003, without an error message. The next run verifies which of its changes took effect. The end of its output:",
       MEMORY,
     ],
     [
       "a provider killed",
-      cli(1, "", ["error reading from server: EOF"]).message,
+      buildCliFailure(1, "", ["error reading from server: EOF"]).message,
       "The provider's process ended unexpectedly. The next run verifies which of its changes took effect.",
       "Check whether it was killed",
     ],
     [
       "a full disk",
-      cli(1, "error: writing snapshot: write /b/.pulumi/stacks/p/t.json.1.tmp: no space left on device").message,
+      buildCliFailure(1, "error: writing snapshot: write /b/.pulumi/stacks/p/t.json.1.tmp: no space left on device")
+        .message,
       "The disk of the stacks' state or of the temporary files is full.",
       "Free space on it",
     ],
     [
       "another passphrase",
-      cli(1, "error: getting stack configuration: get stack secrets manager: incorrect passphrase").message,
+      buildCliFailure(1, "error: getting stack configuration: get stack secrets manager: incorrect passphrase").message,
       "PULUMI_CONFIG_PASSPHRASE isn't the passphrase of the stack. This tenant was not changed.",
       "Set the correct passphrase",
     ],
     [
       "no passphrase",
-      cli(
+      buildCliFailure(
         1,
         "error: getting stack configuration: get stack secrets manager: passphrase must be set with PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE environment variables",
       ).message,

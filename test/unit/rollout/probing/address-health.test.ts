@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { EmailSecurityError, TimeoutError } from "../../../../provider/client";
 import { AddressDownError, AddressHealth } from "../../../../provider/rollout/probing/address-health";
 import { forEachConcurrently } from "../../../../provider/settings/for-each-concurrently";
-import { target } from "../../../support/rollout-target";
+import { buildTarget } from "../../../support/rollout-target";
 import { ScheduledTime } from "../../../support/scheduled-time";
 
 const TIMEOUT_MS = 30_000;
@@ -11,13 +11,13 @@ const ENGINE_MS = 5_000;
 const SILENT_ENGINE_MS = 4 * TIMEOUT_MS;
 
 const request = { method: "GET", path: "/api/v1/settings/vip_employees" };
-const timeout = () => new TimeoutError("ERR_TIMEOUT", "no answer", { request, isTransient: true });
+const createTimeout = () => new TimeoutError("ERR_TIMEOUT", "no answer", { request, isTransient: true });
 
 /**
  * Changes tenants of one address, as their jobs do. Returns each tenant's outcome, the number of engines that ran, and
  * the total time.
  */
-async function changed(
+async function changeTenants(
   count: number,
   atOnce: number,
   { isSilent, tolerated = count }: { isSilent: (atMs: number, name: string) => boolean; tolerated?: number },
@@ -26,26 +26,26 @@ async function changed(
   const became = new Map<string, "done" | "failed" | "not asked">();
   let engines = 0;
   let looks = 0;
-  const ask = async (name: string, answerMs: number, silentMs: number): Promise<void> => {
+  const simulateAnswer = async (name: string, answerMs: number, silentMs: number): Promise<void> => {
     const isDown = isSilent(time.now(), name);
     await time.sleep(isDown ? silentMs : answerMs);
-    if (isDown) throw timeout();
+    if (isDown) throw createTimeout();
   };
   const health = new AddressHealth({
     now: time.now,
     probe: async ({ name }) => {
       looks += 1;
-      await ask(name, 50, TIMEOUT_MS);
+      await simulateAnswer(name, 50, TIMEOUT_MS);
     },
   });
-  const failed = () => [...became.values()].filter((one) => one !== "done").length;
-  const all = Array.from({ length: count }, (_, at) => target(`t${at}`));
+  const countFailed = () => [...became.values()].filter((one) => one !== "done").length;
+  const all = Array.from({ length: count }, (_, at) => buildTarget(`t${at}`));
   const work = forEachConcurrently(all, atOnce, async (one) => {
-    if (failed() > tolerated) return;
+    if (countFailed() > tolerated) return;
     try {
       await health.assertReachable(one);
       engines += 1;
-      await ask(one.name, ENGINE_MS, SILENT_ENGINE_MS);
+      await simulateAnswer(one.name, ENGINE_MS, SILENT_ENGINE_MS);
       health.recordOutcome(one, undefined);
       became.set(one.name, "done");
     } catch (error) {
@@ -55,7 +55,7 @@ async function changed(
       await time.sleep(200);
     }
   });
-  await time.until(work);
+  await time.advanceUntil(work);
   await work;
   return { became: [...became.values()], engines, looks, tookMs: time.now() };
 }
@@ -63,7 +63,7 @@ async function changed(
 describe("changing tenants at an unresponsive address", () => {
   it.each([1, 8])("starts no further engines once it is down, with %i at once", async (atOnce) => {
     const tolerated = 60;
-    const { became, engines, looks, tookMs } = await changed(300, atOnce, {
+    const { became, engines, looks, tookMs } = await changeTenants(300, atOnce, {
       tolerated,
       isSilent: () => true,
     });
@@ -76,7 +76,7 @@ describe("changing tenants at an unresponsive address", () => {
   });
 
   it("resumes after the address recovers", async () => {
-    const { became, engines } = await changed(600, 1, {
+    const { became, engines } = await changeTenants(600, 1, {
       isSilent: (atMs) => atMs > 50_000 && atMs < 200_000,
     });
     // Until a probe finds the address healthy, the remaining tenants get no requests; afterwards, all of them do.
@@ -89,22 +89,22 @@ describe("changing tenants at an unresponsive address", () => {
   });
 
   it("continues when only single tenants fail", async () => {
-    const { became } = await changed(20, 2, { isSilent: (_atMs, name) => name === "t3" || name === "t4" });
+    const { became } = await changeTenants(20, 2, { isSilent: (_atMs, name) => name === "t3" || name === "t4" });
     expect(became.filter((one) => one === "failed")).toHaveLength(2);
     expect(became.filter((one) => one === "done")).toHaveLength(18);
   });
 });
 
 it("fails other tenants only for address-wide failures, with their code", async () => {
-  const health = new AddressHealth({ probe: () => Promise.reject(timeout()), now: () => 0 });
-  health.recordOutcome(target("a"), new EmailSecurityError("ERR_PLAN_STALE", "moved"));
-  await health.assertReachable(target("b"));
-  health.recordOutcome(target("a"), new EmailSecurityError("ERR_SERVER", "GET x returned 500\nmore"));
-  await expect(health.assertReachable(target("b"))).rejects.toMatchObject({
+  const health = new AddressHealth({ probe: () => Promise.reject(createTimeout()), now: () => 0 });
+  health.recordOutcome(buildTarget("a"), new EmailSecurityError("ERR_PLAN_STALE", "moved"));
+  await health.assertReachable(buildTarget("b"));
+  health.recordOutcome(buildTarget("a"), new EmailSecurityError("ERR_SERVER", "GET x returned 500\nmore"));
+  await expect(health.assertReachable(buildTarget("b"))).rejects.toMatchObject({
     code: "ERR_SERVER",
     message:
       'No request was sent for this tenant, and it was not changed: its service was just found to be down for "a" and others. GET x returned 500',
   });
   // Another address is independent.
-  await health.assertReachable(target("c", {}, { baseUrl: "https://other.example" }));
+  await health.assertReachable(buildTarget("c", {}, { baseUrl: "https://other.example" }));
 });

@@ -15,8 +15,8 @@ import {
 } from "../../../../provider/rollout/probing/address-health";
 import { planAllTargets, type RunInSlot } from "../../../../provider/rollout/probing/plan-all-targets";
 import { FailureTally } from "../../../../provider/rollout/targets/tolerance";
-import { getPropertyOptions, timeLimit } from "../../../support/matrix-sampling";
-import { target } from "../../../support/rollout-target";
+import { getPropertyOptions, getTimeLimit } from "../../../support/matrix-sampling";
+import { buildTarget } from "../../../support/rollout-target";
 import { ScheduledTime } from "../../../support/scheduled-time";
 
 const SEED = { seed: 20_261_121 };
@@ -34,19 +34,19 @@ const ATTEMPTS = 4;
  * The state of a service, or of one tenant's part of it. A number: silent until then, in milliseconds, and then again
  * for that long.
  */
-type Mood = "well" | "silent" | "failing" | "refusing" | number;
+type ServiceState = "well" | "silent" | "failing" | "refusing" | number;
 /** A tenant's own problem: a refused key, mistakes in its files, or an unhealthy part of the service. */
-type Own = "nothing" | "key" | "files" | "silent" | "failing";
+type TenantProblem = "nothing" | "key" | "files" | "silent" | "failing";
 
-interface Fleet {
+interface FleetScenario {
   /** For each address: its state, and its tenants' own problems. */
-  readonly addresses: readonly { readonly mood: Mood; readonly own: readonly Own[] }[];
+  readonly addresses: readonly { readonly mood: ServiceState; readonly own: readonly TenantProblem[] }[];
   readonly concurrency: number;
   /** The number of tolerated failures over all tenants. */
   readonly tolerated: number;
 }
 
-interface Planned {
+interface PlanningResult {
   /** The outcome of each tenant and its time; missing if the planning ended first. */
   readonly outcomes: ReadonlyMap<string, { readonly code: string; readonly isQueried: boolean; atMs: number }>;
   /** By address. */
@@ -55,26 +55,26 @@ interface Planned {
   readonly tookMs: number;
 }
 
-function addressOf(index: number): string {
+function formatAddress(index: number): string {
   return `https://service-${index}.example`;
 }
 
 /** Plans a fleet on its own clock. */
-async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Planned> {
+async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): Promise<PlanningResult> {
   const time = new ScheduledTime(0);
   const requests = new Map<string, number>();
-  const owns = new Map<string, { mood: Mood; own: Own }>();
+  const owns = new Map<string, { mood: ServiceState; own: TenantProblem }>();
   const targets = addresses.flatMap(({ mood, own }, address) =>
     own.map((one, at) => {
       const name = `t${address}-${at}`;
       owns.set(name, { mood, own: one });
-      return target(name, {}, { baseUrl: addressOf(address) });
+      return buildTarget(name, {}, { baseUrl: formatAddress(address) });
     }),
   );
   const request = { method: "GET", path: "/api/v1/settings/vip_employees" };
-  const isSilent = (mood: Mood): boolean =>
+  const isSilent = (mood: ServiceState): boolean =>
     mood === "silent" || (typeof mood === "number" && Math.floor(time.now() / mood) % 2 === 0);
-  const once = async ({ name, baseUrl }: Target, count: number): Promise<void> => {
+  const simulateRequests = async ({ name, baseUrl }: Target, count: number): Promise<void> => {
     const { mood, own } = owns.get(name) ?? { mood: "well", own: "nothing" };
     requests.set(baseUrl, (requests.get(baseUrl) ?? 0) + count);
     const isSilentHere = isSilent(mood) || own === "silent";
@@ -87,11 +87,11 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
     if (own === "key") throw new AuthenticationError("ERR_AUTH", "no", { request, status: 401 });
   };
   /** Retries like the client: quick failures are retried in every retry mode. */
-  const read = async (one: Target, retryMode: RequestPolicy["retryMode"]): Promise<void> => {
+  const readTarget = async (one: Target, retryMode: RequestPolicy["retryMode"]): Promise<void> => {
     for (let attempt = 1; ; attempt += 1) {
       const beganAt = time.now();
       try {
-        return await once(one, LISTS);
+        return await simulateRequests(one, LISTS);
       } catch (error) {
         const isSlow = time.now() - beganAt >= TIMEOUT_MS;
         const mayRepeat = error instanceof EmailSecurityError && error.code !== "ERR_AUTH";
@@ -103,7 +103,7 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
   const names = targets.map(({ name }) => name);
   const wave = { name: "all", maxConcurrent: 1, tolerated, soakMs: 0, gate: false, tenants: names };
   const tally = new FailureTally({ waves: [wave] });
-  const health = new AddressHealth({ probe: (one) => once(one, 1), targets, now: time.now });
+  const health = new AddressHealth({ probe: (one) => simulateRequests(one, 1), targets, now: time.now });
   const outcomes = new Map<string, { code: string; isQueried: boolean; atMs: number }>();
   const done = planAllTargets<string>(targets, {
     addresses: health,
@@ -114,7 +114,7 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
     planTarget: async (one: Target, policy: RequestPolicy, atPlace: RunInSlot) => {
       if (owns.get(one.name)?.own === "files") throw new EmailSecurityError("ERR_SETTINGS_FILE", "no");
       await atPlace(async () => await time.sleep(EXPORT_MS));
-      await Promise.race([read(one, policy.retryMode), ended(over.signal)]);
+      await Promise.race([readTarget(one, policy.retryMode), waitForAbort(over.signal)]);
       return "planned";
     },
     onSettled: async ({ name }, { error }) => {
@@ -123,66 +123,66 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
       outcomes.set(name, { code, isQueried: !(error instanceof AddressDownError), atMs: time.now() });
     },
   });
-  await time.until(done);
+  await time.advanceUntil(done);
   await done;
   return { outcomes, requests, over: tally.exceededTolerances.length > 0, tookMs: time.now() };
 }
 
-function ended(signal: AbortSignal): Promise<never> {
+function waitForAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error));
   });
 }
 
-const all = (own: Own, count: number): Own[] => Array.from({ length: count }, () => own);
+const repeatOwn = (own: TenantProblem, count: number): TenantProblem[] => Array.from({ length: count }, () => own);
 const EVERYONE = Number.MAX_SAFE_INTEGER;
 
 describe("planning tenants of one address", () => {
   it("costs two timeouts in total when the address is silent", async () => {
-    const addresses = [{ mood: "silent" as const, own: all("nothing", 300) }];
-    const { outcomes, requests, tookMs } = await planned({ addresses, concurrency: 2, tolerated: EVERYONE });
-    expect(requests.get(addressOf(0))).toBe(LISTS + WITNESSES);
+    const addresses = [{ mood: "silent" as const, own: repeatOwn("nothing", 300) }];
+    const { outcomes, requests, tookMs } = await planFleet({ addresses, concurrency: 2, tolerated: EVERYONE });
+    expect(requests.get(formatAddress(0))).toBe(LISTS + WITNESSES);
     expect(tookMs).toBe(EXPORT_MS + 2 * TIMEOUT_MS);
     expect([...outcomes.values()].filter(({ code }) => code === "ERR_TIMEOUT")).toHaveLength(300);
     expect([...outcomes.values()].filter(({ isQueried }) => isQueried)).toHaveLength(1);
   });
 
   it.each(["failing", "refusing"] as const)("costs a few requests in total when the address is %s", async (mood) => {
-    const addresses = [{ mood, own: all("nothing", 300) }];
-    const { outcomes, requests } = await planned({ addresses, concurrency: 2, tolerated: EVERYONE });
-    expect(requests.get(addressOf(0))).toBe(LISTS * ATTEMPTS + WITNESSES);
+    const addresses = [{ mood, own: repeatOwn("nothing", 300) }];
+    const { outcomes, requests } = await planFleet({ addresses, concurrency: 2, tolerated: EVERYONE });
+    expect(requests.get(formatAddress(0))).toBe(LISTS * ATTEMPTS + WITNESSES);
     expect(outcomes.size).toBe(300);
   });
 
   it("reports every tenant of a silent address when planning ends early", async () => {
     const addresses = [
-      { mood: "silent" as const, own: all("nothing", 300) },
-      { mood: "well" as const, own: all("nothing", 212) },
+      { mood: "silent" as const, own: repeatOwn("nothing", 300) },
+      { mood: "well" as const, own: repeatOwn("nothing", 212) },
     ];
-    const { outcomes } = await planned({ addresses, concurrency: 1, tolerated: 2 });
+    const { outcomes } = await planFleet({ addresses, concurrency: 1, tolerated: 2 });
     const failed = [...outcomes.values()].filter(({ code }) => code === "ERR_TIMEOUT");
     expect(failed).toHaveLength(300);
     expect(outcomes.size).toBeLessThan(512);
   });
 
   it("plans responsive tenants even behind silent ones", async () => {
-    const addresses = [{ mood: "well" as const, own: [...all("silent", 5), ...all("nothing", 5)] }];
-    const { outcomes } = await planned({ addresses, concurrency: 1, tolerated: EVERYONE });
+    const addresses = [{ mood: "well" as const, own: [...repeatOwn("silent", 5), ...repeatOwn("nothing", 5)] }];
+    const { outcomes } = await planFleet({ addresses, concurrency: 1, tolerated: EVERYONE });
     const codes = [...outcomes].sort().map(([, { code }]) => code);
     expect(codes).toEqual([...Array(5).fill("ERR_TIMEOUT"), ...Array(5).fill("planned")]);
   });
 });
 
 const own = fc.oneof(
-  { weight: 12, arbitrary: fc.constant<Own>("nothing") },
-  { weight: 1, arbitrary: fc.constantFrom<Own>("key", "files", "silent", "failing") },
+  { weight: 12, arbitrary: fc.constant<TenantProblem>("nothing") },
+  { weight: 1, arbitrary: fc.constantFrom<TenantProblem>("key", "files", "silent", "failing") },
 );
 const mood = fc.oneof(
-  { weight: 3, arbitrary: fc.constant<Mood>("well") },
-  { weight: 3, arbitrary: fc.constantFrom<Mood>("silent", "failing", "refusing") },
+  { weight: 3, arbitrary: fc.constant<ServiceState>("well") },
+  { weight: 3, arbitrary: fc.constantFrom<ServiceState>("silent", "failing", "refusing") },
   { weight: 1, arbitrary: fc.integer({ min: 1_000, max: 200_000 }) },
 );
-const fleets: fc.Arbitrary<Fleet> = fc.record({
+const fleets: fc.Arbitrary<FleetScenario> = fc.record({
   addresses: fc.array(fc.record({ mood, own: fc.array(own, { minLength: 1, maxLength: 25 }) }), {
     minLength: 1,
     maxLength: 5,
@@ -192,7 +192,7 @@ const fleets: fc.Arbitrary<Fleet> = fc.record({
 });
 
 /** Returns whether a few tenants at most have problems of their own, and not all that could be probed. */
-function isFair({ own: owns }: Fleet["addresses"][number]): boolean {
+function isFair({ own: owns }: FleetScenario["addresses"][number]): boolean {
   const inTrouble = owns.filter((one) => one === "silent" || one === "failing").length;
   return inTrouble <= WITNESSES && inTrouble < owns.length;
 }
@@ -210,7 +210,7 @@ it(
   async () => {
     await fc.assert(
       fc.asyncProperty(fleets, async (fleet) => {
-        const { outcomes, requests, over } = await planned(fleet);
+        const { outcomes, requests, over } = await planFleet(fleet);
         for (const [index, { mood: how, own: owns }] of fleet.addresses.entries()) {
           const of = owns.map((one, at) => ({ one, outcome: outcomes.get(`t${index}-${at}`) }));
           if (how === "well" && isFair({ mood: how, own: owns })) {
@@ -219,7 +219,7 @@ it(
             }
           }
           if (how === "silent" || how === "failing" || how === "refusing") {
-            expect(requests.get(addressOf(index)) ?? 0).toBeLessThanOrEqual(LISTS * ATTEMPTS + WITNESSES);
+            expect(requests.get(formatAddress(index)) ?? 0).toBeLessThanOrEqual(LISTS * ATTEMPTS + WITNESSES);
             for (const { outcome } of of) expect(outcome?.code).not.toBe("planned");
           }
         }
@@ -231,7 +231,7 @@ it(
       getPropertyOptions("plan-each", { numRuns: 200, ...SEED }),
     );
   },
-  timeLimit(120_000),
+  getTimeLimit(120_000),
 );
 
 it(
@@ -243,13 +243,13 @@ it(
         fc.integer({ min: 1, max: 5 }),
         fc.integer({ min: 1, max: 4 }),
         async (tenants, dead, concurrency) => {
-          const living = { mood: "well" as const, own: all("nothing", tenants) };
+          const living = { mood: "well" as const, own: repeatOwn("nothing", tenants) };
           const silent = Array.from({ length: dead }, () => ({
             mood: "silent" as const,
-            own: all("nothing", 20),
+            own: repeatOwn("nothing", 20),
           }));
-          const alone = await planned({ addresses: [living], concurrency, tolerated: EVERYONE });
-          const mixedRun = await planned({ addresses: [...silent, living], concurrency, tolerated: EVERYONE });
+          const alone = await planFleet({ addresses: [living], concurrency, tolerated: EVERYONE });
+          const mixedRun = await planFleet({ addresses: [...silent, living], concurrency, tolerated: EVERYONE });
           const last = Math.max(
             ...[...mixedRun.outcomes].filter(([name]) => name.startsWith(`t${dead}-`)).map(([, { atMs }]) => atMs),
           );
@@ -260,5 +260,5 @@ it(
       getPropertyOptions("plan-each-living", { numRuns: 40, ...SEED }),
     );
   },
-  timeLimit(120_000),
+  getTimeLimit(120_000),
 );

@@ -4,7 +4,7 @@ import { LiveProgress } from "../../../../provider/rollout/progress/live-progres
 import { rollouts } from "../../../support/rollouts";
 
 /** A terminal as programs see it, which records what is written. */
-class Screen extends Writable {
+class RecordingScreen extends Writable {
   readonly isTTY = true;
   columns = 80;
   rows = 24;
@@ -24,22 +24,22 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function begun() {
+function startProgress() {
   const { before, events } = rollouts.tolerated;
-  const screen = new Screen();
+  const screen = new RecordingScreen();
   let now = Date.parse(events[0]?.occurredAt ?? "");
   const live = new LiveProgress(before, screen, { color: false, now: () => now });
-  const play = (count: number) => {
+  const playEvents = (count: number) => {
     for (const event of events.slice(0, count)) {
       live.handleEvent(event);
       now = Date.parse(event.occurredAt);
     }
   };
-  return { screen, live, play };
+  return { screen, live, play: playEvents };
 }
 
 test("draws at most 5 times per second", () => {
-  const { screen, live, play } = begun();
+  const { screen, live, play } = startProgress();
   expect(screen.frames).toHaveLength(1);
   play(400);
   expect(screen.frames).toHaveLength(1);
@@ -51,7 +51,7 @@ test("draws at most 5 times per second", () => {
 });
 
 test("keeps every frame within the terminal height", () => {
-  const { screen, live, play } = begun();
+  const { screen, live, play } = startProgress();
   play(400);
   screen.rows = 10;
   screen.columns = 50;
@@ -63,7 +63,7 @@ test("keeps every frame within the terminal height", () => {
 });
 
 test("erases itself at the end and draws nothing more", () => {
-  const { screen, live, play } = begun();
+  const { screen, live, play } = startProgress();
   play(100);
   live.end();
   const { length } = screen.frames;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { LiveRegion } from "../../../../provider/rollout/progress/live-region";
 
 /** Emulates a terminal, limited to the few escape sequences that a frame uses. */
-class Screen {
+class EmulatedScreen {
   rows: string[] = [""];
   row = 0;
   column = 0;
@@ -39,14 +39,14 @@ class Screen {
   }
 }
 
-function drawn() {
-  const screen = new Screen();
+function drawRegion() {
+  const screen = new EmulatedScreen();
   screen.write("$ email-security rollout\n");
   return { screen, picture: new LiveRegion(screen) };
 }
 
 it("redraws in place and keeps the lines logged above", () => {
-  const { screen, picture } = drawn();
+  const { screen, picture } = drawRegion();
   picture.draw("one line\nand another");
   expect(screen.rows).toEqual(["$ email-security rollout", "one line", "and another", ""]);
   expect(screen.isCursorSeen).toBe(false);
@@ -62,14 +62,14 @@ it("redraws in place and keeps the lines logged above", () => {
 });
 
 it("writes nothing when nothing changed", () => {
-  const { screen, picture } = drawn();
+  const { screen, picture } = drawRegion();
   picture.draw("one");
   screen.write = () => expect.fail("it is drawn again");
   picture.draw("one");
 });
 
 it("redraws on a cleared screen after losing its position", () => {
-  const { screen, picture } = drawn();
+  const { screen, picture } = drawRegion();
   picture.draw("one\ntwo");
   screen.rows = ["on", "e", "tw", "o", ""];
   screen.row = 4;
@@ -82,7 +82,7 @@ it("redraws on a cleared screen after losing its position", () => {
 
 it("restores the cursor when the process exits first", () => {
   const before = process.listeners("exit");
-  const { screen, picture } = drawn();
+  const { screen, picture } = drawRegion();
   picture.draw("one");
   const [giveBack] = process.listeners("exit").filter((listener) => !before.includes(listener));
   giveBack?.(0);

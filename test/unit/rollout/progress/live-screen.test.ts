@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import { fitToWidth, getTextWidth, truncateToWidth } from "../../../../provider/render/text-width";
 import { renderLiveScreen } from "../../../../provider/rollout/progress/live-screen";
 import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
-import { commandsIn, hostileText } from "../../../support/hostile-text";
-import { type PlayedRollout, playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
+import { type PlayedRollout, playRollout, playTextRollout, rollouts } from "../../../support/rollouts";
 
-function screenAt(
+function renderScreen(
   { before, events }: PlayedRollout,
   count: number,
   { columns = 80, rows = 24, color = false, laterMs = 2_000 } = {},
@@ -22,7 +22,7 @@ describe("the live rollout screen", () => {
   const busy = rollouts.tolerated.events.findLastIndex(({ kind }) => kind === "tenant-started") - 60;
 
   test("shows progress, running and failed tenants of 300 in 24 lines", () => {
-    const lines = screenAt(rollouts.tolerated, busy).split("\n");
+    const lines = renderScreen(rollouts.tolerated, busy).split("\n");
     expect(lines).toHaveLength(23);
     expect(lines[0]).toMatch(/^Rollout of tenants\.yaml {2}r-20261121-7f3a +1\d min \d+ s$/);
     expect(lines[1]).toMatch(/^█+✗▒░+ {2}2\d\d\/300 {2}8\d % {2}about \d\d s left$/);
@@ -41,9 +41,9 @@ describe("the live rollout screen", () => {
 
   test("counts down the soak time and shows the stop reason", () => {
     const soaking = rollouts.tolerated.events.findIndex(({ kind }) => kind === "wave-soaking") + 1;
-    expect(screenAt(rollouts.tolerated, soaking)).toMatch(/⧖ early .* soaking, 9 min 58 s to go/);
-    expect(screenAt(rollouts.tolerated, soaking, { laterMs: 599_000 })).toMatch(/soaking, 1 s to go/);
-    const stopped = screenAt(rollouts.stopped, rollouts.stopped.events.length);
+    expect(renderScreen(rollouts.tolerated, soaking)).toMatch(/⧖ early .* soaking, 9 min 58 s to go/);
+    expect(renderScreen(rollouts.tolerated, soaking, { laterMs: 599_000 })).toMatch(/soaking, 1 s to go/);
+    const stopped = renderScreen(rollouts.stopped, rollouts.stopped.events.length);
     expect(stopped).toMatch(/\nSTOPPED {2}3 tenants of wave "early" failed, and 2 may\.\n/);
     expect(stopped).not.toMatch(/Ctrl-C|about/);
   });
@@ -55,7 +55,7 @@ describe("the live rollout screen", () => {
       name: `w${n}`,
       state: n < 30 ? ("done" as const) : ("pending" as const),
     }));
-    const screen = screenAt({ before: { ...before, waves }, events, after: before }, 0);
+    const screen = renderScreen({ before: { ...before, waves }, events, after: before }, 0);
     expect(screen).toMatch(
       / {2}… 29 through\n {2}✓ w29 .*\n {2}· w30 .*\n {2}· w31 .*\n {2}· w32 .*\n {2}· w33 .*\n {2}… 26 more waves$/,
     );
@@ -81,16 +81,16 @@ describe("the live rollout screen", () => {
         fc.nat(100),
         fc.boolean(),
         (text, columns, rows, part, color) => {
-          const played = rolloutOf(text, 40);
+          const played = playTextRollout(text, 40);
           const count = Math.floor((part / 100) * played.events.length);
-          const screen = screenAt(played, count, { columns, rows, color });
+          const screen = renderScreen(played, count, { columns, rows, color });
           const lines = stripVTControlCharacters(screen).split("\n");
           expect(lines.length).toBeLessThanOrEqual(rows);
           for (const line of lines) expect(getTextWidth(line)).toBeLessThanOrEqual(columns);
           // The only colors are those of `styleText`.
-          expect(commandsIn(stripVTControlCharacters(screen))).toEqual([]);
+          expect(findTerminalCommands(stripVTControlCharacters(screen))).toEqual([]);
           // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-          expect(commandsIn(screen.replace(/\u001b\[\d+m/g, ""))).toEqual([]);
+          expect(findTerminalCommands(screen.replace(/\u001b\[\d+m/g, ""))).toEqual([]);
         },
       ),
       { numRuns: 200 },

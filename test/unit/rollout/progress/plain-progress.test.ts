@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatEventJson } from "../../../../provider/rollout/progress/event-json";
 import { PlainProgress } from "../../../../provider/rollout/progress/plain-progress";
-import { commandsIn, hostileText } from "../../../support/hostile-text";
-import { type PlayedRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
+import { type PlayedRollout, playTextRollout, rollouts } from "../../../support/rollouts";
 
-function linesOf({ before, events }: PlayedRollout): string[] {
+function renderPlainLines({ before, events }: PlayedRollout): string[] {
   const lines: string[] = [];
   const view = new PlainProgress(before, (line) => lines.push(line));
   for (const event of events) view.handleEvent(event);
@@ -15,7 +15,7 @@ function linesOf({ before, events }: PlayedRollout): string[] {
 
 describe("rollout progress as lines", () => {
   test("shows time, progress, wave, tenant and event", () => {
-    const lines = linesOf(rollouts.stopped);
+    const lines = renderPlainLines(rollouts.stopped);
     expect(lines).toHaveLength(rollouts.stopped.events.length);
     expect(lines.slice(0, 5)).toEqual([
       "2026-11-21 08:00:00Z   60/300  planned: 240 of 300 tenants to change, digest sha256:5d3c0f6a\n",
@@ -33,9 +33,9 @@ describe("rollout progress as lines", () => {
   test("prints one plain-text line per event for hostile text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        for (const line of linesOf(rolloutOf(text))) {
+        for (const line of renderPlainLines(playTextRollout(text))) {
           expect(line.indexOf("\n")).toBe(line.length - 1);
-          expect(commandsIn(line)).toEqual([]);
+          expect(findTerminalCommands(line)).toEqual([]);
           expect(line.length).toBeLessThan(20_000);
         }
       }),
@@ -47,10 +47,10 @@ describe("rollout progress as lines", () => {
 test("formats an event as one plain-text JSON line that reads back", () => {
   fc.assert(
     fc.property(hostileText, (text) => {
-      for (const event of rolloutOf(text).events) {
+      for (const event of playTextRollout(text).events) {
         const line = formatEventJson(event);
         expect(line.indexOf("\n")).toBe(line.length - 1);
-        expect(commandsIn(line)).toEqual([]);
+        expect(findTerminalCommands(line)).toEqual([]);
         expect(JSON.parse(line)).toEqual(event);
       }
     }),

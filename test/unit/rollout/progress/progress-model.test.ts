@@ -5,18 +5,18 @@ import { MAX_FAILURES, ProgressModel } from "../../../../provider/rollout/progre
 import { estimateRemainingTime } from "../../../../provider/rollout/progress/remaining-time";
 import { type PlayedRollout, playRollout, rollouts } from "../../../support/rollouts";
 
-function modelOf({ before, events }: PlayedRollout, count = events.length): ProgressModel {
+function replayEvents({ before, events }: PlayedRollout, count = events.length): ProgressModel {
   const model = new ProgressModel(before);
   for (const event of events.slice(0, count)) model.handleEvent(event);
   return model;
 }
 
-const lastOf = ({ events }: PlayedRollout, kind: RolloutEvent["kind"]) =>
+const countUntilLast = ({ events }: PlayedRollout, kind: RolloutEvent["kind"]) =>
   events.findLastIndex((event) => event.kind === kind) + 1;
 
 describe("the progress model", () => {
   test.each(Object.entries(rollouts))("matches the final report of the %s rollout", (_, played) => {
-    const model = modelOf(played);
+    const model = replayEvents(played);
     const { counts, waves, state, reason } = played.after;
     expect(model.state).toBe(state);
     expect(model.reason).toBe(reason);
@@ -36,7 +36,7 @@ describe("the progress model", () => {
   });
 
   test("is the same from events and from the report", () => {
-    const eventModel = modelOf(rollouts.tolerated);
+    const eventModel = replayEvents(rollouts.tolerated);
     const read = new ProgressModel(rollouts.tolerated.after);
     expect(read.counts).toEqual(eventModel.counts);
     expect(read.durations).toEqual(eventModel.durations);
@@ -47,7 +47,7 @@ describe("the progress model", () => {
     const { before, events } = rollouts.middle;
     fc.assert(
       fc.property(fc.nat(events.length), fc.nat(20), (count, back) => {
-        const model = modelOf(rollouts.middle, count);
+        const model = replayEvents(rollouts.middle, count);
         for (const event of events.slice(Math.max(0, count - back), count)) model.handleEvent(event);
         const { remaining, running, done, unchanged, failed } = model.counts;
         expect(remaining + running + done + unchanged + failed).toBe(before.tenants.length);
@@ -63,7 +63,7 @@ describe("the progress model", () => {
   });
 
   test("resets a tenant when another worker takes its job", () => {
-    const model = modelOf(rollouts.middle, 4);
+    const model = replayEvents(rollouts.middle, 4);
     const [[tenant, running] = []] = [...model.running];
     const base = { seq: 9, occurredAt: "2026-11-21T09:00:00.000Z", rollout: "r", wave: "canary", tenant: tenant ?? "" };
     model.handleEvent({ ...base, kind: "tenant-note", message: "Its worker died" });
@@ -91,7 +91,7 @@ describe("the progress model", () => {
   });
 
   test("finishes a gated wave when the next one begins", () => {
-    const model = modelOf(rollouts.stopped, lastOf(rollouts.stopped, "wave-finished"));
+    const model = replayEvents(rollouts.stopped, countUntilLast(rollouts.stopped, "wave-finished"));
     const base = { seq: 9, occurredAt: "2026-11-21T09:00:00.000Z", rollout: "r" };
     model.handleEvent({ ...base, kind: "waiting", wave: "canary", reason: "A person says when." });
     expect([model.state, model.reason, model.waves[0]?.state]).toEqual(["waiting", "A person says when.", "gated"]);
@@ -142,19 +142,19 @@ describe("a resumed rollout", () => {
 });
 
 describe("the remaining time", () => {
-  const at = (model: ProgressModel, event: RolloutEvent | undefined) =>
+  const estimateAt = (model: ProgressModel, event: RolloutEvent | undefined) =>
     estimateRemainingTime(model, Date.parse(event?.occurredAt ?? ""));
 
   test("is unknown before a tenant finishes or while nothing runs", () => {
     const { events } = rollouts.tolerated;
-    expect(at(modelOf(rollouts.tolerated, 4), events[3])).toBeUndefined();
-    expect(at(modelOf(rollouts.stopped), rollouts.stopped.events.at(-1))).toBeUndefined();
-    expect(at(modelOf(rollouts.tolerated), events.at(-1))).toBeUndefined();
+    expect(estimateAt(replayEvents(rollouts.tolerated, 4), events[3])).toBeUndefined();
+    expect(estimateAt(replayEvents(rollouts.stopped), rollouts.stopped.events.at(-1))).toBeUndefined();
+    expect(estimateAt(replayEvents(rollouts.tolerated), events.at(-1))).toBeUndefined();
   });
 
   test("is counted up to the next gate", () => {
     const { events } = rollouts.tolerated;
-    expect(at(modelOf(rollouts.tolerated, 7), events[6])?.gateAfterWave).toBe("canary");
+    expect(estimateAt(replayEvents(rollouts.tolerated, 7), events[6])?.gateAfterWave).toBe("canary");
   });
 
   test("is accurate within a third, including soak time", () => {
@@ -164,7 +164,7 @@ describe("the remaining time", () => {
     for (const count of [first + 40, first + 60, first + 200, first + 300]) {
       const event = played.events[count - 1];
       const really = end - Date.parse(event?.occurredAt ?? "");
-      const left = at(modelOf(played, count), event);
+      const left = estimateAt(replayEvents(played, count), event);
       expect(left?.gateAfterWave).toBeUndefined();
       expect(Math.abs((left?.ms ?? 0) - really)).toBeLessThan(really / 3);
     }

@@ -7,10 +7,10 @@ import type { Wave } from "../../../../provider/rollout/model/wave";
 import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
 import { estimateRemainingTime } from "../../../../provider/rollout/progress/remaining-time";
 import { VirtualClock, VirtualRollout } from "../../../bench/virtual-rollout";
-import { countsOf } from "../../../support/rollouts";
+import { countStates } from "../../../support/rollouts";
 
 /** The conditions that determine how many tenants run at once. */
-interface Circumstances {
+interface RolloutConditions {
   readonly tenants: number;
   readonly maxConcurrent: number;
   readonly capacity: number;
@@ -30,7 +30,7 @@ interface Circumstances {
   readonly others?: readonly [fromSeconds: number, places: number];
 }
 
-const circumstances: fc.Arbitrary<Circumstances> = fc.record({
+const circumstances: fc.Arbitrary<RolloutConditions> = fc.record({
   tenants: fc.integer({ min: 20, max: 200 }),
   maxConcurrent: fc.integer({ min: 1, max: 40 }),
   capacity: fc.integer({ min: 1, max: 40 }),
@@ -52,14 +52,14 @@ interface Estimate {
 }
 
 /** Runs a rollout in virtual time, and estimates the remaining time after each tenant of its last wave. */
-function estimates(given: Circumstances): {
+function simulateEstimates(given: RolloutConditions): {
   readonly predictions: readonly Estimate[];
   readonly endMs: number;
   readonly slowestMs: number;
 } {
   const { tenants, places, canaries, secondsEach, spread, maxConcurrent, capacity } = given;
   const names = Array.from({ length: tenants }, (_, index) => `t${index}`);
-  const wave = (name: string, atOnce: number, own: readonly string[]): Wave => ({
+  const buildWave = (name: string, atOnce: number, own: readonly string[]): Wave => ({
     name,
     maxConcurrent: atOnce,
     tolerated: 0,
@@ -68,17 +68,17 @@ function estimates(given: Circumstances): {
     tenants: own,
   });
   const waves = [
-    ...(canaries > 0 ? [wave("canary", 1, names.slice(0, canaries))] : []),
-    wave("rest", maxConcurrent, names.slice(canaries)),
+    ...(canaries > 0 ? [buildWave("canary", 1, names.slice(0, canaries))] : []),
+    buildWave("rest", maxConcurrent, names.slice(canaries)),
   ];
-  const addressOf = (name: string): string => {
+  const formatAddress = (name: string): string => {
     const number = Number(name.slice(1));
     return `a${number % given.everyAt === 0 ? 0 : number % places.length}.example`;
   };
-  const model = new ProgressModel(reportOf(waves, addressOf), given.isCapacityKnown ? capacity : undefined);
+  const model = new ProgressModel(reportOf(waves, formatAddress), given.isCapacityKnown ? capacity : undefined);
   const clock = new VirtualClock();
   let seq = 0;
-  const happen = (happening: RolloutEventData): void => {
+  const recordEvent = (happening: RolloutEventData): void => {
     seq += 1;
     model.handleEvent({ seq, occurredAt: new Date(clock.nowMs).toISOString(), rollout: "r", ...happening });
   };
@@ -90,22 +90,22 @@ function estimates(given: Circumstances): {
       waves,
       tolerated: undefined,
       capacity,
-      addressOf,
+      addressOf: formatAddress,
       limitOf: (address) => places[Number(address[1])],
       plannedAs: () => "pending",
     },
     {
       change: ({ name, wave: index }, attempt, through) => {
         const own = waves[index]?.name ?? "";
-        happen({ kind: "tenant-started", wave: own, tenant: name, attempt, worker: "w:1" });
+        recordEvent({ kind: "tenant-started", wave: own, tenant: name, attempt, worker: "w:1" });
         const part = (((Number(name.slice(1)) + 1) * 7_919 + given.seed) % 1_000) / 1_000 - 0.5;
         const durationMs = Math.round(secondsEach * 1_000 * (1 + (part * spread) / 50));
         slowestMs = Math.max(slowestMs, durationMs);
-        clock.at(clock.nowMs + durationMs, () => {
-          happen({ kind: "tenant-finished", wave: own, tenant: name, state: "done", durationMs });
+        clock.schedule(clock.nowMs + durationMs, () => {
+          recordEvent({ kind: "tenant-finished", wave: own, tenant: name, state: "done", durationMs });
           through(true);
           // A moment later, when other tenants have started in its place.
-          clock.at(clock.nowMs + 1, () => {
+          clock.schedule(clock.nowMs + 1, () => {
             const left = estimateRemainingTime(model, clock.nowMs);
             if (own === "rest" && left !== undefined) predictions.push({ atMs: clock.nowMs, leftMs: left.ms });
           });
@@ -117,14 +117,14 @@ function estimates(given: Circumstances): {
   );
   rollout.onStep = (step) => {
     const name = "wave" in step ? (waves[step.wave]?.name ?? "") : "";
-    if (step.kind === "begin") happen({ kind: "wave-started", wave: name, tenants: 0 });
-    if (step.kind === "settle") happen({ kind: "wave-finished", wave: name, done: 0, failed: 0 });
+    if (step.kind === "begin") recordEvent({ kind: "wave-started", wave: name, tenants: 0 });
+    if (step.kind === "settle") recordEvent({ kind: "wave-finished", wave: name, done: 0, failed: 0 });
   };
   if (given.others !== undefined) {
     const [fromSeconds, places] = given.others;
-    clock.at(fromSeconds * 1_000, () => rollout.journal.takenElsewhere.set("a0.example", places));
+    clock.schedule(fromSeconds * 1_000, () => rollout.journal.takenElsewhere.set("a0.example", places));
   }
-  happen({ kind: "started", resumed: false });
+  recordEvent({ kind: "started", resumed: false });
   expect(rollout.run({ retry: false })).toBe("done");
   return { predictions, endMs: clock.nowMs, slowestMs };
 }
@@ -155,12 +155,12 @@ function reportOf(waves: readonly Wave[], addressOf: (name: string) => string): 
     advice: [],
     digest: "d",
     createdAt: new Date(0).toISOString(),
-    counts: countsOf(tenants),
+    counts: countStates(tenants),
     waves: waves.map(({ name, maxConcurrent, tenants: own }) => ({
       name,
       state: "pending",
       tenants: own.length,
-      counts: countsOf(tenants.filter(({ wave }) => wave === name)),
+      counts: countStates(tenants.filter(({ wave }) => wave === name)),
       maxConcurrent,
       toleratedFailures: 0,
       exitCriteria: { soakMs: 0, hasHealthCheck: false, hasGate: false },
@@ -169,7 +169,7 @@ function reportOf(waves: readonly Wave[], addressOf: (name: string) => string): 
   };
 }
 
-const USUAL: Circumstances = {
+const USUAL: RolloutConditions = {
   tenants: 100,
   maxConcurrent: 8,
   capacity: 40,
@@ -183,8 +183,8 @@ const USUAL: Circumstances = {
 };
 
 /** Returns the estimates that are off by more than a factor of 2, once some tenants of the wave have finished. */
-function wrongIn(given: Circumstances): unknown[] {
-  const { predictions, endMs, slowestMs } = estimates(given);
+function findWrongEstimates(given: RolloutConditions): unknown[] {
+  const { predictions, endMs, slowestMs } = simulateEstimates(given);
   const some = Math.min(predictions.length, Math.max(5, Math.min(given.maxConcurrent, given.capacity)));
   // Other rollouts only become known a while after they start.
   const knownMs = given.others === undefined ? 0 : (given.others[0] + 8 * given.secondsEach) * 1_000;
@@ -196,7 +196,7 @@ function wrongIn(given: Circumstances): unknown[] {
   });
 }
 
-test.each<[string, Partial<Circumstances>]>([
+test.each<[string, Partial<RolloutConditions>]>([
   ["the wave", {}],
   ["the machine's cores", { capacity: 2 }],
   ["the places of the address", { places: [1] }],
@@ -205,14 +205,14 @@ test.each<[string, Partial<Circumstances>]>([
   ["other rollouts, that come later,", { places: [8], others: [30, 6] }],
   ["the machine's cores, after a canary", { capacity: 2, isCapacityKnown: true, canaries: 3 }],
 ])("estimates the remaining time within a factor of 2, limited by %s", (_, some) => {
-  expect(estimates({ ...USUAL, ...some }).predictions.length).toBeGreaterThan(50);
-  expect(wrongIn({ ...USUAL, ...some })).toEqual([]);
+  expect(simulateEstimates({ ...USUAL, ...some }).predictions.length).toBeGreaterThan(50);
+  expect(findWrongEstimates({ ...USUAL, ...some })).toEqual([]);
 });
 
 test("estimates the remaining time within a factor of 2 in any circumstances", () => {
   fc.assert(
     fc.property(circumstances, (given) => {
-      expect(wrongIn(given)).toEqual([]);
+      expect(findWrongEstimates(given)).toEqual([]);
     }),
     // Fixed cases: the estimate is approximate, and some of thousands of conditions would mislead it further.
     { numRuns: 200, seed: 20_261_122 },

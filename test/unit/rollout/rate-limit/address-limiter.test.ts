@@ -22,7 +22,7 @@ let statements: string[];
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), "email-security-limiter-"));
   statements = [];
-  const database = await connection();
+  const database = await openConnection();
   await database.query(ADDRESSES_TABLE);
   statements = [];
 });
@@ -35,32 +35,32 @@ afterEach(async () => {
 type Connection = Pick<Database, "dialect" | "query">;
 
 /** Opens a process's own connection to the shared file. */
-async function connection(): Promise<Connection> {
+async function openConnection(): Promise<Connection> {
   const database = await openSqlite(join(directory, "journal.db"));
   open.push(database);
-  const query: Database["query"] = async (sql, parameters) => {
+  const runQuery: Database["query"] = async (sql, parameters) => {
     statements.push(sql.trim().split(/\s/, 1)[0] ?? "");
     return await database.query(sql, parameters);
   };
-  return { dialect: "sqlite", query };
+  return { dialect: "sqlite", query: runQuery };
 }
 
 /** Creates a limiter as each process has one; all share one clock. */
-async function limiter(
+async function createLimiter(
   time: ScheduledTime,
   requestsPerSecond?: number,
   database?: Connection,
 ): Promise<AddressLimiter> {
   const limits = new Map([[ADDRESS, requestsPerSecond === undefined ? {} : { requestsPerSecond }]]);
-  return new AddressLimiter({ database: database ?? (await connection()), limits, time });
+  return new AddressLimiter({ database: database ?? (await openConnection()), limits, time });
 }
 
 /** Takes this many tokens at once. Returns when they were issued, in milliseconds from the start. */
 async function takeAll(time: ScheduledTime, tokens: RequestLimiter, count: number): Promise<number[]> {
   const cameAt: number[] = [];
-  const take = () => tokens.acquire().then(() => void cameAt.push(time.atMs - START));
-  const all = Promise.all(Array.from({ length: count }, take));
-  await time.until(all);
+  const takeToken = () => tokens.acquire().then(() => void cameAt.push(time.atMs - START));
+  const all = Promise.all(Array.from({ length: count }, takeToken));
+  await time.advanceUntil(all);
   await all;
   return cameAt;
 }
@@ -68,7 +68,7 @@ async function takeAll(time: ScheduledTime, tokens: RequestLimiter, count: numbe
 describe("a rate limit", () => {
   it("spaces tokens evenly without saving them up", async () => {
     const time = new ScheduledTime(START);
-    const tokens = (await limiter(time, 10)).getTokens(ADDRESS);
+    const tokens = (await createLimiter(time, 10)).getTokens(ADDRESS);
     expect(await takeAll(time, tokens, 4)).toEqual([0, 100, 200, 300]);
     time.atMs = START + 60_000;
     expect(await takeAll(time, tokens, 3)).toEqual([60_000, 60_100, 60_200]);
@@ -76,13 +76,13 @@ describe("a rate limit", () => {
 
   it("may be below one per second", async () => {
     const time = new ScheduledTime(START);
-    const tokens = (await limiter(time, 0.5)).getTokens(ADDRESS);
+    const tokens = (await createLimiter(time, 0.5)).getTokens(ADDRESS);
     expect(await takeAll(time, tokens, 3)).toEqual([0, 2_000, 4_000]);
   });
 
   it("applies to one address in any spelling", async () => {
     const time = new ScheduledTime(START);
-    const one = await limiter(time, 1);
+    const one = await createLimiter(time, 1);
     expect(await takeAll(time, one.getTokens("https://MAIL-security.example:443/eu/"), 1)).toEqual([0]);
     expect(await takeAll(time, one.getTokens("https://mail-security.example/us"), 5)).toEqual([0, 0, 0, 0, 0]);
     expect(await takeAll(time, one.getTokens(ADDRESS), 1)).toEqual([1_000]);
@@ -91,7 +91,7 @@ describe("a rate limit", () => {
 
   it("needs few database statements", async () => {
     const time = new ScheduledTime(START);
-    const [one, other] = [await limiter(time, 100), await limiter(time, 100)];
+    const [one, other] = [await createLimiter(time, 100), await createLimiter(time, 100)];
     const both = Promise.all([
       takeAll(time, one.getTokens(ADDRESS), 100),
       takeAll(time, other.getTokens(ADDRESS), 100),
@@ -104,7 +104,7 @@ describe("a rate limit", () => {
 
   it("reserves tokens ahead for frequent sequential requests", async () => {
     const time = new ScheduledTime(START);
-    const tokens = (await limiter(time, 100)).getTokens(ADDRESS);
+    const tokens = (await createLimiter(time, 100)).getTokens(ADDRESS);
     const cameAt: number[] = [];
     for (let n = 0; n < 100; n += 1) cameAt.push(...(await takeAll(time, tokens, 1)));
     expect(cameAt.at(-1)).toBe(990);
@@ -131,25 +131,30 @@ describe("a rate limit", () => {
   });
 
   it("is never exceeded, whatever the timing", async () => {
-    const connections = [await connection(), await connection(), await connection(), await connection()];
+    const connections = [
+      await openConnection(),
+      await openConnection(),
+      await openConnection(),
+      await openConnection(),
+    ];
     await fc.assert(
       fc.asyncProperty(plan, async ({ perSecond, processes, lateness }) => {
         await open[0]?.query("DELETE FROM rollout_addresses");
         const time = new ScheduledTime(START, () => lateness.next().value ?? 0);
         const cameAt: number[] = [];
         const requests = processes.map(async (asks, index) => {
-          const tokens = (await limiter(time, perSecond, connections[index])).getTokens(ADDRESS);
+          const tokens = (await createLimiter(time, perSecond, connections[index])).getTokens(ADDRESS);
           const takers = asks.map(async ([at, count]) => {
             await time.sleep(at);
-            const take = () => tokens.acquire().then(() => void cameAt.push(time.atMs));
-            await Promise.all(Array.from({ length: count }, take));
+            const takeToken = () => tokens.acquire().then(() => void cameAt.push(time.atMs));
+            await Promise.all(Array.from({ length: count }, takeToken));
           });
           await Promise.all(takers);
         });
-        await time.until(Promise.all(requests));
+        await time.advanceUntil(Promise.all(requests));
         await Promise.all(requests);
         expect(cameAt).toHaveLength(processes.flat().reduce((sum, [, count]) => sum + count, 0));
-        expect(worst(cameAt, perSecond)).toBeLessThanOrEqual(1 + 1e-6);
+        expect(computeLargestExcess(cameAt, perSecond)).toBeLessThanOrEqual(1 + 1e-6);
       }),
       { numRuns: 50 },
     );
@@ -158,7 +163,7 @@ describe("a rate limit", () => {
   /**
    * Returns the largest number of tokens above the rate in any window, with an allowance for late ones from before it.
    */
-  function worst(cameAt: readonly number[], perSecond: number): number {
+  function computeLargestExcess(cameAt: readonly number[], perSecond: number): number {
     const sorted = cameAt.toSorted((one, other) => one - other);
     const excess = sorted.flatMap((from, first) =>
       sorted.slice(first).map((to, index) => index + 1 - ((to - from + TOKEN_GRACE_MS) * perSecond) / 1_000),
@@ -170,7 +175,7 @@ describe("a rate limit", () => {
 describe("a rate-limit response", () => {
   it("pauses this process at once and others at their next check", async () => {
     const time = new ScheduledTime(START);
-    const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
+    const [one, other] = [await createLimiter(time, 10), await createLimiter(time, 10)];
     expect(await takeAll(time, other.getTokens(ADDRESS), 1)).toEqual([0]);
     one.getTokens(ADDRESS).reportThrottled(5_000);
     await runReadyTasks();
@@ -185,18 +190,18 @@ describe("a rate-limit response", () => {
 
   it("delays waiting requests by the longest pause", async () => {
     const time = new ScheduledTime(START);
-    const [one, other] = [await limiter(time, 1), await limiter(time, 1)];
+    const [one, other] = [await createLimiter(time, 1), await createLimiter(time, 1)];
     const waiting = other.getTokens(ADDRESS);
-    await time.until(waiting.acquire());
+    await time.advanceUntil(waiting.acquire());
     const next = waiting.acquire().then(() => time.atMs - START);
     for (const pauseMs of [3_000, 8_000, 4_000]) one.getTokens(ADDRESS).reportThrottled(pauseMs);
-    await time.until(next);
+    await time.advanceUntil(next);
     expect(await next).toBe(8_000);
   });
 
   it("is shared without a rate and without a statement per request", async () => {
     const time = new ScheduledTime(START);
-    const [one, other] = [await limiter(time), await limiter(time)];
+    const [one, other] = [await createLimiter(time), await createLimiter(time)];
     const tokens = other.getTokens(ADDRESS);
     for (let n = 0; n < 1_000; n += 1) await takeAll(time, tokens, 1);
     expect(statements).toEqual(["SELECT"]);
@@ -208,7 +213,7 @@ describe("a rate-limit response", () => {
 
   it("fails requests when the pause is longer than a run waits", async () => {
     const time = new ScheduledTime(START);
-    const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
+    const [one, other] = [await createLimiter(time, 10), await createLimiter(time, 10)];
     one.getTokens(ADDRESS).reportThrottled(1e15);
     await runReadyTasks();
     const why = "the service at https://mail-security.example/eu asked its clients to wait for another 3600 s";
@@ -222,7 +227,7 @@ describe("a rate-limit response", () => {
 describe("denial of tokens", () => {
   it("applies once the run has lost its tenant and uses up no token", async () => {
     const time = new ScheduledTime(START);
-    const one = await limiter(time, 1);
+    const one = await createLimiter(time, 1);
     let isAllowed = true;
     const lost = one.getTokens(ADDRESS, () => isAllowed);
     await takeAll(time, lost, 1);
@@ -230,7 +235,7 @@ describe("denial of tokens", () => {
     const kept = one.getTokens(ADDRESS).acquire();
     await runReadyTasks();
     isAllowed = false;
-    await time.until(Promise.all([refused, kept]));
+    await time.advanceUntil(Promise.all([refused, kept]));
     expect((await refused).map((each) => each.status === "rejected" && each.reason.message)).toEqual(
       Array(2).fill(
         "this run isn't allowed to change the tenant any more, because it has ended or another run continues it",
@@ -242,7 +247,7 @@ describe("denial of tokens", () => {
 
   it("applies while the database is unavailable", async () => {
     const time = new ScheduledTime(START);
-    const one = await limiter(time, 10);
+    const one = await createLimiter(time, 10);
     await open.at(-1)?.close();
     await expect(one.getTokens(ADDRESS).acquire()).rejects.toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
     one.getTokens(ADDRESS).reportThrottled(1_000);

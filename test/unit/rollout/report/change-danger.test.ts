@@ -8,24 +8,28 @@ import {
 import { ChangeTally } from "../../../../provider/rollout/report/shared-changes";
 import { playRollout } from "../../../support/rollouts";
 
-const entry = (sign: TenantChange["sign"], list: string, more: Partial<TenantChange> = {}): TenantChange => ({
+const buildEntryChange = (
+  sign: TenantChange["sign"],
+  list: string,
+  more: Partial<TenantChange> = {},
+): TenantChange => ({
   ...{ sign, kind: "entry", list, value: "a.example" },
   ...more,
 });
-const vip = (sign: TenantChange["sign"]): TenantChange => ({ sign, kind: "vip", value: "ceo@acme.example" });
+const buildVipChange = (sign: TenantChange["sign"]): TenantChange => ({ sign, kind: "vip", value: "ceo@acme.example" });
 
 describe("a reported change", () => {
   test.each<[change: TenantChange, from: string | undefined, to: string | undefined, rank: number]>([
-    [entry("change", "deny → allow"), "deny", "allow", 0],
-    [entry("add", "allow"), undefined, "allow", 1],
-    [entry("remove", "deny"), "deny", undefined, 1],
-    [vip("remove"), "vip", undefined, 1],
-    [entry("change", "allow → deny"), "allow", "deny", 3],
-    [entry("change", "allow"), "allow", "allow", 3],
-    [entry("add", "deny"), undefined, "deny", 3],
-    [entry("add", "deny", { alarm: "warning" }), undefined, "deny", 2],
-    [entry("add", "deny", { alarm: "danger" }), undefined, "deny", 0],
-    [vip("add"), undefined, "vip", 3],
+    [buildEntryChange("change", "deny → allow"), "deny", "allow", 0],
+    [buildEntryChange("add", "allow"), undefined, "allow", 1],
+    [buildEntryChange("remove", "deny"), "deny", undefined, 1],
+    [buildVipChange("remove"), "vip", undefined, 1],
+    [buildEntryChange("change", "allow → deny"), "allow", "deny", 3],
+    [buildEntryChange("change", "allow"), "allow", "allow", 3],
+    [buildEntryChange("add", "deny"), undefined, "deny", 3],
+    [buildEntryChange("add", "deny", { alarm: "warning" }), undefined, "deny", 2],
+    [buildEntryChange("add", "deny", { alarm: "danger" }), undefined, "deny", 0],
+    [buildVipChange("add"), undefined, "vip", 3],
   ])("has a list transition and danger rank: %j", (change, from, to, rank) => {
     expect(getReportedTransition(change)).toEqual({ from, to });
     expect(rankTenantChange(change)).toBe(rank);
@@ -34,9 +38,9 @@ describe("a reported change", () => {
 
 it("sorts tenants with the most dangerous changes first", () => {
   const { tenants } = playRollout({ tenants: 4 }).before;
-  const [one, two, three, four] = tenants.map((tenant) => ({ ...tenant, changes: [entry("add", "deny")] }));
+  const [one, two, three, four] = tenants.map((tenant) => ({ ...tenant, changes: [buildEntryChange("add", "deny")] }));
   if (!one || !two || !three || !four) throw new Error("There are four tenants.");
-  const worst = { ...three, changes: [entry("add", "deny"), entry("change", "deny → allow")] };
+  const worst = { ...three, changes: [buildEntryChange("add", "deny"), buildEntryChange("change", "deny → allow")] };
   expect(sortTenantsByDanger([one, two, worst, { ...four, changes: [] }]).map(({ name }) => name)).toEqual(
     [three, one, two, four].map(({ name }) => name),
   );
@@ -44,8 +48,11 @@ it("sorts tenants with the most dangerous changes first", () => {
 
 it("keeps dangerous changes beyond the size limit", () => {
   const tally = new ChangeTally(3);
-  const denies = Array.from({ length: 3 }, (_, at) => entry("add", "deny", { value: `a${at}.example` }));
+  const denies = Array.from({ length: 3 }, (_, at) => buildEntryChange("add", "deny", { value: `a${at}.example` }));
   tally.add("t0", denies);
-  tally.add("t1", [entry("add", "deny", { value: "b.example" }), entry("add", "allow", { value: "c.example" })]);
+  tally.add("t1", [
+    buildEntryChange("add", "deny", { value: "b.example" }),
+    buildEntryChange("add", "allow", { value: "c.example" }),
+  ]);
   expect(tally.changes.map(({ value }) => value)).toEqual(["c.example", "a0.example", "a1.example", "a2.example"]);
 });

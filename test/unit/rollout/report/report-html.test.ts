@@ -2,16 +2,16 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
 import { sanitizeLine } from "../../../../provider/settings/text";
-import { commandsIn, hostileText } from "../../../support/hostile-text";
-import { rolloutOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
+import { playTextRollout, rollouts } from "../../../support/rollouts";
 
 /** Returns the visible cells of the grid and their links. */
-function cellsOf(page: string): { href: string; state: string; text: string }[] {
+function extractCells(page: string): { href: string; state: string; text: string }[] {
   const cells = page.matchAll(/<li><a class="is-(\w+)" href="#([^"]*)" title="[^"]*">(.*?)<\/a><\/li>/gs);
-  return [...cells].map(([, state = "", href = "", inner = ""]) => ({ state, href, text: read(inner) }));
+  return [...cells].map(([, state = "", href = "", inner = ""]) => ({ state, href, text: extractText(inner) }));
 }
 
-function read(markup: string): string {
+function extractText(markup: string): string {
   return markup
     .replaceAll("<br>", "\n")
     .replace(/<[^>]*>/g, "")
@@ -19,7 +19,7 @@ function read(markup: string): string {
 }
 
 /** Returns the tags that aren't closed in order, which a strict parser rejects. */
-function unbalancedIn(page: string): string[] {
+function findUnbalancedTags(page: string): string[] {
   const open: string[] = [];
   const wrong: string[] = [];
   const tags = page.replace(/<style>.*?<\/style>/s, "").matchAll(/<(\/?)([a-z][a-z0-9]*)[^>]*?(\/?)>/g);
@@ -37,19 +37,19 @@ describe("a rollout report as HTML", () => {
     (which) => {
       const { after } = rollouts[which];
       const page = renderReportHtml(after);
-      const cells = cellsOf(page);
+      const cells = extractCells(page);
       expect(cells.map(({ state }) => state)).toEqual(after.tenants.map(({ state }) => state));
       for (const [index, { name }] of after.tenants.entries()) {
         const lines = name.split(/\r\n|[\r\n]/).map((line) => sanitizeLine(line));
         expect(cells[index]?.text.endsWith(lines.join("\n")) || name.length > 5_000).toBe(true);
       }
       for (const { href } of cells) expect(page.split(` id="${href}"`)).toHaveLength(2);
-      expect(unbalancedIn(page)).toEqual([]);
+      expect(findUnbalancedTags(page)).toEqual([]);
     },
   );
 
   test("shows the outcome, next steps, grid, failures and tenants in order", () => {
-    const page = read(renderReportHtml(rollouts.stopped.after).replace(/<style>.*?<\/style>/s, ""));
+    const page = extractText(renderReportHtml(rollouts.stopped.after).replace(/<style>.*?<\/style>/s, ""));
     const order = [
       "Stopped",
       '3 tenants of wave "early" failed, and 2 may.',
@@ -81,16 +81,16 @@ describe("a rollout report as HTML", () => {
   });
 
   test("has the same tags for hostile text", () => {
-    const tagsOf = (page: string) =>
+    const extractTagsWithoutTitles = (page: string) =>
       [...page.replace(/<style>.*?<\/style>/s, "").matchAll(/<[^>]*>/g)]
         .map(([tag]) => tag.replace(/ title="[^"]*"/, ""))
         .filter((tag) => tag !== "<br>" && tag !== "<code>" && tag !== "</code>");
-    const calm = tagsOf(renderReportHtml(rolloutOf("x").after));
+    const calm = extractTagsWithoutTitles(renderReportHtml(playTextRollout("x").after));
     fc.assert(
       fc.property(hostileText, (text) => {
-        const page = renderReportHtml(rolloutOf(`x${text}`).after);
-        expect(commandsIn(page.replace(/<style>.*?<\/style>/s, ""))).toEqual([]);
-        expect(tagsOf(page)).toEqual(calm);
+        const page = renderReportHtml(playTextRollout(`x${text}`).after);
+        expect(findTerminalCommands(page.replace(/<style>.*?<\/style>/s, ""))).toEqual([]);
+        expect(extractTagsWithoutTitles(page)).toEqual(calm);
       }),
       { numRuns: 50 },
     );

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { buildPublishedSchemas } from "../../../../provider/commands/json-schemas";
 import { formatReportJson, reportSchema } from "../../../../provider/rollout/model/rollout-report";
-import { commandsIn, hostileText } from "../../../support/hostile-text";
-import { rolloutOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
+import { playTextRollout, rollouts } from "../../../support/rollouts";
 
 describe("a rollout report as JSON", () => {
   const validate = new Ajv2020({ strict: true, allErrors: true }).compile(
@@ -32,9 +32,9 @@ describe("a rollout report as JSON", () => {
   test("reads back unchanged and is plain text for hostile text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        const { after } = rolloutOf(text, 4);
+        const { after } = playTextRollout(text, 4);
         const json = formatReportJson(after);
-        expect(commandsIn(json)).toEqual([]);
+        expect(findTerminalCommands(json)).toEqual([]);
         expect(JSON.parse(json)).toEqual(after);
       }),
       { numRuns: 50 },

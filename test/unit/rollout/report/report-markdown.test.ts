@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ROLLOUT_COMMENT_MARKER, renderReportMarkdown } from "../../../../provider/rollout/report/report-markdown";
-import { commandsIn, hostileText } from "../../../support/hostile-text";
-import { breakoutsIn } from "../../../support/markdown-breakouts";
-import { playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
+import { findBreakouts } from "../../../support/markdown-breakouts";
+import { playRollout, playTextRollout, rollouts } from "../../../support/rollouts";
 
 describe("a rollout report as Markdown", () => {
   test("starts with the comment marker and orders its sections", () => {
@@ -23,7 +23,7 @@ describe("a rollout report as Markdown", () => {
     ].map((fragment) => text.indexOf(fragment));
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
-    expect(breakoutsIn(text)).toEqual([]);
+    expect(findBreakouts(text)).toEqual([]);
     // The report of a planning that ended early takes the place of its plan.
     expect(renderReportMarkdown(rollouts.stopped.after, { marker: "<!-- email-security-plan -->" })).toBe(
       text.replace(ROLLOUT_COMMENT_MARKER, "<!-- email-security-plan -->"),
@@ -70,9 +70,9 @@ describe("a rollout report as Markdown", () => {
   test("contains hostile text only as plain text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        const shown = renderReportMarkdown(rolloutOf(text).after);
-        expect(breakoutsIn(shown)).toEqual([]);
-        expect(commandsIn(shown)).toEqual([]);
+        const shown = renderReportMarkdown(playTextRollout(text).after);
+        expect(findBreakouts(shown)).toEqual([]);
+        expect(findTerminalCommands(shown)).toEqual([]);
       }),
       { numRuns: 50 },
     );

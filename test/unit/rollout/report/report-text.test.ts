@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatDuration } from "../../../../provider/rollout/model/duration";
 import { renderReportText } from "../../../../provider/rollout/report/report-text";
-import { commandsIn, hostileText } from "../../../support/hostile-text";
-import { playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
+import { playRollout, playTextRollout, rollouts } from "../../../support/rollouts";
 
 describe("a rollout report as text", () => {
   test("shows the stop reason, failures, waves and next command", () => {
@@ -38,16 +38,16 @@ describe("a rollout report as text", () => {
 
   test("counts no tenant as changed in part that a wrong key opened", () => {
     const { after } = rollouts.stopped;
-    const textOf = (attempts: number) => {
+    const renderAttempts = (attempts: number) => {
       const error = { code: "ERR_OTHER_TENANT", message: "No.", advice: "Try.", phase: "apply" as const };
       const tenants = after.tenants.map((tenant) =>
         tenant.state === "failed" ? { ...tenant, error, attempts } : tenant,
       );
       return renderReportText({ ...after, tenants }, { width: 1_000 });
     };
-    expect(textOf(1)).toContain("Unchanged, because the key belongs to another tenant: 3 tenants.");
-    expect(textOf(1)).not.toContain("partly");
-    expect(textOf(2)).toContain("Possibly partly changed: 3 failed.");
+    expect(renderAttempts(1)).toContain("Unchanged, because the key belongs to another tenant: 3 tenants.");
+    expect(renderAttempts(1)).not.toContain("partly");
+    expect(renderAttempts(2)).toContain("Possibly partly changed: 3 failed.");
   });
 
   test("shows some of many failures in full and groups the rest", () => {
@@ -89,7 +89,7 @@ describe("a rollout report as text", () => {
   test("contains hostile text only as plain text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        expect(commandsIn(renderReportText(rolloutOf(text).after))).toEqual([]);
+        expect(findTerminalCommands(renderReportText(playTextRollout(text).after))).toEqual([]);
       }),
       { numRuns: 50 },
     );

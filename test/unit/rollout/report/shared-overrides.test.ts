@@ -5,13 +5,13 @@ import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report
 import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
 import { renderReportMarkdown } from "../../../../provider/rollout/report/report-markdown";
 import { ChangeTally } from "../../../../provider/rollout/report/shared-changes";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
-import { breakoutsIn } from "../../../support/markdown-breakouts";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
+import { findBreakouts } from "../../../support/markdown-breakouts";
 import { rollouts } from "../../../support/rollouts";
 
-type Shown = (report: RolloutReport) => string;
+type ReportRenderer = (report: RolloutReport) => string;
 
-const FORMATS: Readonly<Record<string, Shown>> = {
+const FORMATS: Readonly<Record<string, ReportRenderer>> = {
   text: (report) => {
     const changes = new ChangeTally();
     for (const { name, changes: all } of report.tenants) changes.add(name, all);
@@ -31,18 +31,18 @@ function reportWith(about: (tenant: TenantReport, index: number) => Partial<Tena
 }
 
 /** Returns the visible text, without the format's markup. */
-const words = (text: string) => text.replace(/<\/?\w+[^>]*>|`/g, "").replace(/\s+/g, " ");
+const extractVisibleText = (text: string) => text.replace(/<\/?\w+[^>]*>|`/g, "").replace(/\s+/g, " ");
 
 describe.each(all)("a rollout report as %s", (format) => {
-  const shown = (report: RolloutReport): string => FORMATS[format]?.(report) ?? "";
+  const renderReport = (report: RolloutReport): string => FORMATS[format]?.(report) ?? "";
 
   it("lists tenants' policy overrides, identical ones once", () => {
-    const what = (name: string) => `settings/${name}.yaml:4: \`policy.requireTicket\` is [] here`;
+    const formatOverride = (name: string) => `settings/${name}.yaml:4: \`policy.requireTicket\` is [] here`;
     const report = reportWith(({ name }, index) => ({
-      overrides: [what(name), ...(index === 3 ? ["base.yaml:2: something else"] : [])],
+      overrides: [formatOverride(name), ...(index === 3 ? ["base.yaml:2: something else"] : [])],
     }));
-    const text = shown(report);
-    const plainText = words(text);
+    const text = renderReport(report);
+    const plainText = extractVisibleText(text);
     const [first, second] = before.tenants;
     expect(plainText).toContain("Overrides of included files");
     expect(plainText).toContain(
@@ -51,7 +51,7 @@ describe.each(all)("a rollout report as %s", (format) => {
     expect(plainText).toContain(", and 294 more");
     expect(plainText.match(/policy\.requireTicket/g)).toHaveLength(1);
     expect(plainText).toContain("base.yaml:2: something else");
-    expect(shown(before)).not.toContain("Looser");
+    expect(renderReport(before)).not.toContain("Looser");
   });
 
   it("limits the overrides and shows hostile text as plain text", () => {
@@ -59,13 +59,13 @@ describe.each(all)("a rollout report as %s", (format) => {
     const report = reportWith((_tenant, index) => ({
       overrides: Array.from({ length: 10 }, (_, n) => `${index} ${n} ${hostile[n]?.slice(0, 450)}`),
     }));
-    const text = shown(report);
-    expect(text.length - shown(before).length).toBeLessThan(120_000);
-    expect(words(text)).toMatch(/… and [\d,]+ more/);
-    expect(commandsIn(text)).toEqual([]);
+    const text = renderReport(report);
+    expect(text.length - renderReport(before).length).toBeLessThan(120_000);
+    expect(extractVisibleText(text)).toMatch(/… and [\d,]+ more/);
+    expect(findTerminalCommands(text)).toEqual([]);
     if (format === "Markdown") {
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
-      expect(breakoutsIn(text)).toEqual([]);
+      expect(findBreakouts(text)).toEqual([]);
     }
   });
 
@@ -74,6 +74,6 @@ describe.each(all)("a rollout report as %s", (format) => {
     const report = reportWith((_tenant, index) =>
       index > 0 ? {} : { changes: [{ sign: "add", kind: "entry", list: "allow", value, alarm: "danger" }] },
     );
-    expect(words(shown(report))).toContain(`${value} (münchen.example)`);
+    expect(extractVisibleText(renderReport(report))).toContain(`${value} (münchen.example)`);
   });
 });

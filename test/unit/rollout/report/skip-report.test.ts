@@ -10,13 +10,13 @@ import { ProgressModel } from "../../../../provider/rollout/progress/progress-mo
 import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
 import { renderReportMarkdown } from "../../../../provider/rollout/report/report-markdown";
 import { renderReportText } from "../../../../provider/rollout/report/report-text";
-import { createDenyPlan, shownOf } from "../../../support/combined-plans";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
-import { breakoutsIn } from "../../../support/markdown-breakouts";
-import { countsOf, rollouts } from "../../../support/rollouts";
+import { combinePlans, createDenyPlan } from "../../../support/combined-plans";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
+import { findBreakouts } from "../../../support/markdown-breakouts";
+import { countStates, rollouts } from "../../../support/rollouts";
 
 const HOSTILE_TEXT = Object.values(HOSTILE).join(" ");
-const skip = (name: string, reason = "its service is down"): SkippedReport => ({
+const buildSkippedReport = (name: string, reason = "its service is down"): SkippedReport => ({
   ...{ name, skippedAt: "2026-11-21T03:12:00.000Z", skippedBy: "dana@build-7", reason },
 });
 
@@ -28,11 +28,11 @@ function reportWith(names: readonly string[], leftOut: readonly SkippedReport[] 
     ...{
       ...after,
       tenants,
-      counts: countsOf(tenants),
-      skipped: [...names.map((name) => skip(name)), ...leftOut],
+      counts: countStates(tenants),
+      skipped: [...names.map((name) => buildSkippedReport(name)), ...leftOut],
     },
     waves: after.waves.map((wave) => ({
-      ...{ ...wave, counts: countsOf(tenants.filter((one) => one.wave === wave.name)) },
+      ...{ ...wave, counts: countStates(tenants.filter((one) => one.wave === wave.name)) },
     })),
   };
 }
@@ -51,13 +51,15 @@ it.each([
 });
 
 it("lists skipped tenants left out of the plan in every format", () => {
-  const many = Array.from({ length: 500 }, (_, index) => skip(`left${index}${HOSTILE_TEXT}`, HOSTILE_TEXT));
+  const many = Array.from({ length: 500 }, (_, index) =>
+    buildSkippedReport(`left${index}${HOSTILE_TEXT}`, HOSTILE_TEXT),
+  );
   const report = reportWith([FIRST], many);
   expect(reportSchema.parse(JSON.parse(formatReportJson(report)))).toEqual(report);
   const markdown = renderReportMarkdown(report);
   expect(markdown).toContain(`### Skipped (501)\n\n- \`${FIRST}\`, since 2026-11-21`);
   expect(Buffer.byteLength(markdown)).toBeLessThanOrEqual(65_536);
-  expect(breakoutsIn(markdown)).toEqual([]);
+  expect(findBreakouts(markdown)).toEqual([]);
   const page = renderReportHtml(report);
   expect(page).toContain('Skipped <span class="n">501</span>');
   expect(page).toContain("… and 401 more");
@@ -69,12 +71,12 @@ it("lists skipped tenants left out of the plan in every format", () => {
     new RolloutCommands(),
   );
   expect(overview).toMatch(/Skipped \(2\)\n\n {2}⊘ left0/);
-  for (const text of [renderReportText(report), overview]) expect(commandsIn(text)).toEqual([]);
+  for (const text of [renderReportText(report), overview]) expect(findTerminalCommands(text)).toEqual([]);
 });
 
 it("names skipped tenants in the combined plan's headline", () => {
-  const { report, ...shown } = shownOf([createDenyPlan("evil.example"), createDenyPlan("evil.example")]);
-  const view = { ...shown, report: { ...report, skipped: [skip("t8"), skip("t9")] } };
+  const { report, ...shown } = combinePlans([createDenyPlan("evil.example"), createDenyPlan("evil.example")]);
+  const view = { ...shown, report: { ...report, skipped: [buildSkippedReport("t8"), buildSkippedReport("t9")] } };
   const headline = "2 of 2 tenants would change, with 1 different change.";
   expect(renderCombinedPlanMarkdown(view)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
   expect(renderCombinedPlanMarkdown({ ...shown, report })).toContain(`${headline}\n`);
@@ -98,5 +100,5 @@ it("removes a skipped tenant from the running and failed counts", () => {
   const progress = new PlainProgress(before, (line) => lines.push(line));
   for (const event of events) progress.handleEvent(event);
   expect(lines[2]).toMatch(/^2026-11-21 03:12:00Z {2}1\/3 {2}\S+ {2}\S+: SKIPPED by dana: down/);
-  expect(commandsIn(lines.join(""))).toEqual([]);
+  expect(findTerminalCommands(lines.join(""))).toEqual([]);
 });

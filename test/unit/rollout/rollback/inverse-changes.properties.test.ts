@@ -17,7 +17,7 @@ const MAILBOXES = ["ceo@acme.example", "cfo@acme.example", "o'neil@acme.example"
 const COMMENTS = ["", "INC-1", "no", "1.10", "a: b # c", "line one\nline two", '"quoted"', "- dash"];
 
 /** A tenant's contents: at most one entry for each value and scope, like the service, and VIPs with their comments. */
-interface Tenant {
+interface TenantRows {
   readonly entries: ReadonlyMap<string, AllowDenyEntryRow>;
   readonly vips: ReadonlyMap<string, VipEmployeeRow>;
 }
@@ -38,45 +38,45 @@ const vip = fc
   .record({ email: fc.constantFrom(...MAILBOXES), comment: fc.constantFrom(...COMMENTS) })
   .map((one): VipEmployeeRow => ({ ...one, source: "manual" }) as VipEmployeeRow);
 
-const tenant: fc.Arbitrary<Tenant> = fc
+const tenant: fc.Arbitrary<TenantRows> = fc
   .record({ entries: fc.array(row, { maxLength: 8 }), vips: fc.array(vip, { maxLength: 4 }) })
   .map(({ entries, vips }) => ({
     // A value is on one list only, whatever its scopes.
     entries: new Map(
       entries.map((one) => [
-        keyOf(one),
+        encodeKey(one),
         { ...one, list: entries.find(({ value }) => value === one.value)?.list ?? "deny" },
       ]),
     ),
     vips: new Map(vips.map((one) => [one.email ?? "", one])),
   }));
 
-function keyOf({ value, entry_type, verdict_scope = "global" }: AllowDenyEntryRow): string {
+function encodeKey({ value, entry_type, verdict_scope = "global" }: AllowDenyEntryRow): string {
   return encodeEntryKey({ value, entryType: entry_type, verdictScope: verdict_scope });
 }
 
-function observed({ entries, vips }: Tenant) {
+function buildObserved({ entries, vips }: TenantRows) {
   return buildObservedState(AT, [...entries.values()], [...vips.values()]);
 }
 
 /** Returns the contents without the fields that can't be written. */
-function content({ entries, vips }: Tenant): unknown {
+function serializeContents({ entries, vips }: TenantRows): unknown {
   return {
     entries: [...entries].map(([key, one]) => [key, encodeEntry(one)]).sort(),
     vips: [...vips].map(([key, { comment = "" }]) => [key, comment]).sort(),
   };
 }
 
-function known(tenantThen: Tenant): StackLists {
+function buildKnownLists(tenantThen: TenantRows): StackLists {
   const entries = Object.fromEntries([...tenantThen.entries].map(([key, one]) => [key, encodeEntry(one)]));
   const vips = Object.fromEntries([...tenantThen.vips].map(([key, { comment = "" }]) => [key, comment]));
   return { entries: { content: entries, exists: true }, vips: { content: vips, exists: true } };
 }
 
-const NOTHING: Tenant = { entries: new Map(), vips: new Map() };
+const NOTHING: TenantRows = { entries: new Map(), vips: new Map() };
 
 /** Plans a file against a tenant. */
-function planOf(text: string, stack: StackLists, now: Tenant): Plan {
+function planOf(text: string, stack: StackLists, now: TenantRows): Plan {
   const { settings, findings } = inspectSettings("settings.yaml", {
     today: "2026-11-22",
     readFile: () => text,
@@ -85,7 +85,7 @@ function planOf(text: string, stack: StackLists, now: Tenant): Plan {
   if (settings === undefined) throw new Error("no settings");
   return makePlan({
     desired: buildDesiredState(settings, stack, []),
-    observed: observed(now),
+    observed: buildObserved(now),
     tenant: { host: "host", name: "t" },
     source: { kind: "files", files: [] },
     mail: buildEmptyEvidence(AT, "none"),
@@ -93,7 +93,7 @@ function planOf(text: string, stack: StackLists, now: Tenant): Plan {
 }
 
 /** Returns a tenant's contents after some of a plan's changes were applied. */
-function appliedTo(now: Tenant, { changes }: Plan, isDone: (at: number) => boolean = () => true): Tenant {
+function applyChanges(now: TenantRows, { changes }: Plan, isDone: (at: number) => boolean = () => true): TenantRows {
   const entries = new Map(now.entries);
   const vips = new Map(now.vips);
   for (const [at, change] of changes.entries()) {
@@ -119,7 +119,7 @@ function appliedTo(now: Tenant, { changes }: Plan, isDone: (at: number) => boole
   return { entries, vips };
 }
 
-function fileOf({ entries, vips }: Tenant): string {
+function formatFile({ entries, vips }: TenantRows): string {
   const lists = {
     entries: Object.fromEntries([...entries].map(([key, one]) => [key, encodeEntry({ ...one, acceptRisk: "a test" })])),
     vips: Object.fromEntries([...vips].map(([key, { comment = "" }]) => [key, comment])),
@@ -138,37 +138,38 @@ describe("invertChanges", () => {
         fc.boolean(),
         (before, declaredBefore, wanted, doneOrNot, isKnown) => {
           // The tenant has everything that the stack declared, plus the console's own rows.
-          const held: Tenant = {
+          const held: TenantRows = {
             entries: new Map([...before.entries, ...declaredBefore.entries]),
             vips: new Map([...before.vips, ...declaredBefore.vips]),
           };
           fc.pre(isConsistent(held) && isConsistent(wanted) && !hasUndeclaredScope(held, declaredBefore));
-          const stack = known(declaredBefore);
-          const rollout = planOf(fileOf(wanted), stack, held);
-          const now = appliedTo(held, rollout, (at) => doneOrNot[at] ?? true);
+          const stack = buildKnownLists(declaredBefore);
+          const rollout = planOf(formatFile(wanted), stack, held);
+          const now = applyChanges(held, rollout, (at) => doneOrNot[at] ?? true);
           fc.pre(isConsistent(now));
           // A killed engine: the state contains nothing of the run, or all of it.
-          const stackNow = isKnown ? known(declaredNow(declaredBefore, wanted, now)) : stack;
+          const stackNow = isKnown ? buildKnownLists(buildDeclaredTenant(declaredBefore, wanted, now)) : stack;
           const { declared, current, isPartlyUnknown, unreverted } = invertChanges(
             rollout,
             stackNow,
-            observed(now),
+            buildObserved(now),
             "why",
           );
           expect(unreverted).toEqual([]);
           // Applying the current declaration changes nothing.
           const asItStands = renderRollbackSettings(current, { entries: 0, vips: 0 });
           expect(planOf(asItStands, stackNow, now).changes).toEqual([]);
-          const known2 = isPartlyUnknown ? asKnown(current) : stackNow;
+          const known2 = isPartlyUnknown ? convertToKnown(current) : stackNow;
           const undoing = planOf(renderRollbackSettings(declared, { entries: 100, vips: 100 }), known2, now);
           // With five declared entries and none of them at the tenant, a person has to confirm the tenant.
           fc.pre(undoing.blockers.every(({ code }) => code !== "other-tenant"));
           expect(undoing.blockers).toEqual([]);
-          const back = appliedTo(now, undoing);
-          expect(content(back)).toEqual(content(held));
-          const twice = invertChanges(rollout, asKnown(declared), observed(back), "why");
+          const back = applyChanges(now, undoing);
+          expect(serializeContents(back)).toEqual(serializeContents(held));
+          const twice = invertChanges(rollout, convertToKnown(declared), buildObserved(back), "why");
           expect(
-            planOf(renderRollbackSettings(twice.declared, { entries: 0, vips: 0 }), asKnown(declared), back).changes,
+            planOf(renderRollbackSettings(twice.declared, { entries: 0, vips: 0 }), convertToKnown(declared), back)
+              .changes,
           ).toEqual([]);
         },
       ),
@@ -178,43 +179,43 @@ describe("invertChanges", () => {
 
   it("leaves later changes by others unchanged", () => {
     const held = NOTHING;
-    const wanted: Tenant = {
+    const wanted: TenantRows = {
       ...NOTHING,
-      entries: new Map([["partner.example", domain("allow", "partner.example")]]),
+      entries: new Map([["partner.example", buildDomainRow("allow", "partner.example")]]),
     };
-    const rollout = planOf(fileOf(wanted), known(NOTHING), held);
-    const actual: Tenant = {
+    const rollout = planOf(formatFile(wanted), buildKnownLists(NOTHING), held);
+    const actual: TenantRows = {
       ...NOTHING,
-      entries: new Map([["partner.example", domain("deny", "partner.example")]]),
+      entries: new Map([["partner.example", buildDomainRow("deny", "partner.example")]]),
     };
-    const { declared, unreverted } = invertChanges(rollout, known(wanted), observed(actual), "why");
+    const { declared, unreverted } = invertChanges(rollout, buildKnownLists(wanted), buildObserved(actual), "why");
     expect(unreverted.map(({ key }) => key)).toEqual(["partner.example"]);
     expect(declared.entries).toEqual({ "partner.example": "deny" });
   });
 
   it("lists the most dangerous unreverted changes first", () => {
-    const entryRows = ["a.example", "b.example", "c.example"].map((value) => domain("deny", value));
-    const held: Tenant = {
-      entries: new Map([["c.example", domain("deny", "c.example")]]),
+    const entryRows = ["a.example", "b.example", "c.example"].map((value) => buildDomainRow("deny", value));
+    const held: TenantRows = {
+      entries: new Map([["c.example", buildDomainRow("deny", "c.example")]]),
       vips: new Map([
         ["ceo@acme.example", { email: "ceo@acme.example", comment: "", source: "manual" } as VipEmployeeRow],
       ]),
     };
-    const wanted: Tenant = { ...NOTHING, entries: new Map(entryRows.map((one) => [one.value, one])) };
-    const rollout = planOf(fileOf(wanted), known(held), held);
-    const changed = (one: AllowDenyEntryRow): AllowDenyEntryRow => ({ ...one, comment: "changed later" });
-    const actual: Tenant = {
-      entries: new Map(entryRows.map((one) => [one.value, changed(one)])),
+    const wanted: TenantRows = { ...NOTHING, entries: new Map(entryRows.map((one) => [one.value, one])) };
+    const rollout = planOf(formatFile(wanted), buildKnownLists(held), held);
+    const changeComment = (one: AllowDenyEntryRow): AllowDenyEntryRow => ({ ...one, comment: "changed later" });
+    const actual: TenantRows = {
+      entries: new Map(entryRows.map((one) => [one.value, changeComment(one)])),
       vips: new Map([
         ["ceo@acme.example", { email: "ceo@acme.example", comment: "again", source: "manual" } as VipEmployeeRow],
       ]),
     };
-    const { unreverted } = invertChanges(rollout, known(wanted), observed(actual), "why");
+    const { unreverted } = invertChanges(rollout, buildKnownLists(wanted), buildObserved(actual), "why");
     expect(unreverted.map(({ key }) => key)).toEqual(["ceo@acme.example", "a.example", "b.example"]);
   });
 });
 
-function domain(list: "allow" | "deny", value: string): AllowDenyEntryRow {
+function buildDomainRow(list: "allow" | "deny", value: string): AllowDenyEntryRow {
   return {
     id: value,
     list,
@@ -226,7 +227,7 @@ function domain(list: "allow" | "deny", value: string): AllowDenyEntryRow {
 }
 
 /** Returns whether each value is on one list only; the service refuses anything else. */
-function isConsistent({ entries }: Tenant): boolean {
+function isConsistent({ entries }: TenantRows): boolean {
   const lists = Map.groupBy(entries.values(), ({ value }) => value);
   return [...lists.values()].every((rows) => new Set(rows.map(({ list }) => list)).size === 1);
 }
@@ -235,22 +236,22 @@ function isConsistent({ entries }: Tenant): boolean {
  * Returns whether the tenant has an undeclared row of a declared value with another scope. If the declared row is gone, the
  * undeclared one counts as that row with a changed scope.
  */
-function hasUndeclaredScope(held: Tenant, declared: Tenant): boolean {
+function hasUndeclaredScope(held: TenantRows, declared: TenantRows): boolean {
   const declaredValues = new Set([...declared.entries.values()].map(({ value }) => value));
   return [...held.entries].some(([key, { value }]) => !declared.entries.has(key) && declaredValues.has(value));
 }
 
-function declaredNow(before: Tenant, wanted: Tenant, now: Tenant): Tenant {
-  const keep = <Row>(rows: ReadonlyMap<string, Row>, keys: Iterable<string>): Map<string, Row> => {
+function buildDeclaredTenant(before: TenantRows, wanted: TenantRows, now: TenantRows): TenantRows {
+  const keepRows = <Row>(rows: ReadonlyMap<string, Row>, keys: Iterable<string>): Map<string, Row> => {
     const known = new Set(keys);
     return new Map([...rows].filter(([key]) => known.has(key)));
   };
   return {
-    entries: keep(now.entries, [...before.entries.keys(), ...wanted.entries.keys()]),
-    vips: keep(now.vips, [...before.vips.keys(), ...wanted.vips.keys()]),
+    entries: keepRows(now.entries, [...before.entries.keys(), ...wanted.entries.keys()]),
+    vips: keepRows(now.vips, [...before.vips.keys(), ...wanted.vips.keys()]),
   };
 }
 
-function asKnown({ entries, vips }: ReturnType<typeof invertChanges>["declared"]): StackLists {
+function convertToKnown({ entries, vips }: ReturnType<typeof invertChanges>["declared"]): StackLists {
   return { entries: { content: entries, exists: true }, vips: { content: vips, exists: true } };
 }

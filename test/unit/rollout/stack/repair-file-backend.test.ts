@@ -23,13 +23,13 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const lay = (name: string, text: string): void => writeFileSync(join(stacks, name), text);
+const writeStackFile = (name: string, text: string): void => writeFileSync(join(stacks, name), text);
 
 it("removes only truncated attribute files of its own stack", () => {
   const torn = ["t0.json.attrs", "t0.json.gz.attrs", "t0.pulumi-tags.attrs"];
   const others = ["t0.json", "t0.json.bak.attrs", "t0.json.zst.attrs", "t0.json.18ab.tmp", "t01.json.attrs"];
-  for (const [at, name] of torn.entries()) lay(name, '{"md5":"x'.slice(0, at * 3));
-  for (const name of others) lay(name, name.endsWith("zst.attrs") ? '{"md5":"x"}' : "");
+  for (const [at, name] of torn.entries()) writeStackFile(name, '{"md5":"x'.slice(0, at * 3));
+  for (const name of others) writeStackFile(name, name.endsWith("zst.attrs") ? '{"md5":"x"}' : "");
   writeFileSync(join(directory, ".pulumi/meta.yaml.attrs"), "");
   expect(removeTruncatedAttributes(files)).toHaveLength(4);
   expect(readdirSync(stacks).sort()).toEqual(others.sort());
@@ -37,7 +37,7 @@ it("removes only truncated attribute files of its own stack", () => {
 });
 
 /** Writes a stack lock whose owner is on another machine. */
-function lock(stack: string): void {
+function writeLock(stack: string): void {
   const locks = join(directory, ".pulumi/locks/organization/p", stack);
   mkdirSync(locks, { recursive: true });
   const owner = { pid: 1, username: "ci", hostname: "runner-7", timestamp: "2026-01-01T00:00:00Z" };
@@ -45,9 +45,9 @@ function lock(stack: string): void {
 }
 
 it("replaces truncated states except of stacks locked elsewhere", () => {
-  for (const name of ["t0", "t1", "t2"]) lay(`${name}.json`, '{"version":3,"che');
-  lay("t1.json.bak", '{"version":3,"checkpoint":{"stack":"t1"}}');
-  lock("t2");
+  for (const name of ["t0", "t1", "t2"]) writeStackFile(`${name}.json`, '{"version":3,"che');
+  writeStackFile("t1.json.bak", '{"version":3,"checkpoint":{"stack":"t1"}}');
+  writeLock("t2");
   expect(replaceTruncatedStates({ backend: files.backend, project: "p" })).toHaveLength(2);
   const texts = ["t0", "t1", "t2"].map((name) => readFileSync(join(stacks, `${name}.json`), "utf8"));
   expect(texts).toEqual([
@@ -59,19 +59,19 @@ it("replaces truncated states except of stacks locked elsewhere", () => {
 });
 
 it("removes temporary state files except of stacks locked elsewhere", async () => {
-  for (const name of ["t0.json.18ab.tmp", "t0.json.tmp", "t01.json.tmp", "t2.json.tmp"]) lay(name, "");
-  lock("t2");
+  for (const name of ["t0.json.18ab.tmp", "t0.json.tmp", "t01.json.tmp", "t2.json.tmp"]) writeStackFile(name, "");
+  writeLock("t2");
   expect(await removeTemporaryFiles({ ...files, stack: "t2" })).toEqual([]);
   expect(await removeTemporaryFiles(files)).toHaveLength(2);
   expect(readdirSync(stacks).sort()).toEqual(["t01.json.tmp", "t2.json.tmp"]);
 });
 
 it("removes only empty or truncated locks", async () => {
-  lock("t0");
+  writeLock("t0");
   const locks = join(directory, ".pulumi/locks/organization/p/t0");
   writeFileSync(join(locks, "b.json"), "");
   writeFileSync(join(locks, "c.json"), '{"pid":1,"user');
-  lay("t0.json", "");
+  writeStackFile("t0.json", "");
   expect(replaceTruncatedStates(files)).toEqual([]);
   expect(await removeTemporaryFiles(files)).toEqual([
     expect.stringContaining("b.json"),
@@ -85,18 +85,18 @@ it("removes only empty or truncated locks", async () => {
 });
 
 it("ignores backends that aren't file-based", () => {
-  lay("t0.json.attrs", "");
+  writeStackFile("t0.json.attrs", "");
   for (const backend of [undefined, "s3://states", "https://pulumi.example", "postgres://u:p@db/states"])
     expect(removeTruncatedAttributes({ ...files, backend })).toEqual([]);
 });
 
 it("explains how to restore a truncated state from its backup", () => {
   expect(describeTruncatedState(files)).toBeUndefined();
-  lay("t0.json", "{}");
+  writeStackFile("t0.json", "{}");
   expect(describeTruncatedState(files)).toBeUndefined();
-  lay("t0.json", '{"version":3,"che');
+  writeStackFile("t0.json", '{"version":3,"che');
   expect(describeTruncatedState(files)).toMatch(/No earlier copy exists.*after `rm '.*it'\\''s-.*t0\.json'`$/);
-  lay("t0.json.bak", "{}");
+  writeStackFile("t0.json.bak", "{}");
   expect(describeTruncatedState(files)).toMatch(
     /The previous state is intact: restore it with `cp '.*t0\.json\.bak' '.*t0\.json'`$/,
   );

@@ -64,13 +64,13 @@ it.each(CASES)("considers a lock orphaned: $isLeft, when its pid now belongs to 
 });
 
 it.runIf(process.platform === "linux")("detects locks older than the local process with their pid", () => {
-  const own = (sinceMs: number): LockOwner => ({
+  const buildOwnLock = (sinceMs: number): LockOwner => ({
     description: "",
     host: hostname(),
     pid: process.pid,
     sinceMs,
   });
   // Not `Date.now()`, because the clock may have been set since the start of this process.
-  expect(isOrphanedLock(own(performance.timeOrigin + 1_000))).toBe(false);
-  expect(isOrphanedLock(own(performance.timeOrigin - 86_400_000))).toBe(true);
+  expect(isOrphanedLock(buildOwnLock(performance.timeOrigin + 1_000))).toBe(false);
+  expect(isOrphanedLock(buildOwnLock(performance.timeOrigin - 86_400_000))).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { resolveStateBackend } from "../../../../provider/rollout/stack/state-backend";
 
-const of = (PULUMI_BACKEND_URL: string | undefined, more: NodeJS.ProcessEnv = {}) =>
+const resolveBackend = (PULUMI_BACKEND_URL: string | undefined, more: NodeJS.ProcessEnv = {}) =>
   resolveStateBackend({ PULUMI_BACKEND_URL, ...more }, "/nowhere");
 
 describe("the state backend", () => {
@@ -27,7 +27,7 @@ describe("the state backend", () => {
   ];
 
   it("is displayed by its unique location without credentials", () => {
-    const backends = PLACES.map(([address]) => of(address));
+    const backends = PLACES.map(([address]) => resolveBackend(address));
     expect(backends.map(({ displayName }) => displayName)).toEqual(PLACES.map(([, shown]) => shown));
     expect(new Set(backends.map(({ fingerprint }) => fingerprint)).size).toBe(PLACES.length);
     for (const { displayName } of backends) expect(displayName).not.toContain("secret");
@@ -37,25 +37,29 @@ describe("the state backend", () => {
     ["s3://states?region=eu-central-1&awssdk=v2&profile=ci", "s3://states"],
     ["postgres://ci:new@db/states", "postgres://db/states"],
   ])("is identified as the same place however it is opened: %s", (one, other) => {
-    expect(of(one).fingerprint).toBe(of(other).fingerprint);
+    expect(resolveBackend(one).fingerprint).toBe(resolveBackend(other).fingerprint);
   });
 
   it("includes the default organization only for Pulumi's service", () => {
     const acme = { PULUMI_DEFAULT_ORGANIZATION: "acme" };
-    expect(of("https://api.pulumi.example", acme).displayName).toBe("https://api.pulumi.example/, organization acme");
-    expect(of(undefined, acme).displayName).toBe("the current login of Pulumi, organization acme");
+    expect(resolveBackend("https://api.pulumi.example", acme).displayName).toBe(
+      "https://api.pulumi.example/, organization acme",
+    );
+    expect(resolveBackend(undefined, acme).displayName).toBe("the current login of Pulumi, organization acme");
     const all = [undefined, "https://api.pulumi.example"].flatMap((address) =>
-      [{}, acme, { PULUMI_DEFAULT_ORGANIZATION: "globex" }].map((more) => of(address, more).fingerprint),
+      [{}, acme, { PULUMI_DEFAULT_ORGANIZATION: "globex" }].map((more) => resolveBackend(address, more).fingerprint),
     );
     expect(new Set(all).size).toBe(6);
-    expect(of("s3://states", acme)).toEqual(of("s3://states"));
+    expect(resolveBackend("s3://states", acme)).toEqual(resolveBackend("s3://states"));
   });
 
   it("is displayed without raw control characters", () => {
-    const { displayName } = of("s3://states?prefix=%1b[31m%E2%80%AEx", {
+    const { displayName } = resolveBackend("s3://states?prefix=%1b[31m%E2%80%AEx", {
       PULUMI_DEFAULT_ORGANIZATION: "a\u001b[2J",
     });
     expect(displayName).toMatch(/^[\x20-\x7e]*$/);
-    expect(of(undefined, { PULUMI_DEFAULT_ORGANIZATION: "a\u001b[2J" }).displayName).toMatch(/^[\x20-\x7e]*$/);
+    expect(resolveBackend(undefined, { PULUMI_DEFAULT_ORGANIZATION: "a\u001b[2J" }).displayName).toMatch(
+      /^[\x20-\x7e]*$/,
+    );
   });
 });

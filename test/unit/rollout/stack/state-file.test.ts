@@ -14,41 +14,41 @@ let directory: string;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "email-security-state-"));
-  lay("meta.yaml", "version: 1\n");
-  lay("stacks/p/t0.json", JSON.stringify(STATE));
+  writeStateFile("meta.yaml", "version: 1\n");
+  writeStateFile("stacks/p/t0.json", JSON.stringify(STATE));
 });
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-function lay(path: string, text: string): void {
+function writeStateFile(path: string, text: string): void {
   const file = join(directory, ".pulumi", path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
 }
 
-const read = (more: object = {}): unknown =>
+const readTestState = (more: object = {}): unknown =>
   readStateFile({ backend: `file://${directory}`, project: "p", stack: "t0", ...more });
 /** Returns the state with additional properties. */
-const having = (more: object): string => JSON.stringify({ ...STATE, ...more });
-const holding = (more: object): string =>
-  having({ checkpoint: { ...STATE.checkpoint, latest: { ...DEPLOYMENT, ...more } } });
+const extendState = (more: object): string => JSON.stringify({ ...STATE, ...more });
+const extendDeployment = (more: object): string =>
+  extendState({ checkpoint: { ...STATE.checkpoint, latest: { ...DEPLOYMENT, ...more } } });
 
 it("reads the same state as the CLI would print", () => {
-  expect(read()).toEqual({ version: 3, deployment: DEPLOYMENT });
-  expect(read({ backend: `file://${directory}/` })).toEqual({ version: 3, deployment: DEPLOYMENT });
-  lay("stacks/p/t0.json", holding({ resources: null }));
-  expect(read()).toEqual({ version: 3, deployment: { ...DEPLOYMENT, resources: null } });
+  expect(readTestState()).toEqual({ version: 3, deployment: DEPLOYMENT });
+  expect(readTestState({ backend: `file://${directory}/` })).toEqual({ version: 3, deployment: DEPLOYMENT });
+  writeStateFile("stacks/p/t0.json", extendDeployment({ resources: null }));
+  expect(readTestState()).toEqual({ version: 3, deployment: { ...DEPLOYMENT, resources: null } });
 });
 
 it("reads the state of a directory with spaces and other scripts in its name", () => {
   const spaced = join(directory, "é 日本 s");
   cpSync(join(directory, ".pulumi"), join(spaced, ".pulumi"), { recursive: true });
-  expect(read({ backend: `file://${spaced}` })).toEqual({ version: 3, deployment: DEPLOYMENT });
+  expect(readTestState({ backend: `file://${spaced}` })).toEqual({ version: 3, deployment: DEPLOYMENT });
 });
 
 it("leaves missing stacks and other backends to the CLI", () => {
-  for (const stack of ["t1", "organization/p/t0", "../p/t0", "", "."]) expect(read({ stack })).toBeUndefined();
-  expect(read({ project: "../stacks/p" })).toBeUndefined();
+  for (const stack of ["t1", "organization/p/t0", "../p/t0", "", "."]) expect(readTestState({ stack })).toBeUndefined();
+  expect(readTestState({ project: "../stacks/p" })).toBeUndefined();
   const addresses = [
     undefined,
     "s3://states",
@@ -59,30 +59,30 @@ it("leaves missing stacks and other backends to the CLI", () => {
     `file://${directory}%20`,
     `file://${directory} `,
   ];
-  for (const backend of addresses) expect(read({ backend })).toBeUndefined();
+  for (const backend of addresses) expect(readTestState({ backend })).toBeUndefined();
 });
 
 it.each(["t0.json.gz", "t0.json.zst"])("leaves the choice of the newer file to the CLI when %s exists", (name) => {
-  lay(`stacks/p/${name}`, "");
-  expect(read()).toBeUndefined();
+  writeStateFile(`stacks/p/${name}`, "");
+  expect(readTestState()).toBeUndefined();
 });
 
 it.each(["", "version: 0\n", "version: 2\n", "version: [\n"])("leaves the layout %j to the CLI", (text) => {
-  lay("meta.yaml", text);
-  expect(read()).toBeUndefined();
+  writeStateFile("meta.yaml", text);
+  expect(readTestState()).toBeUndefined();
 });
 
 it.each([
   ["cut off", JSON.stringify(STATE).slice(0, -9)],
   ["empty", ""],
   ["no object", "null"],
-  ["of another version", having({ version: 4, features: ["refreshBeforeUpdate"] })],
-  ["of none", having({ version: undefined })],
-  ["without a deployment", having({ checkpoint: { latest: null } })],
-  ["of resources that are no list", holding({ resources: {} })],
-  ["of a resource without a type", holding({ resources: [{ urn: "x" }] })],
-  ["of pending operations that are no list", holding({ pending_operations: 1 })],
+  ["of another version", extendState({ version: 4, features: ["refreshBeforeUpdate"] })],
+  ["of none", extendState({ version: undefined })],
+  ["without a deployment", extendState({ checkpoint: { latest: null } })],
+  ["of resources that are no list", extendDeployment({ resources: {} })],
+  ["of a resource without a type", extendDeployment({ resources: [{ urn: "x" }] })],
+  ["of pending operations that are no list", extendDeployment({ pending_operations: 1 })],
 ])("leaves a state that is %s to the CLI", (_what, text) => {
-  lay("stacks/p/t0.json", text);
-  expect(read()).toBeUndefined();
+  writeStateFile("stacks/p/t0.json", text);
+  expect(readTestState()).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { removeKeyVariables } from "../../../../provider/machine/child-environment";
 import { buildTenantEnvironment } from "../../../../provider/rollout/stack/tenant-environment";
-import { target } from "../../../support/rollout-target";
+import { buildTarget } from "../../../support/rollout-target";
 
 it("passes the engine shared variables and only the tenant's own settings", () => {
   const environment = {
@@ -19,7 +19,7 @@ it("passes the engine shared variables and only the tenant's own settings", () =
   const key = "the key";
   expect({
     ...removeKeyVariables(environment, ["ACME_KEY"]),
-    ...buildTenantEnvironment(target("acme"), key, environment),
+    ...buildTenantEnvironment(buildTarget("acme"), key, environment),
   }).toEqual({
     HTTPS_PROXY: "http://proxy.example:3128",
     NO_PROXY: "acme.example",
@@ -29,7 +29,7 @@ it("passes the engine shared variables and only the tenant's own settings", () =
     EMAIL_SECURITY_TIMEOUT_MS: "60000",
     EMAIL_SECURITY_DEBUG: "1",
   });
-  expect(buildTenantEnvironment(target("acme"), key, {})).toEqual({
+  expect(buildTenantEnvironment(buildTarget("acme"), key, {})).toEqual({
     EMAIL_SECURITY_API_KEY: key,
     EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
   });

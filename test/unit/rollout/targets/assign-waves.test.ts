@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { Target, WaveRule } from "../../../../provider/rollout/model/target";
 import { assignWaves, UnassignedTargetsError } from "../../../../provider/rollout/targets/assign-waves";
 import { getToleratedFailures } from "../../../../provider/rollout/targets/tolerance";
-import { target } from "../../../support/rollout-target";
+import { buildTarget } from "../../../support/rollout-target";
 
-function rule(name: string, rest: Partial<WaveRule> = {}): WaveRule {
+function buildRule(name: string, rest: Partial<WaveRule> = {}): WaveRule {
   return {
     name,
     maxConcurrent: 1,
@@ -17,10 +17,10 @@ function rule(name: string, rest: Partial<WaveRule> = {}): WaveRule {
   };
 }
 
-const many = (count: number, labels: Record<string, string> = {}): Target[] =>
-  Array.from({ length: count }, (_, index) => target(`t${index}`, labels));
+const buildTargets = (count: number, labels: Record<string, string> = {}): Target[] =>
+  Array.from({ length: count }, (_, index) => buildTarget(`t${index}`, labels));
 
-const counts = (rules: WaveRule[], targets: Target[]): number[] =>
+const countWaveTenants = (rules: WaveRule[], targets: Target[]): number[] =>
   assignWaves(rules, targets).waves.map(({ tenants }) => tenants.length);
 
 describe("wave sizes and tolerances", () => {
@@ -35,14 +35,14 @@ describe("wave sizes and tolerances", () => {
     [7, { take: { count: 9 } }, 7],
     [7, {}, 7],
   ])("give %i tenants with %j a wave of %i", (count, rest, taken) => {
-    expect(counts([rule("a", rest), rule("rest")], many(count))[0]).toBe(taken);
+    expect(countWaveTenants([buildRule("a", rest), buildRule("rest")], buildTargets(count))[0]).toBe(taken);
   });
 
   it("apply to all matching tenants and take from those left", () => {
     const half = { take: { percent: 50 } };
-    expect(counts([rule("a", half), rule("b", half)], many(10))).toEqual([5, 5]);
+    expect(countWaveTenants([buildRule("a", half), buildRule("b", half)], buildTargets(10))).toEqual([5, 5]);
     const most = { take: { percent: 60 } };
-    expect(counts([rule("a", most), rule("b", most)], many(10))).toEqual([6, 4]);
+    expect(countWaveTenants([buildRule("a", most), buildRule("b", most)], buildTargets(10))).toEqual([6, 4]);
   });
 
   it.each([
@@ -56,28 +56,28 @@ describe("wave sizes and tolerances", () => {
   });
 
   it("apply the failure percentage to the wave's own tenants", () => {
-    const rules = [rule("a", { take: { count: 10 }, failureTolerance: { percent: 25 } }), rule("b")];
-    expect(assignWaves(rules, many(100)).waves.map(({ tolerated }) => tolerated)).toEqual([2, 0]);
+    const rules = [buildRule("a", { take: { count: 10 }, failureTolerance: { percent: 25 } }), buildRule("b")];
+    expect(assignWaves(rules, buildTargets(100)).waves.map(({ tolerated }) => tolerated)).toEqual([2, 0]);
   });
 });
 
 it("assigns matching tenants to a wave in file order", () => {
   const health = { command: ["./check.sh"], timeoutMs: 1_000 };
   const rules = [
-    rule("eu", {
+    buildRule("eu", {
       match: { region: ["eu", "ch"], ring: ["canary"] },
       maxConcurrent: 3,
       soakMs: 7,
       gate: true,
       health,
     }),
-    rule("rest"),
+    buildRule("rest"),
   ];
   const targets = [
-    target("a", { region: "eu" }),
-    target("b", { region: "ch", ring: "canary" }),
-    target("c", { ring: "canary" }),
-    target("d", { region: "eu", ring: "canary" }),
+    buildTarget("a", { region: "eu" }),
+    buildTarget("b", { region: "ch", ring: "canary" }),
+    buildTarget("c", { ring: "canary" }),
+    buildTarget("d", { region: "eu", ring: "canary" }),
   ];
   expect(assignWaves(rules, targets)).toEqual({
     waves: [
@@ -89,8 +89,12 @@ it("assigns matching tenants to a wave in file order", () => {
 });
 
 it("omits an empty wave with a warning about what it drops", () => {
-  const rules = [rule("none", { match: { toString: ["x"] }, gate: true, soakMs: 5 }), rule("all"), rule("late")];
-  const { waves, findings } = assignWaves(rules, many(2));
+  const rules = [
+    buildRule("none", { match: { toString: ["x"] }, gate: true, soakMs: 5 }),
+    buildRule("all"),
+    buildRule("late"),
+  ];
+  const { waves, findings } = assignWaves(rules, buildTargets(2));
   expect(waves.map(({ name }) => name)).toEqual(["all"]);
   expect(findings.map(({ level, code, message }) => `${level} ${code}: ${message}`)).toEqual([
     'warning wave-empty: the wave "none" has no tenant because no tenant matches it; it is skipped, and with it its soak and its gate',
@@ -100,8 +104,13 @@ it("omits an empty wave with a warning about what it drops", () => {
 
 it("throws a bounded list of tenants in no wave", () => {
   const long = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`l${index}`, "v"]));
-  const targets = [target("a", { ring: "canary" }), target("b"), target("c", { ring: "beta" }), target("d", long)];
-  const refusal = (rules: WaveRule[], all: Target[]): string => {
+  const targets = [
+    buildTarget("a", { ring: "canary" }),
+    buildTarget("b"),
+    buildTarget("c", { ring: "beta" }),
+    buildTarget("d", long),
+  ];
+  const captureRefusal = (rules: WaveRule[], all: Target[]): string => {
     try {
       assignWaves(rules, all);
       return "";
@@ -110,20 +119,22 @@ it("throws a bounded list of tenants in no wave", () => {
       return (error as Error).message;
     }
   };
-  const rules = [rule("canary", { match: { ring: ["canary"] } })];
-  expect(refusal(rules, targets).split("\n")).toEqual([
+  const rules = [buildRule("canary", { match: { ring: ["canary"] } })];
+  expect(captureRefusal(rules, targets).split("\n")).toEqual([
     "3 tenants are in no wave. Fix the labels, or end `waves` with a wave without `match` and `take`, which includes all remaining tenants:",
     '  tenants.yaml:1: "b" (no labels)',
     '  tenants.yaml:1: "c" (ring: beta)',
     '  tenants.yaml:1: "d" (l0: v, l1: v, l2: v, l3: v, l4: v, …)',
   ]);
-  expect(refusal(rules, many(2_000)).split("\n")).toHaveLength(22);
+  expect(captureRefusal(rules, buildTargets(2_000)).split("\n")).toHaveLength(22);
 });
 
 describe("arbitrary wave rules", () => {
   const value = fc.constantFrom("x", "y", "z");
   const labels = fc.dictionary(fc.constantFrom("ring", "region"), value);
-  const targetsOf = fc.array(labels, { maxLength: 40 }).map((all) => all.map((one, index) => target(`t${index}`, one)));
+  const targetsOf = fc
+    .array(labels, { maxLength: 40 })
+    .map((all) => all.map((one, index) => buildTarget(`t${index}`, one)));
   const tolerance = fc.oneof(
     fc.record({ count: fc.integer({ min: 1, max: 20 }) }),
     fc.record({ percent: fc.integer({ min: 1, max: 10_000 }).map((hundredths) => hundredths / 100) }),
@@ -133,12 +144,12 @@ describe("arbitrary wave rules", () => {
     .array(fc.record({ match, take: tolerance, failureTolerance: tolerance }, { requiredKeys: ["failureTolerance"] }), {
       maxLength: 6,
     })
-    .map((all) => all.map((one, index) => rule(`w${index}`, one)));
+    .map((all) => all.map((one, index) => buildRule(`w${index}`, one)));
 
   it("assign each tenant once to the first fitting wave or report it", () => {
     fc.assert(
       fc.property(rulesOf, targetsOf, (rules, targets) => {
-        const expected = onPaper(rules, targets);
+        const expected = assignByDefinition(rules, targets);
         const empty = expected.waves.filter(({ tenants }) => tenants.length === 0).map(({ name }) => name);
         const left = expected.left;
         try {
@@ -170,17 +181,17 @@ describe("arbitrary wave rules", () => {
 });
 
 /** The same rules applied to one tenant at a time: the number of slots in a wave, and the order of tenants. */
-function onPaper(rules: readonly WaveRule[], targets: readonly Target[]) {
-  const fits = ({ match = {} }: WaveRule, { labels }: Target): boolean =>
+function assignByDefinition(rules: readonly WaveRule[], targets: readonly Target[]) {
+  const matchesRule = ({ match = {} }: WaveRule, { labels }: Target): boolean =>
     Object.keys(match).every((label) => match[label]?.some((one) => one === labels[label]));
   const waves = rules.map((one) => ({
     name: one.name,
     tenants: [] as string[],
     rule: one,
-    places: placesOf(one),
+    places: countPlaces(one),
   }));
-  function placesOf(one: WaveRule): number {
-    const matching = targets.filter((candidate) => fits(one, candidate)).length;
+  function countPlaces(one: WaveRule): number {
+    const matching = targets.filter((candidate) => matchesRule(one, candidate)).length;
     if (one.take === undefined) return matching;
     if ("count" in one.take) return one.take.count;
     const hundredths = Math.round(one.take.percent * 100) * matching;
@@ -190,7 +201,7 @@ function onPaper(rules: readonly WaveRule[], targets: readonly Target[]) {
   }
   const left: string[] = [];
   for (const one of targets) {
-    const wave = waves.find(({ rule, tenants, places }) => fits(rule, one) && tenants.length < places);
+    const wave = waves.find(({ rule, tenants, places }) => matchesRule(rule, one) && tenants.length < places);
     (wave?.tenants ?? left).push(one.name);
   }
   return { waves: waves.map(({ name, tenants }) => ({ name, tenants })), left };

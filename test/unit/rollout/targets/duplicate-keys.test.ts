@@ -1,17 +1,17 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
 import { findSameKeys, SameKeyError } from "../../../../provider/rollout/targets/find-same-keys";
-import { target } from "../../../support/rollout-target";
+import { buildTarget } from "../../../support/rollout-target";
 
 it("groups tenants with the same key without showing it", () => {
-  const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) => target(name)) as [
-    ReturnType<typeof target>,
-    ...ReturnType<typeof target>[],
+  const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) => buildTarget(name)) as [
+    ReturnType<typeof buildTarget>,
+    ...ReturnType<typeof buildTarget>[],
   ];
-  const elsewhere = target("elsewhere", {}, { baseUrl: "https://other.example" });
+  const elsewhere = buildTarget("elsewhere", {}, { baseUrl: "https://other.example" });
   const keys = new Map(
     [a, b, c, d, e, elsewhere].map((one, index) => [one, ["one", "two", "one", "three", "two", "one"][index]]),
-  ) as Map<ReturnType<typeof target>, string>;
+  ) as Map<ReturnType<typeof buildTarget>, string>;
   const groups = findSameKeys(keys);
   expect(groups.map((group) => group.map(({ name }) => name))).toEqual([
     ["a", "c", "elsewhere"],
@@ -28,9 +28,9 @@ it("groups tenants with the same key without showing it", () => {
 
 it("finds no groups when all keys differ", () => {
   const keys = new Map([
-    [target("a"), "one"],
-    [target("b"), "two"],
-    [target("c"), "three"],
+    [buildTarget("a"), "one"],
+    [buildTarget("b"), "two"],
+    [buildTarget("c"), "three"],
   ]);
   expect(findSameKeys(keys)).toEqual([]);
 });

@@ -88,8 +88,8 @@ it("removes the only tenant and one in a flow mapping", () => {
   expect(removeTenant("version: 1\ntenants: { a: {}, b: { stack: c }, d: {} }\n", "b")).toBe(
     "version: 1\ntenants: { a: {}, d: {} }\n",
   );
-  const flow = (a: string): string => `version: 1\ntenants:\n${a}    # about b\n  b: {}\n`;
-  expect(removeTenant(flow("  a: { stack: s }\n"), "a")).toBe(flow(""));
+  const formatFlow = (a: string): string => `version: 1\ntenants:\n${a}    # about b\n  b: {}\n`;
+  expect(removeTenant(formatFlow("  a: { stack: s }\n"), "a")).toBe(formatFlow(""));
   expect(() => removeTenant(FILE, "hooli")).toThrow("it has no tenant hooli");
 });
 
@@ -118,10 +118,10 @@ it("leaves other tenants unchanged in any style", () => {
       fc.nat(),
       fc.boolean(),
       (tenants, tail, at, isWindows) => {
-        const shown = (lines: typeof tenants): string =>
+        const formatTenants = (lines: typeof tenants): string =>
           lines.map(([one, text, before]) => `${before}  "${one}"${text}`).join("");
-        const ended = (text: string): string => (isWindows ? text.replaceAll("\n", "\r\n") : text);
-        const text = ended(`version: 1\ntenants:\n${shown(tenants)}${tail}`);
+        const convertLineEnds = (text: string): string => (isWindows ? text.replaceAll("\n", "\r\n") : text);
+        const text = convertLineEnds(`version: 1\ntenants:\n${formatTenants(tenants)}${tail}`);
         const added = addTenant(text, "zz-new", NEW);
         expect(removeTenant(added, "zz-new").replaceAll(/\s+$/gm, "")).toBe(text.replaceAll(/\s+$/gm, ""));
         const which = at % tenants.length;

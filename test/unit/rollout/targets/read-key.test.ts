@@ -3,14 +3,18 @@ import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { KeySource } from "../../../../provider/rollout/model/target";
 import { readKey } from "../../../../provider/rollout/targets/read-key";
-import { target } from "../../../support/rollout-target";
+import { buildTarget, buildVariableSource } from "../../../support/rollout-target";
 import { runEnvironment } from "../../../support/run-environment";
 import { createTestDirectory } from "../../../support/test-directory";
 
 const PLACE = { file: "tenants.yaml", line: 7, column: 3 };
 const ENVIRONMENT = { ...runEnvironment(), ACME_API_KEY: "abc-123" };
 
-function read(key: KeySource, environment: Record<string, string | undefined> = ENVIRONMENT, timeoutMs = 20_000) {
+function readTestKey(
+  key: KeySource,
+  environment: Record<string, string | undefined> = ENVIRONMENT,
+  timeoutMs = 20_000,
+) {
   // This run permits exactly what the targets request.
   const allowing = {
     EMAIL_SECURITY_SERVICES: "https://mail-security.example",
@@ -18,14 +22,14 @@ function read(key: KeySource, environment: Record<string, string | undefined> = 
     ...(key.from === "file" ? { EMAIL_SECURITY_KEY_FILES: key.path } : {}),
     ...(key.from === "command" ? { EMAIL_SECURITY_COMMANDS: JSON.stringify(key.command) } : {}),
   };
-  return readKey(target("acme", {}, { key, place: PLACE }), {
+  return readKey(buildTarget("acme", {}, { key, place: PLACE }), {
     environment: { ...allowing, ...environment },
     timeoutMs,
   });
 }
 
-async function refused(...given: Parameters<typeof read>): Promise<string> {
-  const error = await read(...given).then(
+async function captureKeyRefusal(...given: Parameters<typeof readTestKey>): Promise<string> {
+  const error = await readTestKey(...given).then(
     () => undefined,
     (reason: unknown) => reason,
   );
@@ -34,19 +38,18 @@ async function refused(...given: Parameters<typeof read>): Promise<string> {
   return (error as Error).message.replace(/^tenants\.yaml:7: the key of "acme" can't be used: /, "… ");
 }
 
-const variable = (name: string): KeySource => ({ from: "environment", variable: name });
-const node = (program: string): KeySource => ({
+const buildNodeSource = (program: string): KeySource => ({
   from: "command",
   command: [process.execPath, "-e", program],
 });
 
 describe("a key from the environment", () => {
   it("is the variable's value", async () => {
-    expect(await read(variable("ACME_API_KEY"))).toBe("abc-123");
+    expect(await readTestKey(buildVariableSource("ACME_API_KEY"))).toBe("abc-123");
   });
 
   it.each(["ACME_KEY", "__proto__", "toString"])("is missing when %s isn't set", async (name) => {
-    expect(await refused(variable(name))).toBe(
+    expect(await captureKeyRefusal(buildVariableSource(name))).toBe(
       `… the environment variable ${name} is not set. Set it to the tenant's API key, or specify another source under \`key\`.`,
     );
   });
@@ -60,7 +63,7 @@ describe("a key from the environment", () => {
     ["one\u00a0secret", "contains white space or a non-ASCII character"],
     ["\ufeffone-secret", "contains white space or a non-ASCII character"],
   ])("is rejected when the value is %j", async (value, why) => {
-    const message = await refused(variable("K"), { K: value });
+    const message = await captureKeyRefusal(buildVariableSource("K"), { K: value });
     expect(message).toContain(`the environment variable K ${why}`);
     expect(message).not.toContain("secret");
   });
@@ -69,12 +72,12 @@ describe("a key from the environment", () => {
 describe("a key from a file", () => {
   it.each(["abc-123", "abc-123\n", "abc-123\r\n"])("is read from %j without the line ending", async (content) => {
     using directory = createTestDirectory({ key: content });
-    expect(await read({ from: "file", path: directory.at("key") })).toBe("abc-123");
+    expect(await readTestKey({ from: "file", path: directory.at("key") })).toBe("abc-123");
   });
 
   it("is rejected with its path when missing or unreadable", async () => {
     using directory = createTestDirectory({ "folder/key": "abc", large: "x".repeat(64 * 1024 + 1) });
-    const getErrorMessage = async (name: string) => await refused({ from: "file", path: directory.at(name) });
+    const getErrorMessage = async (name: string) => await captureKeyRefusal({ from: "file", path: directory.at(name) });
     expect(await getErrorMessage("none")).toBe(
       `… the file "${directory.at("none")}" does not exist. Put the tenant's API key there, where this user can read it, or specify another source under \`key\`.`,
     );
@@ -88,18 +91,20 @@ describe("a key from a file", () => {
     execFileSync("mkfifo", [directory.at("pipe")]);
     symlinkSync("/dev/zero", directory.at("endless"));
     for (const name of ["pipe", "endless"]) {
-      expect(await refused({ from: "file", path: directory.at(name) })).toContain("isn't a regular file");
+      expect(await captureKeyRefusal({ from: "file", path: directory.at(name) })).toContain("isn't a regular file");
     }
   });
 });
 
 describe("a key from a command", () => {
   it("is the command's output, with empty input", async () => {
-    expect(await read(node("process.stdin.on('end', () => console.log('abc-123')).resume()"))).toBe("abc-123");
+    expect(await readTestKey(buildNodeSource("process.stdin.on('end', () => console.log('abc-123')).resume()"))).toBe(
+      "abc-123",
+    );
   });
 
   it("is read by a command that sees only allowed variables", async () => {
-    const program = node("console.log(Object.keys(process.env).sort().join())");
+    const program = buildNodeSource("console.log(Object.keys(process.env).sort().join())");
     const environment = {
       PATH: "/usr/bin:/bin",
       HOME: "/nowhere",
@@ -110,15 +115,15 @@ describe("a key from a command", () => {
       VAULT_TOKEN: "secret",
       VAULTING: "high",
     };
-    expect(await read(program, environment)).toBe("HOME,PATH");
+    expect(await readTestKey(program, environment)).toBe("HOME,PATH");
     const named = { ...environment, EMAIL_SECURITY_COMMAND_VARIABLES: "VAULT_*,GLOBEX_KEY" };
-    expect(await read(program, { ...named, EMAIL_SECURITY_KEY_VARIABLES: "GLOBEX_*" })).toBe(
+    expect(await readTestKey(program, { ...named, EMAIL_SECURITY_KEY_VARIABLES: "GLOBEX_*" })).toBe(
       "HOME,PATH,VAULT_ADDR,VAULT_TOKEN",
     );
   });
 
   it("is read without a shell", async () => {
-    expect(await read({ from: "command", command: ["echo", "$HOME;x`y`"] })).toBe("$HOME;x`y`");
+    expect(await readTestKey({ from: "command", command: ["echo", "$HOME;x`y`"] })).toBe("$HOME;x`y`");
   });
 
   it("is rejected with the exit code and one redacted line", async () => {
@@ -126,46 +131,46 @@ describe("a key from a command", () => {
       console.log("printed-secret");
       console.error("\\n\\u001b[31mdenied for printed-secret, tok-5678 and " + process.argv.length + "\\nsecond line");
       process.exit(3)`;
-    const message = await refused(node(program), { ...ENVIRONMENT, VAULT_TOKEN: "tok-5678" });
+    const message = await captureKeyRefusal(buildNodeSource(program), { ...ENVIRONMENT, VAULT_TOKEN: "tok-5678" });
     expect(message).toBe(
       `… the output of the command "${process.execPath}" isn't available: the command exited with 3, and printed "\\u{1b}[31mdenied for <API_KEY>, <API_KEY> and 1". Run it by hand to find the problem; it must print the tenant's API key and exit with 0.`,
     );
   });
 
   it("is rejected when the command can't start", async () => {
-    expect(await refused({ from: "command", command: ["no-such-program", "argument"] })).toContain(
+    expect(await captureKeyRefusal({ from: "command", command: ["no-such-program", "argument"] })).toContain(
       "the command \"no-such-program\" isn't available: the command can't be started (ENOENT)",
     );
-    expect(await refused({ from: "command", command: ["a\0b"] })).toContain(
+    expect(await captureKeyRefusal({ from: "command", command: ["a\0b"] })).toContain(
       "the command can't be started (ERR_INVALID_ARG_VALUE)",
     );
   });
 
   it("is rejected when the command is killed after its timeout", async () => {
     const command = ["/bin/sh", "-c", "sleep 2 & sleep 60"];
-    expect(await refused({ from: "command", command }, ENVIRONMENT, 300)).toContain(
+    expect(await captureKeyRefusal({ from: "command", command }, ENVIRONMENT, 300)).toContain(
       "isn't available: the command was killed after 0.3 s",
     );
   });
 
   it("is rejected when the output is endless or empty", async () => {
-    expect(await refused(node("setInterval(() => process.stdout.write('x'.repeat(9999)), 1)"))).toContain(
-      "is longer than 65536 bytes",
-    );
-    expect(await refused(node(""))).toContain("is empty");
+    expect(
+      await captureKeyRefusal(buildNodeSource("setInterval(() => process.stdout.write('x'.repeat(9999)), 1)")),
+    ).toContain("is longer than 65536 bytes");
+    expect(await captureKeyRefusal(buildNodeSource(""))).toContain("is empty");
   });
 });
 
 it.each([
-  [variable("AWS_SECRET_ACCESS_KEY"), "EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY"],
+  [buildVariableSource("AWS_SECRET_ACCESS_KEY"), "EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY"],
   [{ from: "file", path: "/etc/hostname" } as const, "EMAIL_SECURITY_KEY_FILES=/etc/hostname"],
-  [node("0"), "EMAIL_SECURITY_COMMANDS="],
+  [buildNodeSource("0"), "EMAIL_SECURITY_COMMANDS="],
 ])("rejects a key source that the worker's own run doesn't allow: %o", async (key, setting) => {
   const environment = {
     AWS_SECRET_ACCESS_KEY: "secret",
     EMAIL_SECURITY_SERVICES: "https://mail-security.example",
   };
-  const keyPromise = readKey(target("acme", {}, { key, place: PLACE }), { environment });
+  const keyPromise = readKey(buildTarget("acme", {}, { key, place: PLACE }), { environment });
   await expect(keyPromise).rejects.toMatchObject({ code: "ERR_ROLLOUT_NOT_ALLOWED" });
   await expect(keyPromise).rejects.toThrow(setting);
 });

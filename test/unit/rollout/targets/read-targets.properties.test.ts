@@ -6,13 +6,13 @@ import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import type { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
 import { createTestDirectory, type TestDirectory } from "../../../support/test-directory";
 
-function read(directory: TestDirectory, text: string): Targets {
+function readText(directory: TestDirectory, text: string): Targets {
   return readTargets(directory.write("tenants.yaml", text));
 }
 
-function refusal(directory: TestDirectory, text: string): TargetsFileError | undefined {
+function captureTargetsError(directory: TestDirectory, text: string): TargetsFileError | undefined {
   try {
-    read(directory, text);
+    readText(directory, text);
     return undefined;
   } catch (error) {
     expect(error).toMatchObject({ code: "ERR_ROLLOUT_TARGETS" });
@@ -29,7 +29,7 @@ const word = fc.oneof(
   fc.constantFrom("yes", "010", "1e3", "null", "~", "2026-11-21", "a: b", "#x", "ünï", "'\"", "*"),
 );
 const labels = fc.dictionary(fc.constantFrom("ring", "region", "a/b", "no", "007"), word, { maxKeys: 3 });
-const part = (least: number) =>
+const generatePart = (least: number) =>
   fc.oneof(
     fc.integer({ min: least, max: 500 }),
     fc.integer({ min: 1, max: 10_000 }).map((hundredths) => `${hundredths / 100}%`),
@@ -49,9 +49,9 @@ const wave = fc.record(
       fc.constantFrom("ring", "region"),
       fc.oneof(word, fc.array(word, { minLength: 1, maxLength: 3 })),
     ),
-    take: part(1),
+    take: generatePart(1),
     maxConcurrent: fc.integer({ min: 1, max: 99 }),
-    failureTolerance: part(0),
+    failureTolerance: generatePart(0),
     soak: fc.tuple(fc.integer({ min: 0, max: 29 }), fc.constantFrom("s", "m", "h", "d")).map((one) => one.join("")),
     gate: fc.boolean(),
   },
@@ -63,7 +63,7 @@ const anyFile = fc.record({
   waves: fc.uniqueArray(fc.tuple(name, wave), { minLength: 1, maxLength: 4, selector: ([one]) => one }),
 });
 
-type File = typeof anyFile extends fc.Arbitrary<infer Value> ? Value : never;
+type TargetsFile = typeof anyFile extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** A wave without matching tenants must not have settings that would be lost with it. */
 const file = anyFile.map(({ defaultLabels, tenants, waves }) => {
@@ -81,7 +81,7 @@ const file = anyFile.map(({ defaultLabels, tenants, waves }) => {
 });
 
 /** Returns the file as plain data. The key is a command, which differs for each name. */
-function written({ defaultLabels, tenants, waves }: File) {
+function buildPlainFile({ defaultLabels, tenants, waves }: TargetsFile) {
   return {
     version: 1,
     defaults: {
@@ -96,7 +96,7 @@ function written({ defaultLabels, tenants, waves }: File) {
   };
 }
 
-const toleranceOf = (one: number | string) =>
+const parseTolerance = (one: number | string) =>
   typeof one === "number" ? { count: one } : { percent: Number.parseFloat(one) };
 
 describe("a valid tenants file", () => {
@@ -107,7 +107,7 @@ describe("a valid tenants file", () => {
     using directory = createTestDirectory();
     fc.assert(
       fc.property(file, (content) => {
-        const { targets, waves } = read(directory, text(written(content)));
+        const { targets, waves } = readText(directory, text(buildPlainFile(content)));
         expect(targets.map(({ place: _, ...one }) => one)).toEqual(
           content.tenants.map(([tenantName, one]): Omit<Target, "place"> => {
             const capitals = tenantName.toUpperCase().replace(/[^A-Z0-9]/g, "_");
@@ -137,9 +137,9 @@ describe("a valid tenants file", () => {
               : {
                   match: Object.fromEntries(Object.entries(match).map(([label, values]) => [label, [values].flat()])),
                 }),
-            ...(take === undefined ? {} : { take: toleranceOf(take) }),
+            ...(take === undefined ? {} : { take: parseTolerance(take) }),
             maxConcurrent: one.maxConcurrent ?? 1,
-            failureTolerance: toleranceOf(failureTolerance),
+            failureTolerance: parseTolerance(failureTolerance),
             soakMs: Number.parseInt(soak, 10) * (units[soak.slice(-1)] ?? 0) * 1_000,
             gate: one.gate ?? false,
           })),
@@ -163,7 +163,7 @@ describe("a YAML trap", () => {
 
   it("is absent from a plain file", () => {
     using directory = createTestDirectory();
-    expect(refusal(directory, LINES.join("\n"))).toBeUndefined();
+    expect(captureTargetsError(directory, LINES.join("\n"))).toBeUndefined();
   });
 
   it.each([
@@ -197,7 +197,7 @@ describe("a YAML trap", () => {
         const text = LINES.toSpliced(at, 0, ...trap.split("\n")).filter(
           (line) => !trap.includes("t1") || !line.startsWith("  t1: { "),
         );
-        const found = refusal(directory, text.join("\n"))?.findings ?? [];
+        const found = captureTargetsError(directory, text.join("\n"))?.findings ?? [];
         const last = trap.split("\n").at(-1) ?? "";
         expect(found.map((one) => `${one.place?.line} ${one.code}`)).toContain(`${text.lastIndexOf(last) + 1} ${code}`);
       }),
@@ -243,7 +243,7 @@ describe("a plaintext key", () => {
     const before = "version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ";
     fc.assert(
       fc.property(secret, fc.constantFrom(...SPOTS), (one, spot) => {
-        const error = refusal(directory, `${before}${spot(one)}\n`);
+        const error = captureTargetsError(directory, `${before}${spot(one)}\n`);
         const message = `${error?.message}`.replaceAll(directory.path, "");
         for (let at = 0; at + 6 <= one.length; at += 1) expect(message).not.toContain(one.slice(at, at + 6));
       }),
@@ -256,7 +256,7 @@ describe("a plaintext key", () => {
     (line) => {
       using directory = createTestDirectory();
       const text = `version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ${line}\n`;
-      const [finding] = refusal(directory, text)?.findings ?? [];
+      const [finding] = captureTargetsError(directory, text)?.findings ?? [];
       expect(finding).toMatchObject({ code: "key-in-the-clear", place: { line: 6 } });
       expect(finding?.message).toMatch(/^key must specify the source of the key, .*\{ environment: ACME_API_KEY \}/);
     },

@@ -6,7 +6,7 @@ import { TargetsFileError } from "../../../../provider/rollout/targets/targets-f
 import { createTestDirectory, type TestDirectory } from "../../../support/test-directory";
 
 /** Reads `tenants.yaml` from the given files. Returns the targets with paths relative to their directory. */
-function read(files: Readonly<Record<string, string>>, prepare?: (directory: TestDirectory) => void): Targets {
+function readFiles(files: Readonly<Record<string, string>>, prepare?: (directory: TestDirectory) => void): Targets {
   using directory = createTestDirectory(files);
   prepare?.(directory);
   const targets = readTargets(directory.at("tenants.yaml"));
@@ -50,7 +50,7 @@ defaults:
 `;
 
 /** Prepends the defaults, so that the text starts at line 6. */
-const below = (text: string): string => `${DEFAULTS}${text}`;
+const prependDefaults = (text: string): string => `${DEFAULTS}${text}`;
 
 describe("a complete tenants file", () => {
   const files = {
@@ -94,7 +94,7 @@ tenants:
   };
 
   it("is read with tenants in line order", () => {
-    const { targets, waves, services, ...rest } = read(files);
+    const { targets, waves, services, ...rest } = readFiles(files);
     expect(rest).toEqual({
       file: "tenants.yaml",
       files: ["tenants.yaml", "customers/emea.yaml"],
@@ -186,7 +186,9 @@ tenants:
 
 describe("omitted or unmatched settings", () => {
   it("default to one sequential wave of all tenants", () => {
-    const { waves, services, failureTolerance } = read({ "tenants.yaml": below("tenants: { acme: }\n") });
+    const { waves, services, failureTolerance } = readFiles({
+      "tenants.yaml": prependDefaults("tenants: { acme: }\n"),
+    });
     expect(waves).toMatchObject([
       { name: "all", maxConcurrent: 1, failureTolerance: { count: 0 }, soakMs: 0, gate: false },
     ]);
@@ -197,9 +199,9 @@ describe("omitted or unmatched settings", () => {
   });
 
   it("take the project from a Pulumi.yaml in the same directory", () => {
-    const tenants = { "tenants.yaml": below("tenants: { acme: }\n") };
-    expect(read(tenants).project).toBe("email-security");
-    expect(read({ ...tenants, "Pulumi.yaml": "name: mail # ours\nruntime: nodejs\n" }).project).toBe("mail");
+    const tenants = { "tenants.yaml": prependDefaults("tenants: { acme: }\n") };
+    expect(readFiles(tenants).project).toBe("email-security");
+    expect(readFiles({ ...tenants, "Pulumi.yaml": "name: mail # ours\nruntime: nodejs\n" }).project).toBe("mail");
     expect(listMistakes({ ...tenants, "Pulumi.yaml": "runtime: nodejs\n" })).toEqual([
       'Pulumi.yaml:1:1 has no valid Pulumi project name, which is needed because "tenants.yaml" has no `project`; write it in one of the two',
     ]);
@@ -217,7 +219,7 @@ describe("omitted or unmatched settings", () => {
     ],
   ])("cause an error for an unmatched wave on %s with %s", (match, asks, why, lost) => {
     const rule = match.startsWith("{") ? match : `{ ${match} }`;
-    const file = below(`tenants:
+    const file = prependDefaults(`tenants:
   a: { labels: { ring: canary } }
   b: { labels: { ring: early, region: eu } }
 waves:
@@ -234,8 +236,10 @@ waves:
   });
 
   it("cause a warning for a service without tenants", () => {
-    const { findings } = read({
-      "tenants.yaml": below("tenants: { acme: }\nservices: { https://other.example: { maxConcurrent: 1 } }\n"),
+    const { findings } = readFiles({
+      "tenants.yaml": prependDefaults(
+        "tenants: { acme: }\nservices: { https://other.example: { maxConcurrent: 1 } }\n",
+      ),
     });
     expect(findings).toMatchObject([{ level: "warning", code: "service-unused", place: { line: 7, column: 13 } }]);
   });
@@ -373,7 +377,7 @@ describe("a mistake in one place", () => {
       '8:16 "matches" isn\'t a valid key here; did you mean match?',
     ],
   ])("is reported: %j", (text, ...mistakes) => {
-    expect(listMistakes(below(`${text}\n`))).toEqual(mistakes.map((one) => `tenants.yaml:${one}`));
+    expect(listMistakes(prependDefaults(`${text}\n`))).toEqual(mistakes.map((one) => `tenants.yaml:${one}`));
   });
 
   it("is reported for a missing version or tenant field", () => {
@@ -406,7 +410,7 @@ describe("a mistake in one place", () => {
 describe("a duplicate", () => {
   it("is reported at both places, even across files", () => {
     const mistakes = listMistakes({
-      "tenants.yaml": below(`include: [more.yaml]
+      "tenants.yaml": prependDefaults(`include: [more.yaml]
 tenants:
   acme: {}
   b: { stack: acme }
@@ -434,14 +438,14 @@ tenants:
   });
 
   it("is reported with both lines of one file", () => {
-    expect(listMistakes(below("tenants:\n  acme:\n  acme:\n"))).toEqual([
+    expect(listMistakes(prependDefaults("tenants:\n  acme:\n  acme:\n"))).toEqual([
       'tenants.yaml:8:3 "acme" is a duplicate key, first on line 7, and only one can take effect; keep one',
     ]);
   });
 });
 
 describe("included files", () => {
-  const including = (path: string): string => below(`include: [${path}]\ntenants: { acme: }\n`);
+  const formatInclude = (path: string): string => prependDefaults(`include: [${path}]\ntenants: { acme: }\n`);
 
   it.each([
     ["none.yaml", /^tenants\.yaml:6:11 "none\.yaml" can't be read: the file doesn't exist$/],
@@ -450,30 +454,30 @@ describe("included files", () => {
     ["https://mail.example/a.yaml", /^tenants\.yaml:6:11 "https:.*" isn't a file/],
     ["/etc/a.yaml", /^tenants\.yaml:6:11 "\/etc\/a\.yaml" is an absolute path/],
   ])("are rejected for the path %s", (path, mistake) => {
-    expect(listMistakes(including(path))).toEqual([expect.stringMatching(mistake)]);
+    expect(listMistakes(formatInclude(path))).toEqual([expect.stringMatching(mistake)]);
   });
 
   it("may hold only tenants and their defaults", () => {
-    expect(listMistakes({ "tenants.yaml": including("a.yaml"), "a.yaml": "version: 1\nwaves: []\n" })).toEqual([
+    expect(listMistakes({ "tenants.yaml": formatInclude("a.yaml"), "a.yaml": "version: 1\nwaves: []\n" })).toEqual([
       'a.yaml:2:1 "waves" isn\'t a valid key here; the known names are version, defaults, tenants',
     ]);
   });
 
   it("must lie within the repository, even through links", () => {
-    const tenants = (include: string, settings: string): string =>
+    const formatTenants = (include: string, settings: string): string =>
       `version: 1\ninclude: ${include}\ndefaults: { baseUrl: https://mail.example, key: { file: ../key } }\ntenants: { acme: { settings: ${settings} } }\n`;
-    const outside = (directory: TestDirectory): void => {
+    const linkOutside = (directory: TestDirectory): void => {
       mkdirSync(directory.at("repository/.git"));
       symlinkSync(directory.at("outside"), directory.at("repository/link"));
     };
     const listPathErrors = (include: string, settings: string): string[] => {
       const files = {
         "tenants.yaml": "",
-        "repository/deep/tenants.yaml": tenants(include, settings),
+        "repository/deep/tenants.yaml": formatTenants(include, settings),
         "outside/a.yaml": "version: 1\nsecret: here\n",
       };
       using directory = createTestDirectory(files);
-      outside(directory);
+      linkOutside(directory);
       try {
         readTargets(directory.at("repository/deep/tenants.yaml"));
         return [];
@@ -495,6 +499,6 @@ describe("included files", () => {
 
 it("reports mistakes in 10,000 tenants quickly", () => {
   const lines = Array.from({ length: 10_000 }, (_, index) => `  t${index}: { settings: /abs/${index}.yaml }`);
-  const mistakes = listMistakes(below(`tenants:\n${lines.join("\n")}\n`));
+  const mistakes = listMistakes(prependDefaults(`tenants:\n${lines.join("\n")}\n`));
   expect(mistakes).toHaveLength(10_000);
 });

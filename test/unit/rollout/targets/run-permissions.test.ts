@@ -5,49 +5,48 @@ import type { KeySource, Target } from "../../../../provider/rollout/model/targe
 import { assertRunPermissions } from "../../../../provider/rollout/targets/assert-run-permissions";
 import { fillPlaceholders, restorePlaceholders } from "../../../../provider/rollout/targets/placeholders";
 import { RunPermissions } from "../../../../provider/rollout/targets/run-permissions";
-import { target } from "../../../support/rollout-target";
+import { buildTarget, buildVariableSource } from "../../../support/rollout-target";
 import { createTestDirectory } from "../../../support/test-directory";
 
 const SERVICE = "https://mail-security.example";
-const variable = (name: string): KeySource => ({ from: "environment", variable: name });
-const file = (path: string): KeySource => ({ from: "file", path });
-const command = (...words: readonly string[]): KeySource => ({ from: "command", command: words });
+const buildFileSource = (path: string): KeySource => ({ from: "file", path });
+const buildCommandSource = (...words: readonly string[]): KeySource => ({ from: "command", command: words });
 
 /** Returns the permissions that would have to be added for the tenant's requests. */
-function refusedBy(environment: Record<string, string>, key: KeySource, baseUrl = SERVICE): string[] {
-  const refused = new RunPermissions(environment).validateTarget(target("acme", {}, { key, baseUrl }));
+function listMissingPermissions(environment: Record<string, string>, key: KeySource, baseUrl = SERVICE): string[] {
+  const refused = new RunPermissions(environment).validateTarget(buildTarget("acme", {}, { key, baseUrl }));
   return refused.map(({ kind }) => kind);
 }
 
 describe("default permissions", () => {
   it("allow only local services and variables named as API keys", () => {
-    const own = variable("EMAIL_SECURITY_API_KEY_ACME");
-    expect(refusedBy({}, own, "http://127.0.0.1:8080")).toEqual([]);
-    expect(refusedBy({}, own, "http://[::1]:8080/below")).toEqual([]);
-    expect(refusedBy({}, variable("EMAIL_SECURITY_API_KEY"), "http://localhost")).toEqual([]);
-    expect(refusedBy({}, own)).toEqual(["service"]);
-    expect(refusedBy({}, own, "https://127.0.0.1.evil.example")).toEqual(["service"]);
+    const own = buildVariableSource("EMAIL_SECURITY_API_KEY_ACME");
+    expect(listMissingPermissions({}, own, "http://127.0.0.1:8080")).toEqual([]);
+    expect(listMissingPermissions({}, own, "http://[::1]:8080/below")).toEqual([]);
+    expect(listMissingPermissions({}, buildVariableSource("EMAIL_SECURITY_API_KEY"), "http://localhost")).toEqual([]);
+    expect(listMissingPermissions({}, own)).toEqual(["service"]);
+    expect(listMissingPermissions({}, own, "https://127.0.0.1.evil.example")).toEqual(["service"]);
   });
 
   it.each([
-    [variable("AWS_SECRET_ACCESS_KEY"), "environment"],
-    [variable("EMAIL_SECURITY_API_KEYS"), "environment"],
-    [variable("EMAIL_SECURITY_DATABASE"), "environment"],
-    [file("/run/secrets/tenants/acme"), "file"],
-    [file("settings/acme.yaml"), "file"],
-    [command("true"), "command"],
+    [buildVariableSource("AWS_SECRET_ACCESS_KEY"), "environment"],
+    [buildVariableSource("EMAIL_SECURITY_API_KEYS"), "environment"],
+    [buildVariableSource("EMAIL_SECURITY_DATABASE"), "environment"],
+    [buildFileSource("/run/secrets/tenants/acme"), "file"],
+    [buildFileSource("settings/acme.yaml"), "file"],
+    [buildCommandSource("true"), "command"],
   ] as const)("deny every other key source: %o", (key, by) => {
-    expect(refusedBy({}, key, "http://localhost")).toEqual([by]);
+    expect(listMissingPermissions({}, key, "http://localhost")).toEqual([by]);
   });
 });
 
 describe("allowed services", () => {
-  const key = variable("EMAIL_SECURITY_API_KEY");
+  const key = buildVariableSource("EMAIL_SECURITY_API_KEY");
   const allowing = { EMAIL_SECURITY_SERVICES: "https://gate.example/mail/, https://Two.example:443" };
 
   it.each(["https://gate.example/mail", "https://gate.example/mail/eu", "https://two.example"])(
     "include named addresses and paths below them: %s",
-    (address) => expect(refusedBy(allowing, key, address)).toEqual([]),
+    (address) => expect(listMissingPermissions(allowing, key, address)).toEqual([]),
   );
 
   it.each([
@@ -58,7 +57,9 @@ describe("allowed services", () => {
     "https://two.example.evil.example",
     // Naming an address permits only that address.
     "http://127.0.0.1:8080",
-  ])("exclude every other address: %s", (address) => expect(refusedBy(allowing, key, address)).toEqual(["service"]));
+  ])("exclude every other address: %s", (address) =>
+    expect(listMissingPermissions(allowing, key, address)).toEqual(["service"]),
+  );
 
   it("are rejected when not URLs", () => {
     const environment = { EMAIL_SECURITY_SERVICES: "mail-security.example" };
@@ -80,7 +81,7 @@ describe("allowed variables", () => {
     ["ACME_KEY_2", ["environment"]],
     ["acme_key", ["environment"]],
   ])("match whole names and prefixes: %s", (name, refused) => {
-    expect(refusedBy(allowing, variable(name))).toEqual(refused);
+    expect(listMissingPermissions(allowing, buildVariableSource(name))).toEqual(refused);
   });
 
   it.each(["*", "A*KEY", "ACME-KEY", "*_KEY"])("can't be all names or suffixes: %s", (pattern) => {
@@ -95,7 +96,8 @@ it("allows only files that really lie in an allowed directory", () => {
   symlinkSync("../other", directory.at("keys/outside"));
   mkdirSync(directory.at("keys-2"));
   const allowing = { EMAIL_SECURITY_SERVICES: SERVICE, EMAIL_SECURITY_KEY_FILES: directory.at("keys") };
-  const listRejections = (path: string): string[] => refusedBy(allowing, file(directory.at(path)));
+  const listRejections = (path: string): string[] =>
+    listMissingPermissions(allowing, buildFileSource(directory.at(path)));
   for (const path of ["keys/acme", "keys/plain", "keys/not-there"]) expect(listRejections(path), path).toEqual([]);
   for (const path of ["other", "keys/outside", "keys/../other", "keys-2/acme"]) {
     expect(listRejections(path), path).toEqual(["file"]);
@@ -109,8 +111,10 @@ describe("allowed commands", () => {
   };
 
   it("match word by word, with the tenant's own name", () => {
-    expect(refusedBy(allowing, command("vault", "read", "-field=key", "secret/acme"))).toEqual([]);
-    expect(refusedBy(allowing, command("./check.sh", "a word"))).toEqual([]);
+    expect(listMissingPermissions(allowing, buildCommandSource("vault", "read", "-field=key", "secret/acme"))).toEqual(
+      [],
+    );
+    expect(listMissingPermissions(allowing, buildCommandSource("./check.sh", "a word"))).toEqual([]);
     for (const other of [
       ["vault", "read", "-field=key", "secret/globex"],
       ["vault", "read", "-field=key", "secret/{name}"],
@@ -118,12 +122,12 @@ describe("allowed commands", () => {
       ["vault", "read", "-field=key", "secret/acme", "--"],
       ["./check.sh", "a", "word"],
     ]) {
-      expect(refusedBy(allowing, command(...other)), other.join(" ")).toEqual(["command"]);
+      expect(listMissingPermissions(allowing, buildCommandSource(...other)), other.join(" ")).toEqual(["command"]);
     }
-    const health = (words: readonly string[]) =>
+    const countHealthProblems = (words: readonly string[]) =>
       new RunPermissions(allowing).validateHealthCheck({ command: words, timeoutMs: 1 }).length;
-    expect(health(["./check.sh", "a word"])).toBe(0);
-    expect(health(["vault", "read", "-field=key", "secret/acme"])).toBe(1);
+    expect(countHealthProblems(["./check.sh", "a word"])).toBe(0);
+    expect(countHealthProblems(["vault", "read", "-field=key", "secret/acme"])).toBe(1);
   });
 
   it.each(["1", "vault read", "[]", "[vault, 1]", "[vault"])("are rejected when malformed: %s", (line) => {
@@ -146,15 +150,15 @@ describe("the permission error", () => {
   it("lists all denials and the settings that would allow them", () => {
     const health = { command: ["./check.sh", "it's"], timeoutMs: 1 };
     const targets = [
-      target("acme"),
-      target("globex", {}, { key: file("/run/secrets/globex"), baseUrl: "http://127.0.0.1:1" }),
-      target("initech", {}, { key: command("vault", "secret/initech") }),
+      buildTarget("acme"),
+      buildTarget("globex", {}, { key: buildFileSource("/run/secrets/globex"), baseUrl: "http://127.0.0.1:1" }),
+      buildTarget("initech", {}, { key: buildCommandSource("vault", "secret/initech") }),
     ];
-    const refusal = (): void =>
+    const assertHealthAllowed = (): void =>
       assertRunPermissions("tenants.yaml", targets, [{ name: "canary", health }], {
         EMAIL_SECURITY_KEY_VARIABLES: "OTHER_*",
       });
-    expect(refusal).toThrow(
+    expect(assertHealthAllowed).toThrow(
       `This run does not allow the following, which "tenants.yaml" requires. Nothing was run, and no key was read or sent.
   the address "https://mail-security.example", for "acme" (tenants.yaml:1), "initech" (tenants.yaml:1)
   the environment variable acme_KEY, for "acme" (tenants.yaml:1)
@@ -172,13 +176,15 @@ A change to that file must not decide this. If all of this is intended, set it w
 
   it("is short for many similar denials", () => {
     const many = Array.from({ length: 300 }, (_, index) =>
-      target(`t${index}`, {}, { key: command("vault", `secret/t${index}`) }),
+      buildTarget(`t${index}`, {}, { key: buildCommandSource("vault", `secret/t${index}`) }),
     );
     const message = describeRejection(many);
     expect(message.split("\n")).toHaveLength(6);
     expect(message).toContain("297 more");
     expect(message).toContain(`EMAIL_SECURITY_COMMANDS='["vault","secret/{name}"]'`);
-    const odd = Array.from({ length: 300 }, (_, index) => target(`t${index}`, {}, { key: variable(`V${index}`) }));
+    const odd = Array.from({ length: 300 }, (_, index) =>
+      buildTarget(`t${index}`, {}, { key: buildVariableSource(`V${index}`) }),
+    );
     expect(describeRejection(odd).split("\n").length).toBeLessThan(30);
   });
 
@@ -186,14 +192,14 @@ A change to that file must not decide this. If all of this is intended, set it w
     const name = fc.stringMatching(/^[a-z0-9][A-Za-z0-9_.-]{0,8}$/);
     const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }).map((text) => text.replaceAll("\0", ""));
     const key: fc.Arbitrary<KeySource> = fc.oneof(
-      fc.stringMatching(/^[A-Za-z_]\w{0,10}$/).map(variable),
-      fc.stringMatching(/^\/no-such\/[a-z]{1,3}\/[a-z]{1,3}$/).map(file),
+      fc.stringMatching(/^[A-Za-z_]\w{0,10}$/).map(buildVariableSource),
+      fc.stringMatching(/^\/no-such\/[a-z]{1,3}\/[a-z]{1,3}$/).map(buildFileSource),
       fc
         .array(
           word.filter((text) => text !== ""),
           { minLength: 1, maxLength: 4 },
         )
-        .map((words) => command(...words)),
+        .map((words) => buildCommandSource(...words)),
     );
     const address = fc.constantFrom(SERVICE, "https://two.example/mail", "http://127.0.0.1:9");
     const targetSpecs = fc.uniqueArray(fc.record({ name, key, address }), {
@@ -202,11 +208,15 @@ A change to that file must not decide this. If all of this is intended, set it w
     });
     fc.assert(
       fc.property(targetSpecs, (all) => {
-        const targets = all.map((one) => target(one.name, {}, { key: one.key, baseUrl: one.address }));
-        const set = assignments(describeRejection(targets));
+        const targets = all.map((one) => buildTarget(one.name, {}, { key: one.key, baseUrl: one.address }));
+        const set = parseAssignments(describeRejection(targets));
         expect(describeRejection(targets, set)).toBe("");
         // Nothing else is permitted: an address that wasn't requested is still refused.
-        const other = target("other", {}, { baseUrl: "https://evil.example", key: variable("_NOT_ASKED_FOR_") });
+        const other = buildTarget(
+          "other",
+          {},
+          { baseUrl: "https://evil.example", key: buildVariableSource("_NOT_ASKED_FOR_") },
+        );
         expect(new RunPermissions(set).validateTarget(other).map(({ kind }) => kind)).toEqual([
           "service",
           "environment",
@@ -217,7 +227,7 @@ A change to that file must not decide this. If all of this is intended, set it w
 });
 
 /** Returns the variables that a refusal says to set, parsed by a shell. */
-function assignments(message: string): Record<string, string> {
+function parseAssignments(message: string): Record<string, string> {
   const [, lines = ""] = message.split("run starts:\n");
   const found = lines.matchAll(/^ {2}(EMAIL_SECURITY_\w+)=((?:'[^']*'|\\'|[^'\n])*)$/gm);
   return Object.fromEntries(

@@ -1,16 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { selectTargets, type TargetSelection } from "../../../../provider/rollout/targets/select-targets";
-import { target } from "../../../support/rollout-target";
+import { buildTarget } from "../../../support/rollout-target";
 
 const TARGETS = [
-  target("acme", { ring: "canary", region: "eu" }),
-  target("acme-labs", { ring: "beta", region: "us" }),
-  target("globex", { ring: "wide", region: "eu" }),
-  target("initech", { region: "us" }),
+  buildTarget("acme", { ring: "canary", region: "eu" }),
+  buildTarget("acme-labs", { ring: "beta", region: "us" }),
+  buildTarget("globex", { ring: "wide", region: "eu" }),
+  buildTarget("initech", { region: "us" }),
 ];
 
-const names = (selection: TargetSelection): string[] => selectTargets(TARGETS, selection).map(({ name }) => name);
+const listSelectedNames = (selection: TargetSelection): string[] =>
+  selectTargets(TARGETS, selection).map(({ name }) => name);
 
 describe("a valid selection", () => {
   it.each<[TargetSelection, string[]]>([
@@ -26,7 +27,9 @@ describe("a valid selection", () => {
     [{ only: ["acme*"], labels: ["region=us"] }, ["acme-labs"]],
     [{ except: ["acme*"] }, ["globex", "initech"]],
     [{ only: ["*e*"], except: ["globex", "acme"] }, ["acme-labs", "initech"]],
-  ])("selects tenants in file order: %j", (selection, expected) => expect(names(selection)).toEqual(expected));
+  ])("selects tenants in file order: %j", (selection, expected) =>
+    expect(listSelectedNames(selection)).toEqual(expected),
+  );
 });
 
 describe("an invalid selection", () => {
@@ -61,7 +64,9 @@ describe("an invalid selection", () => {
     [{ labels: ["constructor=x"] }, 'No tenant has the label "constructor"; the existing ones are "ring", "region".'],
     [{ only: ["acme"], labels: ["region=us"] }, 'No tenant is selected: none matches "acme" and "region=us" together.'],
   ])("is rejected with a suggestion: %j", (selection, message) => {
-    expect(() => names(selection)).toThrow(expect.objectContaining({ code: "ERR_ROLLOUT_SELECTION", message }));
+    expect(() => listSelectedNames(selection)).toThrow(
+      expect.objectContaining({ code: "ERR_ROLLOUT_SELECTION", message }),
+    );
   });
 });
 
@@ -70,12 +75,12 @@ it("matches * in a name as any characters", () => {
   const pattern = fc.string({ unit: fc.constantFrom("a", "b", ".", "*"), maxLength: 6 });
   fc.assert(
     fc.property(text, pattern, (name, written) => {
-      const all = [target(name), target("z")];
+      const all = [buildTarget(name), buildTarget("z")];
       const expression = new RegExp(`^${written.replaceAll(".", "\\.").replaceAll("*", ".*")}$`);
       const expected = all.filter((one) => expression.test(one.name));
-      const selected = () => selectTargets(all, { only: [written] });
-      if (expected.length === 0) expect(selected).toThrow();
-      else expect(selected()).toEqual(expected);
+      const selectWritten = () => selectTargets(all, { only: [written] });
+      if (expected.length === 0) expect(selectWritten).toThrow();
+      else expect(selectWritten()).toEqual(expected);
     }),
   );
 });

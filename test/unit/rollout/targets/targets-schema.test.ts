@@ -21,8 +21,8 @@ function isRead(text: string): boolean {
 const DEFAULTS =
   "version: 1\ndefaults: { baseUrl: https://mail.example, key: { environment: '{NAME}_KEY' }, settings: '{name}.yaml', labels: { a: b, c: e }, allowInsecureHttp: false }\n";
 
-const tenant = (fields: string): string => `${DEFAULTS}tenants: { acme: { ${fields} } }`;
-const wave = (fields: string): string => `${DEFAULTS}tenants: { acme: }\nwaves: [{ name: w, ${fields} }]`;
+const formatTenant = (fields: string): string => `${DEFAULTS}tenants: { acme: { ${fields} } }`;
+const formatWave = (fields: string): string => `${DEFAULTS}tenants: { acme: }\nwaves: [{ name: w, ${fields} }]`;
 
 it("publishes the tenants schema", () => {
   expect(buildPublishedSchemas()["tenants.schema.json"]).toEqual(buildTenantsJsonSchema());
@@ -31,11 +31,11 @@ it("publishes the tenants schema", () => {
 
 describe("a valid tenants file", () => {
   it.each([
-    tenant(""),
-    tenant("stack: a, resource: b c, labels: { 'x/y': 'a b' }, key: { file: /run/secrets/acme }"),
-    tenant("key: { command: [get, ''] }, baseUrl: https://other.example/api/"),
-    wave("match: { a: b, c: [d, e] }, take: 10%, maxConcurrent: 2, failureTolerance: 0, soak: 0s, gate: true"),
-    wave(
+    formatTenant(""),
+    formatTenant("stack: a, resource: b c, labels: { 'x/y': 'a b' }, key: { file: /run/secrets/acme }"),
+    formatTenant("key: { command: [get, ''] }, baseUrl: https://other.example/api/"),
+    formatWave("match: { a: b, c: [d, e] }, take: 10%, maxConcurrent: 2, failureTolerance: 0, soak: 0s, gate: true"),
+    formatWave(
       "take: 1, failureTolerance: 0.25%, health: { command: [a], timeout: 1d, threats: { risePercent: 0, min: 1 } }",
     ),
     `${DEFAULTS}project: p\ninclude: []\ntenants: { acme: }\nfailureTolerance: 100%\nservices: { https://mail.example: { requestsPerSecond: 0.1, maxConcurrent: 1 } }`,
@@ -50,41 +50,41 @@ describe("an invalid tenants file", () => {
   it.each<[text: string, bySchema?: false]>([
     ["tenants: {}"],
     ["version: 2"],
-    [tenant("colour: red")],
-    [tenant("stack: a/b")],
-    [tenant("key: abc")],
-    [tenant("key: { value: abc }")],
-    [tenant("key: {}")],
-    [tenant("key: { file: a, environment: B }")],
-    [tenant("key: { environment: a b }")],
-    [tenant("key: { command: [] }")],
-    [tenant("key: { command: get }")],
-    [tenant("labels: { a: 1 }")],
-    [tenant("labels: { a b: x }")],
-    [tenant("labels: { a: 'x,y' }")],
-    [tenant("allowInsecureHttp: yes please")],
-    [tenant("provider: both")],
+    [formatTenant("colour: red")],
+    [formatTenant("stack: a/b")],
+    [formatTenant("key: abc")],
+    [formatTenant("key: { value: abc }")],
+    [formatTenant("key: {}")],
+    [formatTenant("key: { file: a, environment: B }")],
+    [formatTenant("key: { environment: a b }")],
+    [formatTenant("key: { command: [] }")],
+    [formatTenant("key: { command: get }")],
+    [formatTenant("labels: { a: 1 }")],
+    [formatTenant("labels: { a b: x }")],
+    [formatTenant("labels: { a: 'x,y' }")],
+    [formatTenant("allowInsecureHttp: yes please")],
+    [formatTenant("provider: both")],
     [`${DEFAULTS}tenants: { a b: }`],
     [`${DEFAULTS}tenants: [acme]`],
     [`${DEFAULTS}tenants: { acme: }\nservices: { https://mail.example: { requestsPerSecond: 0 } }`],
     [`${DEFAULTS}tenants: { acme: }\nfailureTolerance: 101%`],
     [`${DEFAULTS}tenants: { acme: }\nfailureTolerance: -1`],
     [`${DEFAULTS}tenants: { acme: }\nwaves: []`],
-    [wave("take: 0")],
-    [wave("take: 1.5")],
-    [wave("soak: 30")],
-    [wave("soak: 1w")],
-    [wave("gate: 1")],
-    [wave("maxConcurrent: 0")],
-    [wave("match: { a: [] }")],
-    [wave("health: { threats: { min: 0 } }")],
-    [wave("health: { command: check }")],
-    [wave("take: 0%"), false],
-    [wave("soak: 31d"), false],
-    [wave("health: {}"), false],
-    [wave("health: { command: [''] }"), false],
-    [tenant("baseUrl: mail"), false],
-    [tenant("settings: /etc/acme.yaml"), false],
+    [formatWave("take: 0")],
+    [formatWave("take: 1.5")],
+    [formatWave("soak: 30")],
+    [formatWave("soak: 1w")],
+    [formatWave("gate: 1")],
+    [formatWave("maxConcurrent: 0")],
+    [formatWave("match: { a: [] }")],
+    [formatWave("health: { threats: { min: 0 } }")],
+    [formatWave("health: { command: check }")],
+    [formatWave("take: 0%"), false],
+    [formatWave("soak: 31d"), false],
+    [formatWave("health: {}"), false],
+    [formatWave("health: { command: [''] }"), false],
+    [formatTenant("baseUrl: mail"), false],
+    [formatTenant("settings: /etc/acme.yaml"), false],
     [`${DEFAULTS}tenants: { ..: }`, false],
     [`${DEFAULTS}tenants: {}`, false],
   ])("is rejected by the reader, and by the schema if expressible: %s", (text, bySchema) => {

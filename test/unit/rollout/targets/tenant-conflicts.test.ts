@@ -20,7 +20,7 @@ const AT = "https://mail.example";
  * Builds a tenant's identity: entries by number, with ids that no other tenant has. Entries from 10 on were created
  * after all snapshots.
  */
-function holding(tenant: string, ...numbers: number[]): TenantIdentity {
+function buildIdentity(tenant: string, ...numbers: number[]): TenantIdentity {
   const rows = numbers.map((number) => ({
     id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-${String(number).padStart(12, "0")}`,
     entry_type: "domain",
@@ -30,88 +30,92 @@ function holding(tenant: string, ...numbers: number[]): TenantIdentity {
   return buildTenantIdentity(AT, { rows, mailboxes: [], servedAtMs: Date.parse("2026-11-20T12:00:00Z") });
 }
 
-const [A, B, FORMER] = [holding("a", 0, 1, 2, 3), holding("b", 0, 1, 2, 3), holding("former", 0, 1, 2, 3)];
+const [A, B, FORMER] = [
+  buildIdentity("a", 0, 1, 2, 3),
+  buildIdentity("b", 0, 1, 2, 3),
+  buildIdentity("former", 0, 1, 2, 3),
+];
 
-function remembering(tenants: Readonly<Record<string, TenantIdentity>>): IdentityRecords {
+function buildRecords(tenants: Readonly<Record<string, TenantIdentity>>): IdentityRecords {
   return new Map(
     Object.entries(tenants).map(([stack, identity]) => [stack, { stack, name: stack, rollout: "r", seq: 1, identity }]),
   );
 }
 
-function reading(tenants: Readonly<Record<string, TenantIdentity>>): ReadonlyMap<Target, TenantIdentity> {
+function buildReadIdentities(tenants: Readonly<Record<string, TenantIdentity>>): ReadonlyMap<Target, TenantIdentity> {
   return new Map(Object.entries(tenants).map(([name, identity]) => [createTarget(name, AT), identity]));
 }
 
-const namesOf = (all: readonly { readonly name: string }[]): string[] => all.map(({ name }) => name);
+const listNames = (all: readonly { readonly name: string }[]): string[] => all.map(({ name }) => name);
 
-function found(
+function findConflicts(
   readings: Readonly<Record<string, TenantIdentity>>,
   remembered: Readonly<Record<string, TenantIdentity>>,
 ): readonly unknown[] {
-  return findTenantConflicts(reading(readings), remembering(remembered)).map(
+  return findTenantConflicts(buildReadIdentities(readings), buildRecords(remembered)).map(
     ({ targets, records, wrongTargets, replacedTargets }) => [
-      namesOf(targets),
-      namesOf(records),
-      namesOf(wrongTargets),
-      namesOf(replacedTargets),
+      listNames(targets),
+      listNames(records),
+      listNames(wrongTargets),
+      listNames(replacedTargets),
     ],
   );
 }
 
 describe("findTenantConflicts", () => {
   it("names both tenants whose keys were swapped", () => {
-    expect(found({ a: B, b: A }, { a: A, b: B })).toEqual([
+    expect(findConflicts({ a: B, b: A }, { a: A, b: B })).toEqual([
       [["a"], ["b"], ["a"], ["b"]],
       [["b"], ["a"], ["b"], ["a"]],
     ]);
   });
 
   it("names the tenant whose identity changed when two read the same", () => {
-    expect(found({ a: B, b: B }, { a: A, b: B })).toEqual([[["a", "b"], [], ["a"], []]]);
+    expect(findConflicts({ a: B, b: B }, { a: A, b: B })).toEqual([[["a", "b"], [], ["a"], []]]);
   });
 
   it("detects another tenant by a single matching row", () => {
-    const changed = holding("b", 3, 14, 15, 16);
-    expect(found({ a: changed }, { a: A, b: B })).toEqual([[["a"], ["b"], ["a"], []]]);
+    const changed = buildIdentity("b", 3, 14, 15, 16);
+    expect(findConflicts({ a: changed }, { a: A, b: B })).toEqual([[["a"], ["b"], ["a"], []]]);
   });
 
   it("accepts a tenant whose rows were all removed or replaced", () => {
-    expect(found({ a: holding("a", 10, 11) }, { a: A, b: B })).toEqual([]);
-    expect(found({ a: holding("a") }, { a: A, b: B })).toEqual([]);
+    expect(findConflicts({ a: buildIdentity("a", 10, 11) }, { a: A, b: B })).toEqual([]);
+    expect(findConflicts({ a: buildIdentity("a") }, { a: A, b: B })).toEqual([]);
   });
 
   it("accepts a tenant that the journal also knows by another name", () => {
-    const former = holding("a", 0, 1);
-    expect(found({ a: holding("a", 0, 10, 11, 12) }, { a: A, former })).toEqual([]);
+    const former = buildIdentity("a", 0, 1);
+    expect(findConflicts({ a: buildIdentity("a", 0, 10, 11, 12) }, { a: A, former })).toEqual([]);
   });
 });
 
 describe("validateTenantIdentities", () => {
-  const memory = (declared: Readonly<Record<string, TenantIdentity>>) => async (of: "declared" | "all") =>
-    remembering(of === "all" ? { ...declared, former: FORMER } : declared);
+  const createRecordReader = (declared: Readonly<Record<string, TenantIdentity>>) => async (of: "declared" | "all") =>
+    buildRecords(of === "all" ? { ...declared, former: FORMER } : declared);
 
   it("recognizes a tenant that has left the file", async () => {
-    const same = await validateTenantIdentities(reading({ a: FORMER }), memory({ a: A }));
-    expect(same.map(({ records }) => namesOf(records))).toEqual([["former"]]);
+    const same = await validateTenantIdentities(buildReadIdentities({ a: FORMER }), createRecordReader({ a: A }));
+    expect(same.map(({ records }) => listNames(records))).toEqual([["former"]]);
   });
 
   it("accepts a former tenant under a new name", async () => {
-    expect(await validateTenantIdentities(reading({ a: FORMER }), memory({}))).toEqual([]);
+    expect(await validateTenantIdentities(buildReadIdentities({ a: FORMER }), createRecordReader({}))).toEqual([]);
   });
 });
 
 it("uses different codes for another tenant's key and a shared key", () => {
-  const codeOf = (readings: Readonly<Record<string, TenantIdentity>>): string =>
-    new SameTenantError(findTenantConflicts(reading(readings), remembering({ a: A, b: B }))).code;
-  expect(codeOf({ a: B })).toBe("ERR_OTHER_TENANT");
-  expect(codeOf({ a: B, b: B })).toBe("ERR_SAME_TENANT");
+  const getConflictCode = (readings: Readonly<Record<string, TenantIdentity>>): string =>
+    new SameTenantError(findTenantConflicts(buildReadIdentities(readings), buildRecords({ a: A, b: B }))).code;
+  expect(getConflictCode({ a: B })).toBe("ERR_OTHER_TENANT");
+  expect(getConflictCode({ a: B, b: B })).toBe("ERR_SAME_TENANT");
 });
 
 describe("validateTenantIdentities with earlier rollouts", () => {
   /**
    * Builds the records of each tenant from its snapshots in earlier rollouts, oldest first; the last one is remembered.
    */
-  const history =
+  const createHistoryReader =
     (tenants: Readonly<Record<string, readonly (readonly [sequence: number, TenantIdentity])[]>>) =>
     async (): Promise<IdentityRecords> =>
       new Map(
@@ -126,22 +130,22 @@ describe("validateTenantIdentities with earlier rollouts", () => {
         }),
       );
   /** Read long after its entries were created. */
-  const STRANGER = holding("stranger", 0, 1, 2, 3);
+  const STRANGER = buildIdentity("stranger", 0, 1, 2, 3);
 
   it("accepts any identity that the tenant had before", async () => {
-    const memory = history({
+    const memory = createHistoryReader({
       a: [
         [1, A],
         [2, B],
       ],
       b: [[1, B]],
     });
-    expect(await validateTenantIdentities(reading({ a: A, b: B }), memory)).toEqual([]);
-    expect(await validateTenantIdentities(reading({ b: B }), memory)).toEqual([]);
+    expect(await validateTenantIdentities(buildReadIdentities({ a: A, b: B }), memory)).toEqual([]);
+    expect(await validateTenantIdentities(buildReadIdentities({ b: B }), memory)).toEqual([]);
   });
 
   it("assigns an identity read under two names to the first", async () => {
-    const swappedOnce = history({
+    const swappedOnce = createHistoryReader({
       a: [
         [1, A],
         [2, B],
@@ -151,8 +155,8 @@ describe("validateTenantIdentities with earlier rollouts", () => {
         [2, A],
       ],
     });
-    expect(await validateTenantIdentities(reading({ a: A, b: B }), swappedOnce)).toEqual([]);
-    const readFixedRecords = history({
+    expect(await validateTenantIdentities(buildReadIdentities({ a: A, b: B }), swappedOnce)).toEqual([]);
+    const readFixedRecords = createHistoryReader({
       a: [
         [1, A],
         [2, B],
@@ -164,43 +168,45 @@ describe("validateTenantIdentities with earlier rollouts", () => {
         [3, B],
       ],
     });
-    const again = await validateTenantIdentities(reading({ a: B, b: A }), readFixedRecords);
-    expect(again.map(({ targets }) => namesOf(targets))).toEqual([["a"], ["b"]]);
+    const again = await validateTenantIdentities(buildReadIdentities({ a: B, b: A }), readFixedRecords);
+    expect(again.map(({ targets }) => listNames(targets))).toEqual([["a"], ["b"]]);
   });
 
   it("rejects an unknown identity unless a person accepts it", async () => {
-    const memory = history({ a: [[1, A]], b: [[1, B]] });
-    const found = await validateTenantIdentities(reading({ a: STRANGER }), memory);
-    expect(found.map(({ targets, mismatch }) => [namesOf(targets), mismatch?.reason])).toEqual([
+    const memory = createHistoryReader({ a: [[1, A]], b: [[1, B]] });
+    const found = await validateTenantIdentities(buildReadIdentities({ a: STRANGER }), memory);
+    expect(found.map(({ targets, mismatch }) => [listNames(targets), mismatch?.reason])).toEqual([
       [["a"], expect.stringMatching(/^it has nothing in common with what was read on .* and now has 4 entries/)],
     ]);
     const { code, message } = new SameTenantError(found);
     expect(code).toBe("ERR_OTHER_TENANT");
     expect(message).toContain('EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=a. Found in this run: the key of "a" (');
-    expect(await validateTenantIdentities(reading({ a: STRANGER }), memory, (name) => name === "a")).toEqual([]);
+    expect(
+      await validateTenantIdentities(buildReadIdentities({ a: STRANGER }), memory, (name) => name === "a"),
+    ).toEqual([]);
   });
 
   it("accepts another tenant's identity only if both are accepted", async () => {
-    const memory = history({ a: [[1, A]], b: [[1, B]] });
-    const accepting = async (...names: string[]) =>
-      await validateTenantIdentities(reading({ a: B }), memory, (name) => names.includes(name));
-    expect(await accepting("a")).toHaveLength(1);
-    expect(await accepting("a", "b")).toEqual([]);
+    const memory = createHistoryReader({ a: [[1, A]], b: [[1, B]] });
+    const validateAccepted = async (...names: string[]) =>
+      await validateTenantIdentities(buildReadIdentities({ a: B }), memory, (name) => names.includes(name));
+    expect(await validateAccepted("a")).toHaveLength(1);
+    expect(await validateAccepted("a", "b")).toEqual([]);
   });
 
   it("never accepts two keys of one tenant in one run", async () => {
-    const memory = history({ a: [[1, A]], b: [[1, B]] });
-    expect(await validateTenantIdentities(reading({ a: B, b: B }), memory, () => true)).toHaveLength(1);
+    const memory = createHistoryReader({ a: [[1, A]], b: [[1, B]] });
+    expect(await validateTenantIdentities(buildReadIdentities({ a: B, b: B }), memory, () => true)).toHaveLength(1);
   });
 });
 
 describe("addMarkerRecords", () => {
   const MARKER = { rollout: "20261120-1200-aaaaaa", seq: 1, at: "2026-11-20T12:00:00Z" };
-  const [a = createTarget("a", AT), b = a] = reading({ a: B, b: A }).keys();
+  const [a = createTarget("a", AT), b = a] = buildReadIdentities({ a: B, b: A }).keys();
 
   it("adds records from the stack state that the journal lacks", async () => {
     const memory = addMarkerRecords(
-      async () => remembering({ a: A }),
+      async () => buildRecords({ a: A }),
       [a, b],
       ({ name }) => ({ ...MARKER, identity: name === "a" ? B : shrinkIdentity(B) }),
     );
@@ -216,13 +222,13 @@ describe("addMarkerRecords", () => {
       ]),
       memory,
     );
-    expect(found.map(({ targets, records }) => [namesOf(targets), namesOf(records)])).toEqual([
+    expect(found.map(({ targets, records }) => [listNames(targets), listNames(records)])).toEqual([
       [["a"], ["b"]],
       [["b"], ["a"]],
     ]);
   });
 
-  const journalOf = (seq: number) => async (): Promise<IdentityRecords> => {
+  const createJournalReader = (seq: number) => async (): Promise<IdentityRecords> => {
     const readEarlierIdentities = async () => [{ order: [seq, 0] as const, identity: A }];
     return new Map([
       ["a", { stack: "a", name: "a", rollout: "r", seq, identity: A, fingerprint: "f", readEarlierIdentities }],
@@ -236,19 +242,23 @@ describe("addMarkerRecords", () => {
     ["a record of the same number", 4, { ...MARKER, seq: 4 }, A],
     ["a record where the marker has no identity", 3, undefined, A],
   ])("prefers %s", async (_what, seq, marker, expected) => {
-    const memory = addMarkerRecords(journalOf(seq), [a], () => marker && { ...MARKER, ...marker, identity: B });
+    const memory = addMarkerRecords(
+      createJournalReader(seq),
+      [a],
+      () => marker && { ...MARKER, ...marker, identity: B },
+    );
     expect((await memory("declared")).get("a")?.identity).toBe(expected);
   });
 
   it("drops the readings before an acceptance that only the marker knows", async () => {
-    const earlierThan = async (acceptedSeq: number | undefined) => {
+    const findEarlierRecord = async (acceptedSeq: number | undefined) => {
       const marker = { ...MARKER, seq: 4, identity: B, ...(acceptedSeq === undefined ? {} : { acceptedSeq }) };
-      const record = (await addMarkerRecords(journalOf(3), [a], () => marker)("declared")).get("a");
+      const record = (await addMarkerRecords(createJournalReader(3), [a], () => marker)("declared")).get("a");
       return [(await record?.readEarlierIdentities?.())?.length, record?.fingerprint];
     };
-    expect(await earlierThan(undefined)).toEqual([1, "f"]);
-    expect(await earlierThan(3)).toEqual([1, "f"]);
-    expect(await earlierThan(4)).toEqual([0, undefined]);
+    expect(await findEarlierRecord(undefined)).toEqual([1, "f"]);
+    expect(await findEarlierRecord(3)).toEqual([1, "f"]);
+    expect(await findEarlierRecord(4)).toEqual([0, undefined]);
   });
 
   it("adds nothing for a marker without an identity", async () => {

@@ -10,7 +10,7 @@ import { createTarget } from "../../../support/rollout-target";
 const AT = "https://mail.example";
 const EVIL = { "evil.example": "deny" };
 
-function row(tenant: string): AllowDenyEntryRow {
+function buildRow(tenant: string): AllowDenyEntryRow {
   return {
     id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-000000000001`,
     list: "deny",
@@ -22,7 +22,7 @@ function row(tenant: string): AllowDenyEntryRow {
 }
 
 function recordOf(tenant: string): IdentityRecord {
-  const identity = buildTenantIdentity(AT, { rows: [row(tenant)], mailboxes: [] });
+  const identity = buildTenantIdentity(AT, { rows: [buildRow(tenant)], mailboxes: [] });
   return { stack: "t0", name: "t0", rollout: "r", seq: 1, identity };
 }
 
@@ -30,17 +30,17 @@ it.each([
   ["without journal records", new Map()],
   ["that is newer than the journal's record", new Map([["t0", recordOf("third")]])],
 ])("avoids a former tenant's stack by its marker %s", async (_what, identityRecords) => {
-  const choose = async (tenant: string) => {
-    const identity = buildTenantIdentity(AT, { rows: [row(tenant)], mailboxes: [] });
+  const chooseTestStack = async (tenant: string) => {
+    const identity = buildTenantIdentity(AT, { rows: [buildRow(tenant)], mailboxes: [] });
     const marker = { rollout: "20261120-1200-aaaaaa", seq: 2, at: "2026-11-20T12:00:00Z", identity };
     const known = { entries: { content: EVIL, exists: true }, vips: { content: {} } };
-    const place = async (stack = "t0") => {
+    const placeOnStack = async (stack = "t0") => {
       const placed = { target: { ...createTarget("t0", AT), stack }, otherTargets: [] } as unknown as TenantPlacement;
       return { placed };
     };
     const { placement, avoidedStacks } = await chooseTenantStack(
-      place,
-      buildObservedState("2026-11-21", [row("now")], []),
+      placeOnStack,
+      buildObservedState("2026-11-21", [buildRow("now")], []),
       {
         identityRecords,
         readStack: async ({ target }) => (target.stack === "t0" ? { isThere: true, known, marker } : undefined),
@@ -48,8 +48,8 @@ it.each([
     );
     return [placement.placed.target.stack, avoidedStacks.map(({ stack }) => stack)];
   };
-  expect(await choose("former")).toEqual(["t0-2", ["t0"]]);
-  expect(await choose("now")).toEqual(["t0", []]);
+  expect(await chooseTestStack("former")).toEqual(["t0-2", ["t0"]]);
+  expect(await chooseTestStack("now")).toEqual(["t0", []]);
 });
 
 it.each([
@@ -62,13 +62,13 @@ it.each([
   ],
   [
     "avoids the removed stack of another tenant",
-    { isThere: false, tenantRows: [row("now")] },
+    { isThere: false, tenantRows: [buildRow("now")] },
     "t0-2",
     expect.stringContaining("the rollout r read another tenant of the service there"),
   ],
 ])("%s", async (_claim, { isThere, tenantRows }, stack, reason) => {
   const known = { entries: { content: isThere ? EVIL : {}, exists: isThere }, vips: { content: {} } };
-  const place = async (name = "t0") => {
+  const placeByName = async (name = "t0") => {
     const placed = {
       target: { ...createTarget("t0", AT), stack: name },
       otherTargets: [],
@@ -76,7 +76,7 @@ it.each([
     return { placed };
   };
   const { placement, avoidedStacks } = await chooseTenantStack(
-    place,
+    placeByName,
     buildObservedState("2026-11-21", tenantRows, []),
     {
       identityRecords: new Map([["t0", recordOf("former")]]),

@@ -40,7 +40,7 @@ const entries = fc
 const vip = fc.oneof(fc.array(plainVip, { maxLength: 4 }), fc.array(anyVip, { maxLength: 4 }));
 
 /** Returns a file reader; the first file is the top-level one. */
-const reading =
+const createFileReader =
   (files: ReadonlyMap<string, string>) =>
   (path: string): string => {
     const text = files.get(path);
@@ -52,9 +52,12 @@ const reading =
  * Exports another tenant to one file, as a baseline that may contain any of this tenant's entries, possibly with
  * different values.
  */
-function baselineOf(rows: Parameters<typeof buildObservedState>[1], vips: Parameters<typeof buildObservedState>[2]) {
+function exportBaseline(
+  rows: Parameters<typeof buildObservedState>[1],
+  vips: Parameters<typeof buildObservedState>[2],
+) {
   const { files } = exportSettings(buildObservedState(AT, rows, vips), { host: "a.example" });
-  const top = readSettings("settings.yaml", { today: TODAY, ownDomains: [], readFile: reading(files) });
+  const top = readSettings("settings.yaml", { today: TODAY, ownDomains: [], readFile: createFileReader(files) });
   return { files, settings: top };
 }
 
@@ -68,7 +71,7 @@ it("generates a tenant file whose first run only adds missing baseline items", (
         list: at === 1 && row.list === "allow" ? "deny" : row.list,
         comment: at === 2 ? "another" : row.comment,
       }));
-      const below = baselineOf(
+      const below = exportBaseline(
         [...taken, ...others].map((row, at) => ({ ...row, id: `x${at}` })),
         otherVips,
       );
@@ -83,7 +86,7 @@ it("generates a tenant file whose first run only adds missing baseline items", (
       const { settings, findings } = lintSettings("acme.yaml", {
         today: TODAY,
         ownDomains: [],
-        readFile: reading(files),
+        readFile: createFileReader(files),
       });
       if (settings === undefined) {
         // The two contradict each other in a way that a person has to resolve: it is reported, and no file is written.
