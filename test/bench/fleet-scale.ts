@@ -53,7 +53,7 @@ export async function reportFleetScale(sizes: readonly number[]): Promise<string
     const directory = mkdtempSync(join(tmpdir(), "email-security-bench-scale-"));
     try {
       const environment = createFleet(directory, tenants, service.url);
-      const plan = await planOf(directory, environment);
+      const plan = await createPlan(directory, environment);
       for (const kind of KINDS) {
         journals.push(await measureJournal(directory, tenants, plan, kind));
         printNewestRow(journals);
@@ -109,7 +109,7 @@ const cli = createRequire(import.meta.url)
   .resolve("pulumi-email-security/package.json")
   .replace(/package\.json$/, "dist/commands/main.js");
 
-function nameOf(index: number): string {
+function formatTenantName(index: number): string {
   return `t${String(index).padStart(5, "0")}`;
 }
 
@@ -117,7 +117,7 @@ function nameOf(index: number): string {
  * Creates a fleet in a directory, with actual state that matches its files. Returns the environment for the commands.
  */
 function createFleet(directory: string, tenants: number, url: string): NodeJS.ProcessEnv {
-  const names = Array.from({ length: tenants }, (_, index) => nameOf(index));
+  const names = Array.from({ length: tenants }, (_, index) => formatTenantName(index));
   for (const made of ["settings", ".state", ".email-security"]) mkdirSync(join(directory, made));
   writeFileSync(join(directory, "settings/baseline.yaml"), formatBaseline());
   for (const name of names) writeFileSync(join(directory, `settings/${name}.yaml`), formatSettings(name));
@@ -193,11 +193,11 @@ async function measureCommand(directory: string, env: NodeJS.ProcessEnv, args: r
 }
 
 /** Returns a plan that adds one deny entry at one tenant, as a rollout stores it. */
-async function planOf(directory: string, environment: NodeJS.ProcessEnv): Promise<string> {
-  const file = join(directory, `settings/${nameOf(0)}.yaml`);
-  writeFileSync(file, formatSettings(nameOf(0), "  - new.example\n"));
+async function createPlan(directory: string, environment: NodeJS.ProcessEnv): Promise<string> {
+  const file = join(directory, `settings/${formatTenantName(0)}.yaml`);
+  writeFileSync(file, formatSettings(formatTenantName(0), "  - new.example\n"));
   await measureCommand(directory, environment, ["plan", file, "--no-evidence", "--output", "plan.json"]);
-  writeFileSync(file, formatSettings(nameOf(0)));
+  writeFileSync(file, formatSettings(formatTenantName(0)));
   return readFileSync(join(directory, "plan.json"), "utf8");
 }
 
@@ -279,7 +279,7 @@ async function writeRollout(
   { directory, plan, changing }: { directory: string; plan: string; changing: number },
 ): Promise<string> {
   const backend = resolveStateBackend(buildBackendVariables(directory), directory).fingerprint;
-  const names = Array.from({ length: tenants }, (_, index) => nameOf(index));
+  const names = Array.from({ length: tenants }, (_, index) => formatTenantName(index));
   const wave = { name: "all", maxConcurrent: tenants, tolerated: 0, soakMs: 0, gate: false, tenants: names };
   const id = await journal.create(
     {
@@ -301,7 +301,7 @@ async function writeRollout(
     id,
     names.map((name, index) =>
       index < changing
-        ? { name, state: "pending", digest, summary, plan: plan.replaceAll(nameOf(0), name) }
+        ? { name, state: "pending", digest, summary, plan: plan.replaceAll(formatTenantName(0), name) }
         : { name, state: "unchanged", digest, summary: none },
     ),
   );

@@ -21,7 +21,7 @@ export async function collectMachineFacts(date: string): Promise<MachineFacts> {
   const sdk = createRequire(import.meta.url)("@pulumi/pulumi/package.json") as { version: string };
   return {
     date,
-    commit: commitOf(),
+    commit: readCommit(),
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     cores: availableParallelism(),
     memoryGb: Math.round(totalmem() / 1024 ** 3),
@@ -31,7 +31,7 @@ export async function collectMachineFacts(date: string): Promise<MachineFacts> {
   };
 }
 
-function commitOf(): string {
+function readCommit(): string {
   const runGit = (...args: string[]): string => execFileSync("git", args, { encoding: "utf8" }).trim();
   try {
     return runGit("rev-parse", "--short=9", "HEAD") + (runGit("status", "--porcelain") === "" ? "" : "+");

@@ -37,7 +37,7 @@ import { collectMachineFacts } from "#bench/machine";
 import type { Bench, Measurement, Observation, Peer } from "#bench/measurement";
 import { MeasurementJournal } from "#bench/measurement-journal";
 import { getFloorPeer, peers, providerPeers, quickPeers } from "#bench/peers";
-import { renderProvidersReport, reportOf, writeProvidersReport, writeReport } from "#bench/report";
+import { renderProvidersReport, renderReport, writeProvidersReport, writeReport } from "#bench/report";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -137,7 +137,7 @@ try {
     console.log(`\n${table}\n\nIt took ${countMinutes().toFixed(1)} minutes.`);
     if (isWhole && isOneCommit) await writeProvidersReport(table);
   } else {
-    const report = reportOf(observations, facts, runs);
+    const report = renderReport(observations, facts, runs);
     console.log(`\n${report.all}\nIt took ${countMinutes().toFixed(1)} minutes.`);
     if (isWhole && isOneCommit) await writeReport(report);
   }

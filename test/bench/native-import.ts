@@ -17,13 +17,13 @@ export const nativeImport: Peer = {
     await using maker = await BenchProject.create(program, service.environment);
     await maker.up({ environment: WITHOUT_CHECKPOINTS });
     await using project = await BenchProject.create(program, service.environment);
-    const file = { resources: buildEntries(count).map(importOf) };
+    const file = { resources: buildEntries(count).map(buildImport) };
     const options = { environment: WITHOUT_CHECKPOINTS };
     const { seconds, requests } = await countRequests(service, () => project.importAll(file, options));
     bench.record({ operation: "import", count, seconds, requests });
   },
 };
 
-function importOf({ value }: BenchEntry): object {
+function buildImport({ value }: BenchEntry): object {
   return { type: "email-security:index:AllowDenyEntry", name: value, id: `deny:${value}` };
 }

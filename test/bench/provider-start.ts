@@ -6,22 +6,25 @@ import type { Peer } from "#bench/measurement";
 const host = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
 
 /** The time from the start of Pulumi's dynamic provider host until it listens. It loads our code later. */
-export const dynamicStart: Peer = startOf("dynamic-start", "until the dynamic host listens", [process.execPath, host]);
+export const dynamicStart: Peer = createStartPeer("dynamic-start", "until the dynamic host listens", [
+  process.execPath,
+  host,
+]);
 
 /** The same for the native plugin. */
-export const nativeStart: Peer = startOf("native-start", "until the native plugin listens", [
+export const nativeStart: Peer = createStartPeer("native-start", "until the native plugin listens", [
   process.execPath,
   "provider/dist/plugin/pulumi-resource-email-security",
 ]);
 
 /** The time from a program's start until it has loaded the resource classes. Most of it is Pulumi's own. */
-export const programStart: Peer = startOf("program-start", "until a program has what it declares a list with", [
+export const programStart: Peer = createStartPeer("program-start", "until a program has what it declares a list with", [
   process.execPath,
   "--eval",
   'const { AllowDenyList } = require("pulumi-email-security"); console.log(AllowDenyList.name)',
 ]);
 
-function startOf(name: string, title: string, [command = "", ...args]: readonly string[]): Peer {
+function createStartPeer(name: string, title: string, [command = "", ...args]: readonly string[]): Peer {
   return {
     name,
     title,

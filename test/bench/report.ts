@@ -37,7 +37,7 @@ export interface BenchReport {
   readonly all: string;
 }
 
-export function reportOf(observations: readonly Observation[], facts: MachineFacts, runs: number): BenchReport {
+export function renderReport(observations: readonly Observation[], facts: MachineFacts, runs: number): BenchReport {
   const rows = buildRows(observations).toSorted((a, b) => getPlace(a.peer) - getPlace(b.peer));
   const isGrowth = ({ peer }: MeasurementRow): boolean => peer === "growth" || peer === "native-growth";
   const rest = rows.filter((row) => !isGrowth(row));

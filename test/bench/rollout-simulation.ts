@@ -88,7 +88,7 @@ const WORKER_HANDS = 8;
 /** Runs a rollout in virtual time. The same parameters give the same result. */
 export function simulateRollout(next: typeof chooseNextStep, given: SimulationParameters): SimulationResult {
   const world = new SimulatedServices(given);
-  const waves = wavesOf(given);
+  const waves = buildWaves(given);
   const planningMs = world.planAll(waves.flatMap(({ tenants }) => tenants));
   const rollout = new VirtualRollout(
     next,
@@ -158,7 +158,7 @@ export type ScarceResource = "rate limit" | "cores" | "memory" | "journal";
 export function evaluateFormula(given: SimulationParameters): OnPaper {
   const { tenants, latencyMs, exportCpuMs, engineCpuMs, engineWallMs, cores, concurrent } = given;
   const requestMs = 1_000 / (given.requestsPerSecond * given.addresses);
-  const pages = pagesOf(given);
+  const pages = countPages(given);
   const plan = {
     requests: pages,
     cpuMs: exportCpuMs,
@@ -175,7 +175,7 @@ export function evaluateFormula(given: SimulationParameters): OnPaper {
   const aTenant = statements + STATEMENTS.dispatch + STATEMENTS.claim + STATEMENTS.finish;
   return {
     planningMs: computeDuration(plan, tenants, concurrent),
-    changingMs: wavesOf(given).reduce(
+    changingMs: buildWaves(given).reduce(
       (sum, wave) =>
         sum + computeDuration(change, wave.tenants.length, Math.min(wave.maxConcurrent, wave.tenants.length)),
       0,
@@ -190,12 +190,12 @@ export function evaluateFormula(given: SimulationParameters): OnPaper {
   };
 }
 
-function pagesOf({ deny, allow, vips }: SimulationParameters): number {
+function countPages({ deny, allow, vips }: SimulationParameters): number {
   return [deny, allow, vips].reduce((pages, count) => pages + Math.max(1, Math.ceil(count / PAGE)), 0);
 }
 
 /** Returns the waves: 1 % of the tenants, then 10 %, then the rest. */
-function wavesOf({ tenants, concurrent, toleratedPercent }: SimulationParameters): Wave[] {
+function buildWaves({ tenants, concurrent, toleratedPercent }: SimulationParameters): Wave[] {
   const names = Array.from({ length: tenants }, (_, index) => String(index));
   const canary = Math.max(1, Math.round(tenants / 100));
   const early = Math.max(1, Math.round(tenants / 10));
@@ -242,7 +242,7 @@ class SimulatedServices {
       const { value: name } = waiting.next();
       if (name === undefined) return;
       const address = getAddress(name, this.#given);
-      this.#cores.runWork(exportCpuMs, () => this.#ask(address, pagesOf(this.#given), () => true, planNext));
+      this.#cores.runWork(exportCpuMs, () => this.#ask(address, countPages(this.#given), () => true, planNext));
     };
     for (let begun = 0; begun < concurrent; begun++) planNext();
     while (this.clock.tick());
@@ -252,7 +252,7 @@ class SimulatedServices {
   /** Changes a tenant: the engine works before and after its requests, then all lists are read again. */
   change(tenant: VirtualTenant, attempt: number, through: (isSuccessful: boolean) => void): void {
     const { writes, engineCpuMs, failurePercent } = this.#given;
-    const pages = pagesOf(this.#given);
+    const pages = countPages(this.#given);
     const isAlive = (): boolean => tenant.attempt === attempt && this.#underWay.get(tenant) === attempt;
     this.attempts += 1;
     this.#underWay.set(tenant, attempt);

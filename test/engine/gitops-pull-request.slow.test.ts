@@ -43,7 +43,7 @@ function findAttacker(): string {
   return found.sender_email;
 }
 
-const allowOf = (value: string): string => `allow:
+const formatAllow = (value: string): string => `allow:
   - value: ${value}
     comment: Supplier, waits for an answer
     ticket: CHG-77
@@ -58,7 +58,7 @@ describe("pull request that allows an attacker", () => {
   it("shows the attacker first in its only comment and fails", async () => {
     const value = findAttacker();
     await repository.git.pushBranch(pull.branch, async () => {
-      await repository.git.edit("settings/acme.yaml", "allow:\n", allowOf(value));
+      await repository.git.edit("settings/acme.yaml", "allow:\n", formatAllow(value));
       await repository.git.edit("settings/baseline.yaml", "deny:\n", "deny:\n  - harmless.test\n");
       await repository.git.edit(
         "settings/baseline.yaml",

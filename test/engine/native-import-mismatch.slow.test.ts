@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { EngineProject } from "../support/engine-project";
 import { buildSandboxEnvironment } from "../support/sandbox-environment";
-import { buildConsoleDomain, startClickedSandbox, traceOf } from "./native-import";
+import { buildConsoleDomain, formatRequests, startClickedSandbox } from "./native-import";
 
 /** Returns a program that imports an entry and a VIP by these IDs. */
 const buildProgram = (entryId: string, vipId: string): string => `
@@ -52,6 +52,6 @@ it.each([
     "ceo@acme.example",
     "evil.example",
   ]);
-  expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
+  expect(formatRequests(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
   expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
 });

@@ -10,12 +10,12 @@ import { createTestDirectory } from "../support/test-directory";
 import {
   buildConsoleDomain,
   EACH,
+  formatRequests,
   missing,
   RISK,
   skipped,
   startClickedSandbox,
   testImports,
-  traceOf,
   WHOLE_LISTS,
 } from "./native-import";
 
@@ -38,7 +38,7 @@ it("imports by id, natural key and mailbox without later changes", async () => {
   const gmail = sandbox.allowDenyEntries("acme").find(({ value }) => value === "gmail.com")?.id ?? "";
   const importOne = async (kind: string, name: string, id: string, ...args: string[]) => {
     const { code, output } = await project.run("import", `email-security:index:${kind}`, name, id, ...args);
-    return { code, output, trace: traceOf(sandbox) };
+    return { code, output, trace: formatRequests(sandbox) };
   };
 
   // The plugin runs in one process for the preview and in another for the update, and each reads the import once.
@@ -86,11 +86,11 @@ it("imports by id, natural key and mailbox without later changes", async () => {
     buildProgram({ worse: { import: "deny:worse.example" }, news: { import: "allow:news.example (graymail)" } }),
   );
   expect(await project.up()).toMatch(/= 2 imported\s+4 unchanged/);
-  expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
+  expect(formatRequests(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
   await project.write(buildProgram({}));
   await project.up("--expect-no-changes");
   await project.runOrThrow("refresh", "--yes", "--skip-preview", "--expect-no-changes");
-  expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
+  expect(formatRequests(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
   expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
 });
 
@@ -124,7 +124,7 @@ it.skipIf(missing)(`prints a TypeScript program without changes${skipped}`, asyn
     await project.write(printed.replace("pulumi-email-security-native", "pulumi-email-security/native"));
     sandbox.clearRequests();
     await project.up("--expect-no-changes");
-    expect(traceOf(sandbox)).toEqual([]);
+    expect(formatRequests(sandbox)).toEqual([]);
     expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
   }
 });

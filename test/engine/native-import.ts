@@ -74,7 +74,7 @@ export async function startClickedSandbox(entries: ReturnType<typeof buildConsol
 }
 
 /** Returns the requests since the last call, by what they read or write. */
-export function traceOf(sandbox: Sandbox): string[] {
+export function formatRequests(sandbox: Sandbox): string[] {
   const lines = sandbox.requests.map(({ method, path, query }) => {
     const { list = "" } = query as { list?: string };
     return `${method} ${path.split("/").at(-1)} ${list}`.trim();
@@ -125,7 +125,7 @@ export async function testImports(count: number, ways: readonly (readonly string
     );
     expect(output).toContain(`= ${resources} imported`);
     const pages = Math.ceil(count / 200);
-    expect(traceOf(sandbox).sort()).toEqual([
+    expect(formatRequests(sandbox).sort()).toEqual([
       "GET allow_deny_entries allow",
       ...Array<string>(pages).fill("GET allow_deny_entries deny"),
       "GET vip_employees",
@@ -134,7 +134,7 @@ export async function testImports(count: number, ways: readonly (readonly string
     expect(program).toContain(RISK);
     await project.writeFile("Pulumi.yaml", header + program);
     await project.up("--expect-no-changes");
-    expect(traceOf(sandbox)).toEqual([]);
+    expect(formatRequests(sandbox)).toEqual([]);
     expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
   }
 }

@@ -8,10 +8,10 @@ import { buildDenies, formatBadDomain } from "../support/numbered-domains";
 import { startSandboxWithKey } from "../support/sandbox-with-key";
 import { createTestDirectory } from "../support/test-directory";
 import {
+  createListProject,
   expectRepaired,
   expectThree,
   extractEntryLines,
-  listProject,
   takeListWrites,
   testListSteps,
 } from "./native-list";
@@ -28,7 +28,7 @@ it("keeps progress when the service refuses one of 5,000 entries", async () => {
   // The engine receives a partial failure in the trailers of a gRPC response, with the whole state, which is a megabyte
   // here.
   const entries = buildDenies(5_000, `deny: INC-1 ${"x".repeat(200)}`);
-  await using project = await listProject(sandbox, entries);
+  await using project = await createListProject(sandbox, entries);
   // The other entries are stored, and the next run sends only the failed one.
   const broken = await project.run("up", "--yes", "--skip-preview");
   expect(broken.code).not.toBe(0);

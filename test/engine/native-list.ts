@@ -37,7 +37,7 @@ const THREE = [
   `~ ${formatBadDomain(8)}: "deny: INC-1" => "deny: INC-2"`,
 ].sort();
 
-export async function listProject(sandbox: Sandbox, entries: Record<string, string>): Promise<EngineProject> {
+export async function createListProject(sandbox: Sandbox, entries: Record<string, string>): Promise<EngineProject> {
   return await EngineProject.create({
     program: PROGRAM,
     plugin: true,
@@ -60,7 +60,7 @@ export async function expectThree(project: EngineProject, entries: Record<string
 export async function testListSteps(count: number): Promise<void> {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const entries = buildDenies(count);
-  await using project = await listProject(sandbox, entries);
+  await using project = await createListProject(sandbox, entries);
   await project.up();
   await expectThree(project, entries);
   await expectRepaired(project, sandbox);

@@ -169,7 +169,7 @@ function listWrites(): string[] {
 }
 
 /** Returns the index of the first write that contains the text. */
-function writeOf(text: string): number {
+function findWriteIndex(text: string): number {
   return listWrites().findIndex((write) => write.includes(text));
 }
 
@@ -219,7 +219,7 @@ it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
   expect(sandbox.exclusions("acme").sort()).toEqual(
     renderForBoth((providerKind) => getMailbox(providerKind, 2)).sort(),
   );
-  const gone = [...ids].filter(([, id]) => writeOf(`DELETE allow_deny_entries/${id}`) >= 0);
+  const gone = [...ids].filter(([, id]) => findWriteIndex(`DELETE allow_deny_entries/${id}`) >= 0);
   expect(gone.map(([value]) => value).sort()).toEqual(
     PROVIDERS.flatMap((providerKind) => [
       `after-1-${providerKind}.example`,
@@ -235,11 +235,11 @@ it("keeps a resource at the service with `deletedWith`", () => {
 });
 
 it("deletes the old entry first only with `deleteBeforeReplace`", () => {
-  const formatDeletion = (value: string) => writeOf(`DELETE allow_deny_entries/${ids.get(`${value}.example`)}`);
+  const formatDeletion = (value: string) => findWriteIndex(`DELETE allow_deny_entries/${ids.get(`${value}.example`)}`);
   for (const providerKind of PROVIDERS) {
-    expect(formatDeletion(`before-1-${providerKind}`)).toBeLessThan(writeOf(`before-2-${providerKind}`));
-    expect(formatDeletion(`after-1-${providerKind}`)).toBeGreaterThan(writeOf(`after-2-${providerKind}`));
-    expect(writeOf(getMailbox(providerKind, 2))).toBeLessThan(writeOf(getMailbox(providerKind, 3)));
+    expect(formatDeletion(`before-1-${providerKind}`)).toBeLessThan(findWriteIndex(`before-2-${providerKind}`));
+    expect(formatDeletion(`after-1-${providerKind}`)).toBeGreaterThan(findWriteIndex(`after-2-${providerKind}`));
+    expect(findWriteIndex(getMailbox(providerKind, 2))).toBeLessThan(findWriteIndex(getMailbox(providerKind, 3)));
   }
 });
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { readStackMarker } from "../../provider/rollout/model/stack-marker";
 import { createCli } from "../support/cli";
 import { Fleet } from "../support/fleet";
-import { cloneOf } from "../support/second-clone";
+import { cloneFleet } from "../support/second-clone";
 
 /*
  * Two clones of one repository, each with its own journal, share a state backend. The second clone's clock is behind.
@@ -28,7 +28,7 @@ describe.each([
     const earlier = first.report().id;
     const before = fleet.listContents("t0");
 
-    using clone = cloneOf(fleet, behindMs);
+    using clone = cloneFleet(fleet, behindMs);
     await writeFile(join(clone.directory, "settings/baseline.yaml"), HOTFIX);
     const second = await clone.run("rollout", "--yes", "--output", "report.json");
     expect(second.code, second.output).toBe(0);

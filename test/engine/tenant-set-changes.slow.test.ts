@@ -123,7 +123,7 @@ const status = at.map(
     async (company) =>
       await company.checkStatus(clone),
 );
-const runOf = (commands: fc.Arbitrary<readonly string[]>) =>
+const generateRun = (commands: fc.Arbitrary<readonly string[]>) =>
   fc.tuple(at, commands).map(
     ([clone, args]): FleetAction =>
       async (company) =>
@@ -150,7 +150,7 @@ const reuseName = fc.tuple(at, name, name).map(
 const command = fc.oneof(
   {
     weight: 8,
-    arbitrary: runOf(
+    arbitrary: generateRun(
       fc.oneof(
         { weight: 4, arbitrary: ofRollouts },
         fc.tuple(name, name).map(([old, next]) => ["tenant", "rename", old, next]),
@@ -214,7 +214,7 @@ const FLEETS = [
     hasPeople: false,
     names: NAMES,
     edit: editBy(mixUp),
-    command: runOf(
+    command: generateRun(
       fc.oneof(
         { weight: 6, arbitrary: ofRollouts },
         name.map((one) => ["tenant", "remove", one, "--destroy", "--yes", one]),

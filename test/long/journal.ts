@@ -1,5 +1,5 @@
 import { ResultsFile } from "#long/results-file";
-import { nameOf, type Shard } from "#long/shards";
+import { formatShardName, type Shard } from "#long/shards";
 
 /** A failed test or shard, and the command to rerun it. */
 export interface ShardFailure {
@@ -46,5 +46,5 @@ export function findLastResult(
 
 /** A different number of cases means a different order, so the number is part of the key. */
 function formatShardKey(one: Shard & Pick<ShardResult, "seed" | "of">): string {
-  return `${nameOf(one)} of ${one.of}, seed ${one.seed}`;
+  return `${formatShardName(one)} of ${one.of}, seed ${one.seed}`;
 }

@@ -1,6 +1,6 @@
 import type { ShardFailure, ShardResult } from "#long/journal";
 import type { Part } from "#long/parts";
-import { nameOf, type Shard } from "#long/shards";
+import { formatShardName, type Shard } from "#long/shards";
 
 /** The fields read from a vitest report (`--reporter=json`). */
 export interface VitestReport {
@@ -53,11 +53,11 @@ export function computeShardOutcome(
     const number = isCaseATest ? shard.from + at : parseStoryNumber(message);
     const isOwn = number !== undefined && number >= shard.from && number < shard.from + shard.count;
     const again = isOwn && run.length === tests ? { ...shard, from: number, count: 1 } : shard;
-    return [{ again: nameOf(again), name: fullName, message: shortenFailure(message, places) }];
+    return [{ again: formatShardName(again), name: fullName, message: shortenFailure(message, places) }];
   });
   const passed = run.filter(({ status }) => status === "passed").map(({ fullName }) => fullName);
   const buildRunFailure = (name: string, output: string): ShardFailure => ({
-    again: nameOf(shard),
+    again: formatShardName(shard),
     name,
     message: shortenFailure(output, places),
   });
@@ -71,7 +71,7 @@ export function computeShardOutcome(
   }
   if (failures.length === 0) return { done: shard.count, passed, failures };
   // If not every case is a test, the cases after a failed one did not run.
-  const isEachCaseKnown = isCaseATest && failures.every(({ again }) => again !== nameOf(shard));
+  const isEachCaseKnown = isCaseATest && failures.every(({ again }) => again !== formatShardName(shard));
   return { done: isEachCaseKnown ? passed.length : 0, passed, failures };
 }
 

@@ -1,6 +1,6 @@
 import { findLastResult, type ShardResult } from "#long/journal";
 import type { Part } from "#long/parts";
-import { countCases, sumOf } from "#long/schedule";
+import { countCases, sumNumbers } from "#long/schedule";
 import { listShards } from "#long/shards";
 import { formatTable, formatWhole } from "../bench/table.ts";
 
@@ -25,11 +25,11 @@ export function formatResults(parts: Readonly<Record<string, Part>>, entries: re
       rows.push([
         name,
         part.aCase,
-        `${formatWhole(sumOf(run.map(({ done }) => done)))} of ${formatWhole(part.cases)}`,
+        `${formatWhole(sumNumbers(run.map(({ done }) => done)))} of ${formatWhole(part.cases)}`,
         seed === undefined ? "" : String(seed),
         formatCommits(run),
         [...new Set(run.map(({ date }) => date))].sort().join(", "),
-        formatDuration(sumOf(run.map(({ seconds }) => seconds))),
+        formatDuration(sumNumbers(run.map(({ seconds }) => seconds))),
         failed.length === 0 ? "" : String(failed.length),
       ]);
       for (const { again, name: what, message, entry } of failed) {

@@ -4,7 +4,7 @@ import { formatDuration } from "#long/results";
 import { runShard } from "#long/run-shard";
 import { ROOT } from "#long/run-vitest";
 import { computeProgress, countCases, type PartProgress, scheduleShards } from "#long/schedule";
-import { nameOf, type Shard } from "#long/shards";
+import { formatShardName, type Shard } from "#long/shards";
 import { Sources } from "#long/sources";
 
 export interface ShardRunOptions {
@@ -52,7 +52,9 @@ export async function runShards(parts: Readonly<Record<string, Part>>, options: 
     if (outcome === undefined) return;
     // Part of the shard may have run with the old sources, part with the new ones.
     if (sources.haveChangedSince(part)) {
-      log(`${formatElapsed()}  The sources have changed: ${nameOf(shard)} does not count, and what runs is stopped.`);
+      log(
+        `${formatElapsed()}  The sources have changed: ${formatShardName(shard)} does not count, and what runs is stopped.`,
+      );
       return stopping.abort();
     }
     const seconds = (performance.now() - begunAt) / 1_000;
@@ -77,7 +79,7 @@ export async function runShards(parts: Readonly<Record<string, Part>>, options: 
     }
     const how = isFailed ? "FAILED" : "passed";
     log(
-      `${formatElapsed()}  ${nameOf(shard)} has ${how}, in ${formatDuration(seconds)}: ${done.get(shard.part)} of ${part.cases}`,
+      `${formatElapsed()}  ${formatShardName(shard)} has ${how}, in ${formatDuration(seconds)}: ${done.get(shard.part)} of ${part.cases}`,
     );
     for (const { name, message, again } of outcome.failures) {
       log(`            ${name}: ${message.split("\n")[0]}`);

@@ -40,7 +40,7 @@ export function computeProgress(name: string, part: Part, { entries, seed, sourc
   const secondsACase =
     measured.length === 0
       ? UNKNOWN_SECONDS / part.shard
-      : sumOf(measured.map(({ seconds }) => seconds)) / sumOf(measured.map(({ count }) => count));
+      : sumNumbers(measured.map(({ seconds }) => seconds)) / sumNumbers(measured.map(({ count }) => count));
   const left = countCases(undone);
   return { name, part, done: part.cases - left, undone, secondsLeft: left * secondsACase };
 }
@@ -60,9 +60,9 @@ export function scheduleShards(parts: readonly PartProgress[]): readonly Shard[]
 }
 
 export function countCases(shards: readonly Shard[]): number {
-  return sumOf(shards.map(({ count }) => count));
+  return sumNumbers(shards.map(({ count }) => count));
 }
 
-export function sumOf(numbers: readonly number[]): number {
+export function sumNumbers(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0);
 }

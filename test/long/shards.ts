@@ -16,7 +16,7 @@ export function listShards(part: string, { cases, shard }: Pick<Part, "cases" | 
 }
 
 /** Formats a shard as typed on the command line: `kills:40+10`, or `kills:40` for one case. */
-export function nameOf({ part, from, count }: Shard): string {
+export function formatShardName({ part, from, count }: Shard): string {
   return `${part}:${from}${count === 1 ? "" : `+${count}`}`;
 }
 

@@ -41,7 +41,7 @@ export class Sources {
     const digests = [...new Set(files.split("\0"))]
       .filter((file) => file !== "" && existsSync(join(root, file)))
       .sort()
-      .map((file) => [file, digestOf(readFileSync(join(root, file)))] as const);
+      .map((file) => [file, computeDigest(readFileSync(join(root, file)))] as const);
     const isChanged = runGit("status", "--porcelain", "--", ...TESTED) !== "";
     const commit = `${runGit("rev-parse", "--short=9", "HEAD").trim()}${isChanged ? "+" : ""}`;
     return new Sources(root, commit, new Map(digests));
@@ -49,13 +49,13 @@ export class Sources {
 
   /** The digest of everything. */
   get digest(): string {
-    return digestOf(JSON.stringify([...this.#digests]));
+    return computeDigest(JSON.stringify([...this.#digests]));
   }
 
   /** Returns the digest of everything a part tests; of the test files, only its own. */
   getDigest({ file }: Pick<Part, "file">): string {
     const own = [...this.#digests].filter(([name]) => !/\.test\.ts$/.test(name) || name.startsWith(`${file}.`));
-    return digestOf(own.map(([name, digest]) => `${name} ${digest}\n`).join(""));
+    return computeDigest(own.map(([name, digest]) => `${name} ${digest}\n`).join(""));
   }
 
   /** Returns whether the files that a part tests have changed since. */
@@ -64,6 +64,6 @@ export class Sources {
   }
 }
 
-function digestOf(content: string | Buffer): string {
+function computeDigest(content: string | Buffer): string {
   return createHash("sha256").update(content).digest("hex").slice(0, 16);
 }

@@ -43,7 +43,7 @@ export function createLaggingLists(staleReads = 1): LaggingLists {
       return undefined;
     },
     afterHandle(request, response) {
-      const state = stale[listOf(request)];
+      const state = stale[getListName(request)];
       if (request.method !== "GET" || response.status !== 200 || state === undefined) return undefined;
       if (state.readsLeft === 0) return undefined;
       state.readsLeft -= 1;
@@ -62,7 +62,7 @@ function groupRowsByList(sandbox: Sandbox): Record<string, readonly object[]> {
   };
 }
 
-function listOf({ path, query }: ServiceRequest): string {
+function getListName({ path, query }: ServiceRequest): string {
   // The request that identifies a run's tenant doesn't count as a read of the list.
   if (path.endsWith("/vip_employees")) return query["page_size"] === "200" ? "vips" : "";
   return query["list"] ?? "";

@@ -433,7 +433,7 @@ export function buildHugePlan(count: number): Plan {
 }
 
 /** Returns a plan with the given text in every place that outsiders control. */
-export function planOf(text: string): Plan {
+export function buildTextPlan(text: string): Plan {
   const place = { file: text, line: 3, column: 5 };
   const counts = [{ name: text, count: 3 }];
   const recipients = [{ email: text, isVip: true, count: 3 }];
@@ -516,7 +516,7 @@ export function planOf(text: string): Plan {
 }
 
 /** Every hostile text in every place. */
-export const hostilePlan: Plan = planOf(Object.values(HOSTILE).join(" "));
+export const hostilePlan: Plan = buildTextPlan(Object.values(HOSTILE).join(" "));
 
 /** Text that could break out of Markdown. */
 const markup = fc.constantFrom(

@@ -304,10 +304,10 @@ export class ProviderResource {
     const answer = await this.#diff(id, olds, news, oldInputs);
     if (!answer.getHasdetaileddiff()) return undefined;
     const kinds = Object.entries(provider.PropertyDiff.Kind);
-    const nameOf = (kind: number): string => kinds.find(([, value]) => value === kind)?.[0] ?? "";
+    const findKindName = (kind: number): string => kinds.find(([, value]) => value === kind)?.[0] ?? "";
     const details: Record<string, string> = {};
     answer.getDetaileddiffMap().forEach((detail, path) => {
-      details[path] = nameOf(detail.getKind());
+      details[path] = findKindName(detail.getKind());
     });
     return details;
   }

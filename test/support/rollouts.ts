@@ -224,7 +224,7 @@ function buildTenantReport(
     planned: isUnchanged ? { added: 0, changed: 0, removed: 0 } : { added: changes - 1, changed: 1, removed: 0 },
     changes: isUnchanged
       ? []
-      : Array.from({ length: Math.min(changes, 20) }, (_, change) => changeOf(change, index, text)),
+      : Array.from({ length: Math.min(changes, 20) }, (_, change) => buildTenantChange(change, index, text)),
     alarms: { danger: index % 50 === 7 ? 1 : 0, warning: index % 20 === 3 ? 2 : 0 },
     attempts: 0,
   };
@@ -232,7 +232,7 @@ function buildTenantReport(
 
 const NAMES = ["acme", "globex", "initech", "umbrella", "hooli", "stark-industries", "wayne", "northwind"];
 
-function changeOf(change: number, index: number, text: string): TenantChange {
+function buildTenantChange(change: number, index: number, text: string): TenantChange {
   if (change === 2) return { sign: "add", kind: "vip", value: `ceo@tenant-${index}.example${text}` };
   if (change === 1) {
     return { sign: "change", kind: "entry", list: "allow → deny", value: `news-${index}.example${text}` };

@@ -13,7 +13,7 @@ export interface SecondClone extends Disposable {
 }
 
 /** @param behindMs how far its machine's clock is behind. */
-export function cloneOf(fleet: Fleet, behindMs: number): SecondClone {
+export function cloneFleet(fleet: Fleet, behindMs: number): SecondClone {
   const parent = mkdtempSync(join(tmpdir(), "email-security-clone-"));
   const directory = join(parent, "clone");
   execFileSync("git", ["clone", "--quiet", fleet.directory, directory]);

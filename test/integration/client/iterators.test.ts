@@ -102,7 +102,7 @@ async function collectIds(items: AsyncIterable<unknown>, { idOf }: IteratorCase)
   return ids;
 }
 
-const traceOf = ({ path }: IteratorCase, query: (page: number) => string, pages: readonly number[]) =>
+const formatTrace = ({ path }: IteratorCase, query: (page: number) => string, pages: readonly number[]) =>
   pages.map((page) => `GET ${path}?${query(page)}`);
 
 describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %s", (_name, list) => {
@@ -125,7 +125,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
       await using service = await startListService(list, () => ids);
       await using client = new TestClient(service);
       expect(await collectIds(reading(client), list)).toEqual(ids);
-      expect(service.trace).toEqual(traceOf(list, queries[at] as (page: number) => string, pages));
+      expect(service.trace).toEqual(formatTrace(list, queries[at] as (page: number) => string, pages));
     }
   });
 
@@ -137,7 +137,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     );
     await using client = new TestClient(service);
     expect(await collectIds(iterate(client), list)).toEqual(["a", "b", "c"]);
-    expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 3, 1, 2, 3]));
+    expect(service.trace).toEqual(formatTrace(list, queries[0], [1, 2, 3, 1, 2, 3]));
   });
 
   test("requests a page only when the caller needs it", async () => {
@@ -147,7 +147,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     expect(service.received).toEqual([]);
     await items.next();
     await items.next();
-    expect(service.trace).toEqual(traceOf(list, queries[0], [1]));
+    expect(service.trace).toEqual(formatTrace(list, queries[0], [1]));
     await items.return();
     expect(await items.next()).toEqual({ done: true, value: undefined });
     for await (const _ of iterate(client)) break;
@@ -156,7 +156,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
         for await (const _ of iterate(client)) throw new Error("enough");
       })(),
     ).rejects.toThrow("enough");
-    expect(service.trace).toEqual(traceOf(list, queries[0], [1, 1, 1]));
+    expect(service.trace).toEqual(formatTrace(list, queries[0], [1, 1, 1]));
   });
 
   test.each<[string, string[][], string[], number[]]>([
@@ -232,7 +232,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     await using service = await startListService(list, (request) => lists[request] ?? lists.at(-1) ?? []);
     await using client = new TestClient(service);
     expect(await collectIds(iterate(client), list)).toEqual(given);
-    expect(service.trace).toEqual(traceOf(list, queries[0], pages));
+    expect(service.trace).toEqual(formatTrace(list, queries[0], pages));
   });
 
   test.each<[string, (request: number) => string[], (list: readonly string[]) => number | null, string, number]>([
@@ -276,7 +276,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
       code: "ERR_LIST_UNSTABLE",
       message: expect.stringContaining("was listed twice"),
     });
-    expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]));
+    expect(service.trace).toEqual(formatTrace(list, queries[0], [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]));
   });
 
   test("fails with the error of a failed page, without another request", async () => {
@@ -296,7 +296,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     })();
     expect(await getRejection(reading)).toMatchObject({ code: "ERR_RATE_LIMITED" });
     expect(given).toEqual(["a", "b"]);
-    expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2]));
+    expect(service.trace).toEqual(formatTrace(list, queries[0], [1, 2]));
   });
 });
 

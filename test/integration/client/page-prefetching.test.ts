@@ -21,7 +21,7 @@ const newestFirst = Array.from({ length: PAGES * PAGE_SIZE }, (_, at) =>
 );
 
 /** Returns an answerer that pages through `rows` correctly. */
-function listOf(rows: readonly unknown[], more: Record<string, unknown> = {}): Answerer {
+function createCappedAnswerer(rows: readonly unknown[], more: Record<string, unknown> = {}): Answerer {
   return (request, response) => {
     const at = getPageNumber(request);
     const items = rows.slice((at - 1) * PAGE_SIZE, at * PAGE_SIZE);
@@ -50,7 +50,7 @@ describe("a list of 25 pages", () => {
     ["oldest first", newestFirst.toReversed(), [PAGES]],
     ["with equal times", newestFirst.map((row) => ({ ...row, created_at: computeCreationTime(0) })), [1, PAGES]],
   ])("is read eight pages at a time, %s", async (_name, rows, rereadPages) => {
-    const { answerer, measured } = measureConcurrency(listOf(rows));
+    const { answerer, measured } = measureConcurrency(createCappedAnswerer(rows));
     await using service = await RecordingService.start(answerer);
     await using client = new TestClient(service);
     const read = await client.allowDenyEntries.readAll("deny");
@@ -60,9 +60,15 @@ describe("a list of 25 pages", () => {
   });
 
   it.each<[string, Answerer]>([
-    ["sorted in another way", listOf(newestFirst.toSorted((one, other) => (one.value < other.value ? -1 : 1)))],
-    ["without creation times", listOf(newestFirst.map(({ created_at: _, ...row }: Record<string, unknown>) => row))],
-    ["without a total", listOf(newestFirst, { total: null })],
+    [
+      "sorted in another way",
+      createCappedAnswerer(newestFirst.toSorted((one, other) => (one.value < other.value ? -1 : 1))),
+    ],
+    [
+      "without creation times",
+      createCappedAnswerer(newestFirst.map(({ created_at: _, ...row }: Record<string, unknown>) => row)),
+    ],
+    ["without a total", createCappedAnswerer(newestFirst, { total: null })],
   ])("is read one page after another if it is %s", async (_name, answer) => {
     const { answerer, measured } = measureConcurrency(answer);
     await using service = await RecordingService.start(answerer);
@@ -74,7 +80,7 @@ describe("a list of 25 pages", () => {
   it("is read again, one page after another, if a new entry replaced a removed one", async () => {
     const changed = [buildEntry("new", { created_at: computeCreationTime(-1) }), ...newestFirst.toSpliced(3_000, 1)];
     await using service = await RecordingService.start((request, response, index) =>
-      listOf(index < 12 ? newestFirst : changed)(request, response, index),
+      createCappedAnswerer(index < 12 ? newestFirst : changed)(request, response, index),
     );
     await using client = new TestClient(service);
     const read = await client.allowDenyEntries.readAll("deny");
@@ -92,7 +98,7 @@ describe("a list of 25 pages", () => {
     await using service = await RecordingService.start((request, response, index) => {
       if (getPageNumber(request) === 3) failsUntil ??= time.atMs + 1_000;
       if (time.atMs < (failsUntil ?? 0)) fail(response);
-      else listOf(newestFirst)(request, response, index);
+      else createCappedAnswerer(newestFirst)(request, response, index);
     });
     await using client = new TestClient(service, { time, retries: true });
     expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(newestFirst.length);
@@ -107,7 +113,7 @@ describe("a list of 25 pages", () => {
       const at = getPageNumber(request);
       response.on("close", () => closed.push(at));
       if (at === 5) respondWithJson(response, 401, { error: "revoked" });
-      else if (at === 1) listOf(newestFirst)(request, response, index);
+      else if (at === 1) createCappedAnswerer(newestFirst)(request, response, index);
     });
     await using client = new TestClient(service, { retries: true });
     expect(await getRejection(client.allowDenyEntries.readAll("deny"))).toMatchObject({ status: 401 });

@@ -18,7 +18,7 @@ import {
 const buildEntries = (first: number, count: number) => Array.from({ length: count }, (_, at) => buildEntry(first + at));
 
 /** Returns an answerer that pages through `rows` correctly. */
-function listOf(rows: readonly unknown[]): Answerer {
+function createPagedAnswerer(rows: readonly unknown[]): Answerer {
   return (request, response) => {
     const query = new URL(request.url, "http://x").searchParams;
     const [at, size] = [Number(query.get("page")), Number(query.get("page_size"))];
@@ -41,7 +41,7 @@ describe("requests for a complete list", () => {
     [401, 3],
   ])("reads %i entries in %i requests", async (count, requests) => {
     const rows = buildEntries(0, count);
-    await using service = await RecordingService.start(listOf(rows));
+    await using service = await RecordingService.start(createPagedAnswerer(rows));
     await using client = new TestClient(service);
     const read = await client.allowDenyEntries.readAll("deny");
     expect(read.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
@@ -55,7 +55,7 @@ describe("requests for a complete list", () => {
       ...Array.from({ length: 150 }, (_, at) => ({ email: `jane-${at}@example.com` })),
       ...Array.from({ length: 100 }, () => ({ email: null })),
     ];
-    await using service = await RecordingService.start(listOf(rows));
+    await using service = await RecordingService.start(createPagedAnswerer(rows));
     await using client = new TestClient(service);
     const read = await client.vipEmployees.readAll();
     expect(read.map(({ email }) => email ?? null)).toEqual(rows.map(({ email }) => email));
@@ -73,7 +73,7 @@ test.each([
   await using service = await RecordingService.start((request, response, index) => {
     if (getPageNumber(request) === 3) failsUntil ??= time.atMs + 1_000;
     if (time.atMs < (failsUntil ?? 0)) fail(response);
-    else listOf(rows)(request, response, index);
+    else createPagedAnswerer(rows)(request, response, index);
   });
   await using client = new TestClient(service, { time, retries: true });
   expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(rows.length);
@@ -118,7 +118,7 @@ describe("list that changes while it is read", () => {
       [1, 2, 1, 2],
     ],
   ])("%s", async (_name, moving, pages) => {
-    const settled = listOf(buildEntries(0, 201));
+    const settled = createPagedAnswerer(buildEntries(0, 201));
     await using service = await RecordingService.start((request, response, index) => {
       const first = moving[index];
       if (first === undefined) settled(request, response, index);

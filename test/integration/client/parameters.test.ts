@@ -25,7 +25,7 @@ const CALLS: Readonly<Record<string, ReadCall>> = {
   "vipEmployees.list": ({ vipEmployees }, query) => vipEmployees.list(query as never),
   "allowDenyEntries.list": ({ allowDenyEntries }, query) => allowDenyEntries.list(query as never),
 };
-const callOf = (name: string): ReadCall => CALLS[name] as ReadCall;
+const getCall = (name: string): ReadCall => CALLS[name] as ReadCall;
 
 async function startEndpointService(name: string): Promise<RecordingService> {
   const { envelope, content } = findEndpoint(name);
@@ -38,7 +38,7 @@ async function startEndpointService(name: string): Promise<RecordingService> {
 async function captureQuery(name: string, query?: Record<string, unknown>): Promise<string> {
   await using service = await startEndpointService(name);
   await using client = new TestClient(service);
-  await callOf(name)(client, query);
+  await getCall(name)(client, query);
   expect(service.received).toHaveLength(1);
   return service.received[0]?.url.match(/\?.*/)?.[0] ?? "";
 }
@@ -47,7 +47,7 @@ async function captureQuery(name: string, query?: Record<string, unknown>): Prom
 async function captureRejection(name: string, query: Record<string, unknown>): Promise<string> {
   await using service = await startEndpointService(name);
   await using client = new TestClient(service);
-  const error = await getRejection(callOf(name)(client, query));
+  const error = await getRejection(getCall(name)(client, query));
   expect(error).toMatchObject({ name: "InvalidArgumentError", code: "ERR_INVALID_ARGUMENT" });
   expect(service.received).toEqual([]);
   return (error as Error).message;
@@ -359,7 +359,7 @@ describe("writable fields", () => {
 describe("extra query parameters", () => {
   const withExtra = Object.keys(CALLS).filter((name) => !SETTINGS.includes(name));
   /** Returns the parameters that each of these calls sets itself. */
-  const ownOf = (name: string): string[] => [
+  const listOwn = (name: string): string[] => [
     ...(LISTS_BY_WINDOW.includes(name) ? ["minutes_ago", "page"] : ["days"]),
     ...(name === "threats.list" ? ["page_size"] : []),
     ...(name === "metrics.threatsOverTime" ? ["page"] : []),
@@ -375,7 +375,7 @@ describe("extra query parameters", () => {
   });
 
   test.each(withExtra)("are rejected by %s when it sets them itself", async (name) => {
-    for (const own of ownOf(name)) {
+    for (const own of listOwn(name)) {
       for (const query of [{ [own]: own === "entity_type" ? "user" : 1 }, {}]) {
         expect(await captureRejection(name, { ...query, extra: { [own]: 2 } })).toBe(
           `extra contains "${own}", but this call has its own property for it; use that`,

@@ -22,7 +22,7 @@ import { buildTarget } from "../../support/rollout-target";
 import { runEnvironment } from "../../support/run-environment";
 import { startLaterRun, startSandboxTenant } from "../../support/sandbox-tenant";
 import { getRejection } from "../client/service";
-import { listTenant } from "../resources/list-tenant";
+import { startListTenant } from "../resources/list-tenant";
 
 /*
  * Errors of the real command and of the provider's own process: their codes, and that they match the example in
@@ -87,7 +87,7 @@ function writeTenantsFile(tenants: string, waves = "waves:\n  - { name: all }\n"
 }
 
 /** Returns a preview in which the program declares this list, in the format of `pulumi preview --json`. */
-function previewOf(entries: Record<string, string>): string {
+function formatPreview(entries: Record<string, string>): string {
   const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
   const provider = "urn:pulumi:dev::acme::pulumi:providers:pulumi-nodejs::default::82e844a1";
   const inputs = { __provider: "code", entries };
@@ -230,7 +230,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return (await vip.up({ email: auto?.email, comment: "Signs payments" })).failures[""] ?? "";
   },
   ERR_GUARD: async () => {
-    await using made = await listTenant({
+    await using made = await startListTenant({
       intercept: ({ method, body }) =>
         method === "POST" && (body as { value: string }).value === "bad-0007.example"
           ? { status: 400, body: { error: "no" } }
@@ -241,7 +241,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return (await made.list.up({ entries: [] })).failures[""] ?? "";
   },
   ERR_LIST_NOT_APPLIED: async () => {
-    await using made = await listTenant({
+    await using made = await startListTenant({
       intercept: ({ method, body }) =>
         method === "POST" && (body as { value: string }).value === "bad-0001.example"
           ? { status: 400, body: { error: "the value is on a list of ours" } }
@@ -251,7 +251,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return reasons.join("\n");
   },
   ERR_NOT_ATTEMPTED: async () => {
-    await using made = await listTenant({
+    await using made = await startListTenant({
       intercept: ({ method }) =>
         method === "POST" ? { status: 403, body: { error: "this key may only read" } } : undefined,
     });
@@ -304,9 +304,9 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_EXPORT_OPTION: () => captureOutput("export"),
   ERR_PLAN_STALE: async () => {
-    writeText("preview.json", previewOf({ "evil.example": "deny: INC-7" }));
+    writeText("preview.json", formatPreview({ "evil.example": "deny: INC-7" }));
     await cli("plan", "--from-preview", "preview.json", "--no-evidence", "--output", "plan.json");
-    writeText("preview.json", previewOf({ "evil.example": "deny: INC-7", "worse.example": "deny: INC-8" }));
+    writeText("preview.json", formatPreview({ "evil.example": "deny: INC-7", "worse.example": "deny: INC-8" }));
     return await captureOutput("apply", "--from-preview", "preview.json", "--plan", "plan.json");
   },
   ERR_PLAN_DIGEST: async () => {

@@ -76,10 +76,10 @@ export function listSelectedCases<E extends ProxiedEndpoint>(
   const all = listCases(endpoints);
   const cases = selectCases(part, all, sampleCases(all, SEED));
   console.info(`${cases.length} of ${all.length} cases, EMAIL_SECURITY_TEST_SEED=${SEED}`);
-  return cases.map((one) => [nameOf(one), one] as const);
+  return cases.map((one) => [formatCaseName(one), one] as const);
 }
 
-function nameOf({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): string {
+function formatCaseName({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): string {
   const when = moment === undefined ? "" : `, ${moment} the commit`;
   return `${fault.name}${when}: ${attempts} ${endpoint.method} ${endpoint.path.source.replaceAll("\\", "")}`;
 }

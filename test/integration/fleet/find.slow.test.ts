@@ -83,7 +83,7 @@ const buildFleetKeys = (): NodeJS.ProcessEnv => ({
 const runFind = async (...args: string[]): Promise<CliResult> =>
   await runCli(directory.path, ["find", "--today", "2026-11-20", ...args], buildFleetKeys());
 
-const reportOf = ({ stdout }: CliResult): FindReport => findSchema.parse(JSON.parse(stdout));
+const parseReport = ({ stdout }: CliResult): FindReport => findSchema.parse(JSON.parse(stdout));
 
 it("prints each finding once with the tenants that share it", async () => {
   const { code, stdout, stderr } = await runFind("evil.example", "--all");
@@ -142,7 +142,7 @@ it("makes ⌈N/200⌉ requests per list", async () => {
 
 it("names the entry that decides for a sender", async () => {
   const outcome = await runFind("--sender", "ceo@partner.example", "--only", "acme,globex", "--format", "json");
-  const { tenants } = reportOf(outcome);
+  const { tenants } = parseReport(outcome);
   expect(tenants.map(({ decisions }) => decisions)).toEqual([
     [
       {
@@ -179,7 +179,7 @@ it("names the entry that decides for a sender", async () => {
 
 it("reports whether expired or removed entries are still at the tenant", async () => {
   const outcome = await runFind("old.example", "gone.example", "--only", "acme,hooli", "--format", "json");
-  const summary = reportOf(outcome).tenants.map(({ name, matches }) => [
+  const summary = parseReport(outcome).tenants.map(({ name, matches }) => [
     name,
     matches.map(({ value, state, inactive }) => [
       value,
@@ -213,7 +213,7 @@ it("makes no request for tenants that share a key", async () => {
     ["find", "old.example", "--only", "acme,hooli", "--all", "--today", "2026-11-20", "--format", "json"],
     { ...buildFleetKeys(), HOOLI_KEY: acme },
   );
-  const { tenants, isComplete } = reportOf(outcome);
+  const { tenants, isComplete } = parseReport(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
   expect(tenants.map(({ readErrors }) => readErrors.map(({ code }) => code))).toEqual([
     ["ERR_ROLLOUT_SAME_KEY"],
@@ -265,7 +265,7 @@ waves: [{ name: all }]
     EMAIL_SECURITY_TIMEOUT_MS: "300",
   });
   silent.close();
-  const { tenants, isComplete } = reportOf(outcome);
+  const { tenants, isComplete } = parseReport(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
   expect(tenants.filter(({ readErrors }) => readErrors.length > 0)).toHaveLength(30);
   expect(tenants.at(-1)?.matches.map(({ state }) => state)).toEqual(["undeclared"]);

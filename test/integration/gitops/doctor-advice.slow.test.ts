@@ -89,17 +89,17 @@ describe("email-security doctor", () => {
   });
 
   it("warns when previews don't refresh", async () => {
-    const previewOf = async (options: string) => {
+    const runPreview = async (options: string) => {
       const files = { "Pulumi.yaml": `name: x\nruntime: nodejs\n${options}` };
       return (await Examination.run({}, { files })).findCheck("preview");
     };
-    expect(await previewOf("options:\n  refresh: always\n")).toMatchObject({ status: "ok" });
+    expect(await runPreview("options:\n  refresh: always\n")).toMatchObject({ status: "ok" });
     const blind = {
       status: "warn",
       advice: "Add to Pulumi.yaml, or run both with --refresh:\noptions:\n  refresh: always",
     };
-    expect(await previewOf("")).toMatchObject(blind);
-    expect(await previewOf("options: { refresh: Always }\n")).toMatchObject({
+    expect(await runPreview("")).toMatchObject(blind);
+    expect(await runPreview("options: { refresh: Always }\n")).toMatchObject({
       status: "fail",
       result: 'Pulumi.yaml has options.refresh: "Always", which Pulumi rejects',
     });

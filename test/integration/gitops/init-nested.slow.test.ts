@@ -28,7 +28,7 @@ function listUntracked(repository: SettingsRepository): string[] {
 }
 
 /** Returns the printed command to type, without its explanation. */
-function stepOf({ stdout }: CliResult, command: string): string {
+function findStep({ stdout }: CliResult, command: string): string {
   const [, step = ""] = new RegExp(`^ {2}(.*\\b${command}\\b.*?)(?: {2}#.*)?$`, "m").exec(stdout) ?? [];
   return step;
 }
@@ -62,8 +62,8 @@ it("writes CI and host files to the top of the repository", async () => {
   expect(existsSync(repository.at(`${DIRECTORY}/.github`))).toBe(false);
   for (const file of TOP) expect(run.stdout).toContain(`\n  ${file}\n`);
   expect(run.stdout).not.toContain("git init");
-  const enter = stepOf(run, "npm install").replace(" && npm install", "");
-  execFileSync("sh", ["-c", `${enter} && ${stepOf(run, "git add")}`], { cwd: repository.path });
+  const enter = findStep(run, "npm install").replace(" && npm install", "");
+  execFileSync("sh", ["-c", `${enter} && ${findStep(run, "git add")}`], { cwd: repository.path });
   expect(listUntracked(repository)).toEqual([]);
   expect(repository.git("diff", "--cached", "--name-only", "-z").split("\0").slice(0, -1)).toEqual(written);
   expect(readFileSync(repository.at(`${DIRECTORY}/README.md`), "utf8")).toContain(
@@ -264,5 +264,5 @@ it.each(["a$(id)", "it's", 'say "x"', "new\nline", "star*"])(
 it("quotes the directory in the commands to run next", async () => {
   using directory = createTestDirectory({});
   const run = await runInit(directory.path, "my $mail", "--name", "acme");
-  expect(stepOf(run, "npm install")).toBe("cd 'my $mail' && git init --initial-branch main && npm install");
+  expect(findStep(run, "npm install")).toBe("cd 'my $mail' && git init --initial-branch main && npm install");
 });

@@ -155,7 +155,7 @@ function measureHeap(): number {
 function countHandles(): Record<string, number> {
   const kinds = process.getActiveResourcesInfo().filter((kind) => kind !== "Immediate" && kind !== "TCPSocketWrap");
   for (const descriptor of process.platform === "linux" ? readdirSync(DESCRIPTORS) : []) {
-    if (linkOf(`${DESCRIPTORS}/${descriptor}`).startsWith("socket:")) kinds.push("open socket");
+    if (readLinkTarget(`${DESCRIPTORS}/${descriptor}`).startsWith("socket:")) kinds.push("open socket");
   }
   return Object.fromEntries(
     [...Map.groupBy(kinds, (kind) => kind)].map(([kind, all]) => [kind, all.length] as const).sort(),
@@ -165,7 +165,7 @@ function countHandles(): Record<string, number> {
 const DESCRIPTORS = "/proc/self/fd";
 
 /** Returns an empty string for a descriptor that has been closed, such as the one for reading the directory. */
-function linkOf(path: string): string {
+function readLinkTarget(path: string): string {
   try {
     return readlinkSync(path);
   } catch {

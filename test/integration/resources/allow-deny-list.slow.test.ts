@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
 import { startSandboxTenant } from "../../support/sandbox-tenant";
-import { listTenant } from "./list-tenant";
+import { startListTenant } from "./list-tenant";
 
 it("checks and diffs a list larger than gRPC's default limit", async () => {
   await using tenant = await startSandboxTenant();
@@ -21,7 +21,7 @@ it("checks and diffs a list larger than gRPC's default limit", async () => {
 
 it("keeps completed entries of a partly written list in state", async () => {
   let isBroken = true;
-  await using made = await listTenant({
+  await using made = await startListTenant({
     intercept: ({ method, body }) =>
       isBroken && method === "POST" && (body as { value: string }).value === formatBadDomain(7)
         ? { status: 400, body: { error: "no" } }

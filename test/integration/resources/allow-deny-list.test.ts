@@ -9,7 +9,7 @@ import {
   startLaterRun,
   startSandboxTenant,
 } from "../../support/sandbox-tenant";
-import { listTenant } from "./list-tenant";
+import { startListTenant } from "./list-tenant";
 
 /** Returns the contents of the tenant's two lists, as a colleague sees them in the console. */
 async function readConsoleContents(tenant: ManagedSandboxTenant): Promise<Record<string, string>> {
@@ -59,7 +59,7 @@ async function findEntryId(tenant: ManagedSandboxTenant, value: string): Promise
 
 describe("lifecycle of a list", () => {
   it("takes exactly the expected requests", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     const content = { "evil.example": "deny: INC-7", "partner.example": "allow", "192.0.2.7": "deny" };
     expect((await list.up({ entries: content })).outcome).toBe("created");
@@ -113,7 +113,7 @@ describe("lifecycle of a list", () => {
   });
 
   it("makes no write when the tenant already holds the declared entries", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     for (let at = 0; at < 450; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at), "INC-1");
     tenant.trace();
@@ -128,7 +128,7 @@ describe("lifecycle of a list", () => {
   });
 
   it("has no change when the entries are written differently", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "evil.example": "deny: INC-7", "partner.example": "allow" } });
     tenant.trace();
@@ -141,7 +141,7 @@ describe("lifecycle of a list", () => {
   });
 
   it("reads a list in ceil(N/200) requests", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: { ...buildDenies(401), "partner.example": "allow" } });
     tenant.trace();
@@ -152,7 +152,7 @@ describe("lifecycle of a list", () => {
 
 describe("additive mode", () => {
   it("keeps undeclared entries at every step", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await createConsoleEntry(tenant, "deny", "clicked.example", "by hand");
     await list.up({ entries: { "evil.example": "deny" } });
@@ -170,7 +170,7 @@ describe("additive mode", () => {
   });
 
   it("reverts console changes after a refresh", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     const content = { "evil.example": "deny: INC-7", "gone.example": "deny", "moved.example": "deny" };
     await list.up({ entries: content });
@@ -195,7 +195,7 @@ describe("exclusive mode", () => {
   const buildExclusiveArguments = (entries: unknown, more: object = {}) => ({ entries, mode: "exclusive", ...more });
 
   it("removes undeclared entries once a refresh has shown them", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await createConsoleEntry(tenant, "allow", "clicked.example", "by hand");
     const first = await list.up(buildExclusiveArguments({ "evil.example": "deny", "worse.example": "deny" }));
@@ -221,7 +221,7 @@ describe("exclusive mode", () => {
   });
 
   it("keeps entries added after the refresh", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up(buildExclusiveArguments({ "evil.example": "deny", "old.example": "deny" }));
     await list.refresh();
@@ -236,7 +236,7 @@ describe("exclusive mode", () => {
   });
 
   it("never touches entries that match `ignore`", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await createConsoleEntry(tenant, "allow", "x.corp.example");
     await createConsoleEntry(tenant, "deny", "y.corp.example");
@@ -249,7 +249,7 @@ describe("exclusive mode", () => {
   });
 
   it("adopts a declared entry that a refresh has shown", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await createConsoleEntry(tenant, "allow", "clicked.example", "by hand");
     await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
@@ -262,7 +262,7 @@ describe("exclusive mode", () => {
   });
 
   it("keeps the entries it found when switched to additive", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     for (let at = 0; at < 15; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at));
     await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
@@ -274,7 +274,7 @@ describe("exclusive mode", () => {
   });
 
   it("keeps undeclared entries on destroy", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await createConsoleEntry(tenant, "deny", "clicked.example");
     await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
@@ -301,7 +301,7 @@ describe("exclusive mode", () => {
       buildRow("5", "deny", "x.example", { entry_type: "url", verdict_scope: "new scope" }),
       buildRow("6", "deny", "a (b), c"),
     ];
-    await using made = await listTenant({
+    await using made = await startListTenant({
       intercept: ({ method, path, query }) => {
         if (method === "DELETE") {
           const id = path.split("/").at(-1);
@@ -335,7 +335,7 @@ describe("exclusive mode", () => {
 
 describe("removal guard", () => {
   it("rejects a mass removal in preview, without any request", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: buildDenies(100) });
     tenant.trace();
@@ -355,7 +355,7 @@ describe("removal guard", () => {
   });
 
   it("doesn't count changes of scope, which keep the rows", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: buildDenies(20) });
     tenant.trace();
@@ -369,7 +369,7 @@ describe("removal guard", () => {
   });
 
   it("counts undeclared entries that a refresh has shown", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: buildDenies(10), mode: "exclusive" });
     for (let at = 100; at < 140; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at));
@@ -379,7 +379,7 @@ describe("removal guard", () => {
   });
 
   it("rejects a used confirmation even after a refresh", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { list } = made;
     await list.up({ entries: buildDenies(40) });
     await list.up({ entries: buildDenies(20), confirmRemovals: 20 });
@@ -391,7 +391,7 @@ describe("removal guard", () => {
 describe("partial failure", () => {
   it("reports each failed entry and applies the others", async () => {
     let isBroken = true;
-    await using made = await listTenant({
+    await using made = await startListTenant({
       intercept: ({ method, body }) => {
         if (!isBroken || method !== "POST") return undefined;
         const { value } = body as { value: string };
@@ -437,7 +437,7 @@ describe("partial failure", () => {
   });
 
   it("creates no resource when every entry fails", async () => {
-    await using made = await listTenant({
+    await using made = await startListTenant({
       intercept: ({ method }) => (method === "POST" ? { status: 400, body: { error: "no" } } : undefined),
     });
     const up = await made.list.up({ entries: buildDenies(3) });
@@ -446,7 +446,7 @@ describe("partial failure", () => {
   });
 
   it("keeps entries that couldn't be removed in state", async () => {
-    await using made = await listTenant({
+    await using made = await startListTenant({
       intercept: ({ method }) => (method === "DELETE" ? { status: 500, body: { error: "no" } } : undefined),
     });
     const { list } = made;
@@ -459,7 +459,7 @@ describe("partial failure", () => {
 
   it("lists a failed deny before failed removals", async () => {
     let isBroken = false;
-    await using made = await listTenant({
+    await using made = await startListTenant({
       intercept: ({ method }) => (isBroken && method !== "GET" ? { status: 400, body: { error: "no" } } : undefined),
     });
     const { list } = made;
@@ -471,7 +471,7 @@ describe("partial failure", () => {
 
   it("stops sending requests when the key is rejected", async () => {
     let isRefused = false;
-    await using made = await listTenant({
+    await using made = await startListTenant({
       intercept: ({ method }) =>
         isRefused && method === "POST" ? { status: 401, body: { error: "revoked" } } : undefined,
     });
@@ -493,7 +493,7 @@ describe("partial failure", () => {
 
 describe("order of changes", () => {
   it("applies denies before allows and additions before removals", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "a.example": "allow", "b.evil.example": "deny", "c.example": "deny" } });
     tenant.trace();
@@ -510,7 +510,7 @@ describe("order of changes", () => {
   });
 
   it("keeps a deny whose replacement failed", async () => {
-    await using made = await listTenant({
+    await using made = await startListTenant({
       intercept: ({ method, body }) =>
         method === "POST" && (body as { value: string }).value === "evil.example"
           ? { status: 400, body: { error: "no" } }
@@ -528,7 +528,7 @@ describe("order of changes", () => {
   });
 
   it("changes the scope of a value in place", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "news.example": "deny: x" } });
     tenant.trace();
@@ -539,7 +539,7 @@ describe("order of changes", () => {
   });
 
   it("keeps an entry that was moved in the meantime", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "a.example": "deny", "b.example": "deny" } });
     await tenant.console("PATCH", `/allow_deny_entries/${await findEntryId(tenant, "a.example")}`, {
@@ -663,7 +663,7 @@ describe("entries of others", () => {
     });
 
   it("aren't adopted in another scope without `adopt: true`", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
     await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
@@ -677,7 +677,7 @@ describe("entries of others", () => {
   });
 
   it("aren't moved when only the scope of ours changes", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
     await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
@@ -688,7 +688,7 @@ describe("entries of others", () => {
   });
 
   it("are kept when recreated under a removed key, until previewed", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: { "x.example": "deny: ours", "y.example": "deny" } });
     await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
@@ -705,7 +705,7 @@ describe("one value in two scopes", () => {
   const buildBothScopes = (text: string) => ({ "x.example": text, "x.example (graymail)": text });
 
   it("moves to the other list in one run", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: buildBothScopes("allow") });
     expect((await list.up({ entries: buildBothScopes("deny") })).outcome).toBe("updated");
@@ -716,7 +716,7 @@ describe("one value in two scopes", () => {
   });
 
   it("is restored in both scopes when one row is gone", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up({ entries: buildBothScopes("allow") });
     await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
@@ -725,7 +725,7 @@ describe("one value in two scopes", () => {
   });
 
   it("can't be allowed in one scope and denied in the other", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const up = await made.list.up({ entries: { "x.example": "deny", "x.example (graymail)": "allow" } });
     expect(up.failures[""]).toContain("is on the allow list here and on the deny list at");
   });
@@ -746,7 +746,7 @@ it("keeps an entry that moves to a single entry of the other list", async () => 
 });
 
 it("counts actual entries for the removal guard after a partial run", async () => {
-  await using made = await listTenant({
+  await using made = await startListTenant({
     intercept: ({ method, body }) =>
       method === "POST" && (body as { value: string }).value === formatBadDomain(7)
         ? { status: 400, body: { error: "no" } }

@@ -3,7 +3,7 @@ import { startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
 import type { ManagedSandboxTenant } from "../../support/sandbox-tenant";
-import { listTenant } from "./list-tenant";
+import { startListTenant } from "./list-tenant";
 
 /* A list that removes undeclared allow entries and leaves deny entries alone. */
 
@@ -36,7 +36,7 @@ const DECLARED = ["allow partner.example", "deny evil.example"];
 
 describe("undeclared allow entry", () => {
   it("is shown by a refresh and removed by the next run", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
     await createConsoleEntry(tenant, "allow", "clicked.example", { comment: "by hand" });
@@ -59,7 +59,7 @@ describe("undeclared allow entry", () => {
   });
 
   it("is kept by the run that creates the list", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await createConsoleEntry(tenant, "allow", "clicked.example");
     await createConsoleEntry(tenant, "deny", "colleague.example");
@@ -69,7 +69,7 @@ describe("undeclared allow entry", () => {
   });
 
   it("is kept when ignored", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     const args = { ...ARGUMENTS, ignore: ["*.corp.example"] };
     await list.up(args);
@@ -81,7 +81,7 @@ describe("undeclared allow entry", () => {
   });
 
   it("counts toward the removal guard, unlike a deny", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     const args = { mode: MODE, entries: buildDenies(10) };
     await list.up(args);
@@ -97,7 +97,7 @@ describe("undeclared allow entry", () => {
   });
 
   it("is kept when it became a deny after the refresh", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
     await createConsoleEntry(tenant, "allow", "clicked.example");
@@ -118,7 +118,7 @@ describe("undeclared allow entry", () => {
   });
 
   it("is removed when it has another scope", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
     await createConsoleEntry(tenant, "allow", "other.example", { verdict_scope: "graymail" });
@@ -129,7 +129,7 @@ describe("undeclared allow entry", () => {
   });
 
   it("is adopted when declared after a refresh", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { tenant, list } = made;
     await list.up(ARGUMENTS);
     await createConsoleEntry(tenant, "allow", "clicked.example");
@@ -153,7 +153,7 @@ describe("value on both lists, with duplicates", () => {
 
   async function startListService(start: readonly ReturnType<typeof buildRow>[]) {
     let rows = [...start];
-    const made = await listTenant({
+    const made = await startListTenant({
       intercept: ({ method, path, query }) => {
         if (method === "DELETE") {
           const id = path.split("/").at(-1);
@@ -202,7 +202,7 @@ describe("value on both lists, with duplicates", () => {
 
 describe("list and single entry in one program", () => {
   it("conflict over an allow but not over a deny", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { provider } = made.tenant;
     await provider.getResource("allowDenyEntry", "deny").check({ list: "deny", value: "x.example" });
     const list = provider.getResource("allowDenyList", "all");
@@ -217,7 +217,7 @@ describe("list and single entry in one program", () => {
   });
 
   it("conflict in either order, naming the mode", async () => {
-    await using made = await listTenant();
+    await using made = await startListTenant();
     const { provider } = made.tenant;
     await provider.getResource("allowDenyEntry", "allow").check({ list: "allow", value: "y.example" });
     expect((await provider.getResource("allowDenyList", "all").check(ARGUMENTS)).failures).toEqual({
@@ -227,7 +227,7 @@ describe("list and single entry in one program", () => {
 });
 
 it("rejects the mode on a VIP list", async () => {
-  await using made = await listTenant();
+  await using made = await startListTenant();
   const vips = made.tenant.provider.getResource("vipList", "vips");
   expect((await vips.check({ members: [], mode: MODE })).failures).toEqual({
     mode: 'can\'t be "exclusive-allows" on the VIP list, which has no allow entries; write "additive" or "exclusive"',

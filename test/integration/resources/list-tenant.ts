@@ -8,7 +8,7 @@ export interface ListTenant extends AsyncDisposable {
   readonly list: ManagedResource;
 }
 
-export async function listTenant(options: SandboxOptions = {}): Promise<ListTenant> {
+export async function startListTenant(options: SandboxOptions = {}): Promise<ListTenant> {
   const tenant = await startSandboxTenant(options);
   return {
     tenant,

@@ -27,7 +27,7 @@ beforeEach(() => {
   next = createEngineAddress();
 });
 
-async function processOf(
+async function startProcess(
   engine: string,
   key: string,
   baseUrl: string = sandbox.url,
@@ -48,8 +48,8 @@ function listRemovals(): string[] {
 }
 
 it("keeps what another Provider of the same tenant manages", async () => {
-  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
-  await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
+  await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await startProcess(first, "sandbox-acme-console", sandbox.url, "q");
   const evil = { list: "deny", value: "twice.example", comment: "INC-1" };
   const entry = await p.getResource("allowDenyEntry", "old").declare(evil);
   const vip = await p.getResource("vipEmployee", "old").declare({ email: VIP });
@@ -57,8 +57,8 @@ it("keeps what another Provider of the same tenant manages", async () => {
   const vipsOfQ = await q.getResource("vipList", "new").declare({ members: { [VIP]: "" } });
 
   // The next run: one process has no changes, and the other drops its own resources.
-  await using gone = await processOf(next, "sandbox-acme-ci", sandbox.url, "p");
-  await using stays = await processOf(next, "sandbox-acme-console", sandbox.url, "q");
+  await using gone = await startProcess(next, "sandbox-acme-ci", sandbox.url, "p");
+  await using stays = await startProcess(next, "sandbox-acme-console", sandbox.url, "q");
   sandbox.clearRequests();
   for (const [kind, made, args] of [
     ["allowDenyEntry", entryOfQ, evil],
@@ -79,8 +79,8 @@ it.each([
   ["nothing else", false],
   ["another entry", true],
 ])("keeps the entry of an unchanged list of another Provider, which itself declares %s", async (_what, hasMore) => {
-  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
-  await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
+  await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await startProcess(first, "sandbox-acme-console", sandbox.url, "q");
   const value = `shared-${hasMore}.example`;
   const entries = { [value]: "deny" };
   const more = { list: "deny", value: "more.example" };
@@ -88,8 +88,8 @@ it.each([
   const moreOfP = await p.getResource("allowDenyEntry", "more").declare(more);
   const list = await q.getResource("allowDenyList", "list").declare({ entries });
 
-  await using gone = await processOf(next, "sandbox-acme-ci", sandbox.url, "p");
-  await using stays = await processOf(next, "sandbox-acme-console", sandbox.url, "q");
+  await using gone = await startProcess(next, "sandbox-acme-ci", sandbox.url, "p");
+  await using stays = await startProcess(next, "sandbox-acme-console", sandbox.url, "q");
   const { inputs } = await stays.getResource("allowDenyList", "list").check({ entries }, list.inputs);
   expect(await stays.getResource("allowDenyList", "list").diff(list.id, list.properties, inputs)).toMatchObject({
     changes: false,
@@ -107,13 +107,13 @@ it("deletes an entry whose value another tenant's Provider declares", async () =
   const scenario = { name: "two", tenants: ["one", "two"].map((name) => buildTenant(name, HELD)) };
   await using service = await startSandbox({ scenario });
   const deny = { list: "deny", value: "common.example" };
-  await using p = await processOf(first, "sandbox-one-ci", service.url, "p");
-  await using q = await processOf(first, "sandbox-two-ci", service.url, "q");
+  await using p = await startProcess(first, "sandbox-one-ci", service.url, "p");
+  await using q = await startProcess(first, "sandbox-two-ci", service.url, "q");
   const old = await p.getResource("allowDenyEntry", "entry").declare(deny);
   const other = await q.getResource("allowDenyEntry", "entry").declare(deny);
 
-  await using gone = await processOf(next, "sandbox-one-ci", service.url, "p");
-  await using stays = await processOf(next, "sandbox-two-ci", service.url, "q");
+  await using gone = await startProcess(next, "sandbox-one-ci", service.url, "p");
+  await using stays = await startProcess(next, "sandbox-two-ci", service.url, "q");
   await stays.getResource("allowDenyEntry", "entry").check(deny, other.inputs);
   await gone.getResource("allowDenyEntry", "entry").delete(old.id, old.properties, old.inputs);
   expect(service.allowDenyEntries("one").map(({ value }) => value)).not.toContain("common.example");
@@ -123,8 +123,8 @@ it("deletes an entry whose value another tenant's Provider declares", async () =
 it("keeps a list's entries reached by another host name", async () => {
   const entries = { "list-one.example": "deny", "list-two.example": "deny: INC-2" };
   const otherName = sandbox.url.replace("127.0.0.1", "localhost");
-  await using one = await processOf(first, "sandbox-acme-ci", sandbox.url, "one");
-  await using two = await processOf(first, "sandbox-acme-ci", otherName, "two");
+  await using one = await startProcess(first, "sandbox-acme-ci", sandbox.url, "one");
+  await using two = await startProcess(first, "sandbox-acme-ci", otherName, "two");
   const old = await one.getResource("allowDenyList", "list").declare({ entries });
   // An earlier run declared it there, so it is only checked and diffed.
   const { inputs } = await two.getResource("allowDenyList", "list").check({ entries });
@@ -136,12 +136,12 @@ it("keeps a list's entries reached by another host name", async () => {
 });
 
 it("deletes nothing when the run reaches another tenant", async () => {
-  await using here = await processOf(first, "sandbox-acme-ci");
+  await using here = await startProcess(first, "sandbox-acme-ci");
   const args = { list: "deny", value: "elsewhere.example" };
   const { id, properties, inputs } = await here.getResource("allowDenyEntry").declare(args);
   const vip = await here.getResource("vipEmployee").declare({ email: "lena.hartmann@acme.example" });
   await using other = await startSandbox({ scenario: "acme" });
-  await using there = await processOf(next, "sandbox-acme-ci", other.url);
+  await using there = await startProcess(next, "sandbox-acme-ci", other.url);
   const gone = there.getResource("allowDenyEntry");
   await expect(gone.delete(id, properties, inputs)).rejects.toThrow(
     /elsewhere\.example belongs to 127\.0\.0\.1:\d+, but this run uses 127\.0\.0\.1:\d+, so nothing was deleted.*\[ERR_OTHER_TENANT\]/s,
@@ -207,8 +207,8 @@ it.each([
     told: /exclusive-allows AllowDenyList of the other would remove/,
   },
 ] as const)("rejects two Providers of one tenant where $about, before the second writes", async (conflict) => {
-  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
-  await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
+  await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await startProcess(first, "sandbox-acme-console", sandbox.url, "q");
   const [kind, args] = conflict.first;
   const [otherKind, otherArgs] = conflict.second;
   await p.getResource(kind, "one").declare(args);
@@ -220,8 +220,8 @@ it.each([
 });
 
 it("accepts an exclusive-allows list next to another Provider's deny", async () => {
-  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
-  await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
+  await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await startProcess(first, "sandbox-acme-console", sandbox.url, "q");
   await p.getResource("allowDenyEntry", "one").declare({ list: "deny", value: "denied-beside.example" });
   const list = { entries: { "own-beside.example": "deny" }, mode: "exclusive-allows" };
   await q.getResource("allowDenyList", "two").declare(list);
@@ -231,8 +231,8 @@ it("accepts an exclusive-allows list next to another Provider's deny", async () 
 });
 
 it("rejects both Providers that write to one tenant at once", async () => {
-  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
-  await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
+  await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await startProcess(first, "sandbox-acme-console", sandbox.url, "q");
   const buildExclusiveList = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
   sandbox.clearRequests();
   const [one, two] = [p.getResource("allowDenyList", "one"), q.getResource("allowDenyList", "two")];
@@ -249,8 +249,8 @@ it.each([
   ["the same address", "127.0.0.1"],
   ["another name of the address", "localhost"],
 ])("rejects the first Provider's first write when a second declares a conflict at %s", async (_about, host) => {
-  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
-  await using q = await processOf(first, "sandbox-acme-console", sandbox.url.replace("127.0.0.1", host), "q");
+  await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await startProcess(first, "sandbox-acme-console", sandbox.url.replace("127.0.0.1", host), "q");
   const buildExclusiveList = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
   sandbox.clearRequests();
   const one = p.getResource("allowDenyList", "one");
@@ -262,11 +262,11 @@ it.each([
 
 it("rejects a second Provider of a tenant whose first is unchanged", async () => {
   const mine = { entries: { "unchanged.example": "deny" }, mode: "exclusive" };
-  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
   const made = await p.getResource("allowDenyList", "one").declare(mine);
 
-  await using same = await processOf(next, "sandbox-acme-ci", sandbox.url, "p");
-  await using q = await processOf(next, "sandbox-acme-console", sandbox.url, "q");
+  await using same = await startProcess(next, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await startProcess(next, "sandbox-acme-console", sandbox.url, "q");
   const unchanged = same.getResource("allowDenyList", "one");
   const { inputs } = await unchanged.check(mine, made.inputs);
   expect(await unchanged.diff(made.id, made.properties, inputs)).toMatchObject({ changes: false });
@@ -279,8 +279,8 @@ it("rejects a second Provider of a tenant whose first is unchanged", async () =>
 it("accepts exclusive lists of two tenants at one address", async () => {
   const scenario = { name: "two", tenants: ["one", "two"].map((name) => buildTenant(name, HELD)) };
   await using service = await startSandbox({ scenario });
-  await using p = await processOf(first, "sandbox-one-ci", service.url, "p");
-  await using q = await processOf(first, "sandbox-two-ci", service.url, "q");
+  await using p = await startProcess(first, "sandbox-one-ci", service.url, "p");
+  await using q = await startProcess(first, "sandbox-two-ci", service.url, "q");
   const list = { entries: { "both.example": "deny" }, mode: "exclusive" };
   await p.getResource("allowDenyList", "one").declare(list);
   await q.getResource("allowDenyList", "two").declare(list);

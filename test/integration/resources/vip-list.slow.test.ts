@@ -31,7 +31,7 @@ function buildScenario(count: number): Scenario {
   };
 }
 
-async function listTenant(count: number, options: SandboxOptions = {}) {
+async function startVipListTenant(count: number, options: SandboxOptions = {}) {
   const tenant = await startSandboxTenant({ scenario: buildScenario(count), ...options });
   return {
     tenant,
@@ -61,7 +61,7 @@ function countMailboxes(writes: readonly string[]): string[] {
 
 describe("lifecycle of a VIP list", () => {
   it("takes exactly the expected requests", async () => {
-    await using made = await listTenant(10);
+    await using made = await startVipListTenant(10);
     const { tenant, list } = made;
     const content = {
       [formatBigMailbox(0)]: "Board",
@@ -117,7 +117,7 @@ describe("lifecycle of a VIP list", () => {
   });
 
   it("makes no write when the tenant already has the same VIPs", async () => {
-    await using made = await listTenant(300);
+    await using made = await startVipListTenant(300);
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees", { emails: Object.keys(buildMembers(300)), comment: "Board" });
     await list.up({
@@ -130,7 +130,7 @@ describe("lifecycle of a VIP list", () => {
   });
 
   it("adds and removes k members in ceil(k/1000) writes", async () => {
-    await using made = await listTenant(1_100);
+    await using made = await startVipListTenant(1_100);
     const { tenant, list } = made;
     await list.up({ members: buildMembers(1_100) });
     expect(countMailboxes(tenant.writes()).sort()).toEqual([
@@ -146,7 +146,7 @@ describe("lifecycle of a VIP list", () => {
   });
 
   it("adds members with many comments without a read per addition", async () => {
-    await using made = await listTenant(300);
+    await using made = await startVipListTenant(300);
     const { tenant, list } = made;
     const members = Object.fromEntries(Object.keys(buildMembers(300)).map((email, at) => [email, `Reason ${at}`]));
     expect((await list.up({ members })).outcome).toBe("created");
@@ -158,7 +158,7 @@ describe("lifecycle of a VIP list", () => {
   });
 
   it('keeps undeclared VIPs with onDelete: "keep"', async () => {
-    await using made = await listTenant(3);
+    await using made = await startVipListTenant(3);
     const { tenant, list } = made;
     await list.up({ members: buildMembers(3), onDelete: "keep" });
     tenant.trace();
@@ -179,7 +179,7 @@ describe("mailbox outside the organization", () => {
   ] as const)(
     "costs one extra request per batch and is reported alone (%i, %s)",
     async (notInOrgStatus, notInOrgShape) => {
-      await using made = await listTenant(1_500, { notInOrgStatus, notInOrgShape });
+      await using made = await startVipListTenant(1_500, { notInOrgStatus, notInOrgShape });
       const { tenant, list } = made;
       const members = { ...buildMembers(1_500), "typo@big.example": "Board", "zz@other.example": "Board" };
       const up = await list.up({ members });
@@ -204,7 +204,7 @@ describe("mailbox outside the organization", () => {
 
 describe("existing VIPs and exclusions", () => {
   it("are removed in exclusive mode once a refresh has shown them", async () => {
-    await using made = await listTenant(10);
+    await using made = await startVipListTenant(10);
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(7)], comment: "by hand" });
     await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(8)], comment: "an assistant" });
@@ -232,7 +232,7 @@ describe("existing VIPs and exclusions", () => {
   });
 
   it("are reported per mailbox when an exclusion still applies", async () => {
-    await using made = await listTenant(3, { addClearsExclusion: false });
+    await using made = await startVipListTenant(3, { addClearsExclusion: false });
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees/remove", { emails: [formatBigMailbox(1)] });
     const up = await list.up({ members: buildMembers(3) });
@@ -249,7 +249,7 @@ describe("existing VIPs and exclusions", () => {
   });
 
   it("are reported when their comment is replaced", async () => {
-    await using made = await listTenant(3);
+    await using made = await startVipListTenant(3);
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(1)], comment: "by hand" });
     const up = await list.up({ members: buildMembers(3) });
@@ -262,7 +262,7 @@ describe("existing VIPs and exclusions", () => {
 it("keeps an added VIP in state when its read-back fails", async () => {
   let isAdded = false;
   let isBroken = true;
-  await using made = await listTenant(4, {
+  await using made = await startVipListTenant(4, {
     intercept: ({ method }) =>
       isBroken && isAdded && method === "GET" ? { status: 403, body: { error: "no" } } : undefined,
     afterHandle({ method }) {

@@ -201,7 +201,7 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
   const { make, status, rival, abandon } = STATES[name] as RemedyCase;
   const place = hasBefore ? "my journal.db" : ".email-security/rollouts.db";
   const named = hasBefore ? ["--database", place] : [];
-  const directory = copyOf(join(base, "template"));
+  const directory = copyDirectory(join(base, "template"));
   rmSync(join(base, "state"), { recursive: true, force: true });
   mkdirSync(join(base, "state"));
   const journal = await openTestJournal(directory, place);
@@ -213,7 +213,7 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
   keepState();
 
   const readAdvice = async (...args: string[]): Promise<readonly [after: string, commands: readonly string[]]> => {
-    const after = copyOf(directory);
+    const after = copyDirectory(directory);
     bringStateBack();
     return [after, extractCommands(await runCommandLine(after, COMMAND, "rollout", ...args, ...named))];
   };
@@ -231,7 +231,7 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
       if (commands === ofRival && ofStatus.includes(command)) continue;
       expect(command.endsWith("--database 'my journal.db'")).toBe(hasBefore);
       bringStateBack();
-      await expectToWork(copyOf(after), place, command);
+      await expectToWork(copyDirectory(after), place, command);
     }
   }
 });
@@ -282,7 +282,7 @@ function getSubcommand(command: string): string {
   return /^email-security rollout (resume|status|abandon|rollback|skip)\b/.exec(command)?.[1] ?? "plan";
 }
 
-function copyOf(directory: string): string {
+function copyDirectory(directory: string): string {
   const copy = join(base, `copy-${copies++}`);
   cpSync(directory, copy, { recursive: true });
   return copy;

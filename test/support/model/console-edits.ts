@@ -64,7 +64,7 @@ export async function performConsoleEdit(company: Company, edit: ConsoleEdit, to
     }
   }
   if (row === undefined) return `console: ${edit.console}: nothing is there`;
-  const name = nameOf(row);
+  const name = formatEntryName(row);
   switch (edit.console) {
     case "comment":
       return await describeEdit(
@@ -101,13 +101,13 @@ export async function performConsoleEdit(company: Company, edit: ConsoleEdit, to
 export type CompanyEntry = ReturnType<Company["listEntries"]>[number];
 
 function pickEntry(company: Company, pick: number): CompanyEntry | undefined {
-  const rows = company.listEntries().toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const rows = company.listEntries().toSorted((one, other) => (formatEntryName(one) < formatEntryName(other) ? -1 : 1));
   const made = rows.filter(({ created_by }) => created_by === "ci");
   const some = pick % 2 === 0 && made.length > 0 ? made : rows;
   return some[(pick >> 1) % Math.max(1, some.length)];
 }
 
-function nameOf({ list, value, verdict_scope }: CompanyEntry): string {
+function formatEntryName({ list, value, verdict_scope }: CompanyEntry): string {
   return `${value} ${verdict_scope} ${list}`;
 }
 

@@ -190,7 +190,7 @@ function pickElement<T>(some: readonly T[], pick: number): T | undefined {
 }
 
 /** Returns the resource's name, which identifies it for the engine. */
-export function nameOf(program: ModelProgram, place: Place): string {
+export function getResourceName(program: ModelProgram, place: Place): string {
   return `${place}-${program.renamed[place] ?? 0}`;
 }
 
@@ -201,26 +201,26 @@ export function buildDeclarations(program: ModelProgram): Declaration[] {
   for (const entry of entries) {
     if (isListPlace(entry.place)) continue;
     const args = { ...buildEntryArguments(entry), ...(entry.adopt ? { adopt: true } : {}) };
-    all.push({ kind: "allowDenyEntry", name: nameOf(program, entry.place), args });
+    all.push({ kind: "allowDenyEntry", name: getResourceName(program, entry.place), args });
   }
   for (const vip of vips) {
     if (isListPlace(vip.place)) continue;
     const args = { ...buildListMember(vip), ...(vip.keep ? { onDelete: "keep" } : {}) };
-    all.push({ kind: "vipEmployee", name: nameOf(program, vip.place), args });
+    all.push({ kind: "vipEmployee", name: getResourceName(program, vip.place), args });
   }
   for (const place of ["A", "B"] as const) {
     const options = lists[place];
     if (options === undefined) continue;
     const own = entries.filter((entry) => entry.place === place).map(buildEntryArguments);
     const args = { ...listArguments(options), entries: own, ...(options.adopt ? { adopt: true } : {}) };
-    all.push({ kind: "allowDenyList", name: nameOf(program, place), args });
+    all.push({ kind: "allowDenyList", name: getResourceName(program, place), args });
   }
   for (const place of ["V", "W"] as const) {
     const options = lists[place];
     if (options === undefined) continue;
     const own = vips.filter((vip) => vip.place === place).map(buildListMember);
     const args = { ...listArguments(options), members: own, ...(options.keep ? { onDelete: "keep" } : {}) };
-    all.push({ kind: "vipList", name: nameOf(program, place), args });
+    all.push({ kind: "vipList", name: getResourceName(program, place), args });
   }
   return program.isReversed ? all.reverse() : all;
 }

@@ -2,11 +2,11 @@ import type { AllowDenyEntryRow, AuditRow, RecordedRequest, VipEmployeeRow } fro
 import type { Company } from "./company";
 import {
   formatEntryKey,
+  getResourceName,
   isListPlace,
   isPruned,
   type ModelListOptions,
   type ModelProgram,
-  nameOf,
   PLAIN,
   type PlacedEntry,
 } from "./program";
@@ -322,7 +322,7 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
     const ofAnotherKey = declared.some(
       (one) =>
         formatEntryKey(one) !== row.key &&
-        holders.some(({ by, id }) => id === row.id && by === nameOf(program, one.place)),
+        holders.some(({ by, id }) => id === row.id && by === getResourceName(program, one.place)),
     );
     return new Set(holders.map(({ by }) => by)).size > 1 || ofAnotherKey;
   });
@@ -427,7 +427,7 @@ export function findProgramMistakes(program: ModelProgram, holdings: Holdings): 
     if (isVips && isPruned(options.mode) && options.keep) mistakes.push(`${place} is exclusive and keeps`);
     if (own.some(({ name }) => ignored.includes(name))) mistakes.push(`${place} ignores what it declares`);
     const before = (isVips ? holdings.vips : holdings.entries).filter(
-      ({ by, isReplaced }) => by === nameOf(program, place) && !isReplaced,
+      ({ by, isReplaced }) => by === getResourceName(program, place) && !isReplaced,
     );
     const lost = before.filter(
       ({ key, isUnmanaged, list }) =>
@@ -461,7 +461,7 @@ export interface Obstacle {
 export function findObstacles(program: ModelProgram, { entries }: TenantSnapshot, holdings: Holdings): Obstacle[] {
   const obstacles: Obstacle[] = [];
   for (const one of program.entries) {
-    const by = nameOf(program, one.place);
+    const by = getResourceName(program, one.place);
     const own = holdings.entries.find((held) => held.by === by && !held.isReplaced && !held.isList);
     const isAnother = own !== undefined && own.key !== formatEntryKey(one) && parseKeyValue(own.key) === one.value;
     if (isAnother && program.entries.some((other) => other !== one && formatEntryKey(other) === formatEntryKey(one))) {
@@ -548,8 +548,8 @@ function checkResult(facts: RunFacts): string[] {
 function compareState(program: ModelProgram, { entries, vips }: Holdings): string[] {
   const held = [...entries, ...vips].map(({ by, key }) => `${by} ${key}`).sort();
   const declared = [
-    ...program.entries.map((one) => `${nameOf(program, one.place)} ${formatEntryKey(one)}`),
-    ...program.vips.map((one) => `${nameOf(program, one.place)} ${one.email}`),
+    ...program.entries.map((one) => `${getResourceName(program, one.place)} ${formatEntryKey(one)}`),
+    ...program.vips.map((one) => `${getResourceName(program, one.place)} ${one.email}`),
   ].sort();
   if (held.join("\n") === declared.join("\n")) return [];
   return [`the state holds ${held.join(", ")}, and declared is ${declared.join(", ")}`];
@@ -580,8 +580,8 @@ function checkFailure(facts: RunFacts): string[] {
   }
   // An entry that moves between resources stays in the state of the first until that resource's turn.
   const isElsewhere = ({ by, key }: HeldThing): boolean =>
-    program.entries.some((one) => formatEntryKey(one) === key && nameOf(program, one.place) !== by) ||
-    program.vips.some(({ email, place }) => email === key && nameOf(program, place) !== by) ||
+    program.entries.some((one) => formatEntryKey(one) === key && getResourceName(program, one.place) !== by) ||
+    program.vips.some(({ email, place }) => email === key && getResourceName(program, place) !== by) ||
     [...holdings.entries, ...holdings.vips].some((other) => other.key === key && other.by !== by);
   const entries = holdingsAfter.entries.filter((held) => !isElsewhere(held));
   const vips = holdingsAfter.vips.filter((held) => !isElsewhere(held));
@@ -629,7 +629,7 @@ function isLetGo(held: HeldThing, name: string, program: ModelProgram): "goes" |
 /** Returns the options of a declared list, by the resource's name. */
 function findListOptions(program: ModelProgram, name: string): ModelListOptions | undefined {
   for (const place of ["A", "B", "V", "W"] as const) {
-    if (nameOf(program, place) === name) return program.lists[place];
+    if (getResourceName(program, place) === name) return program.lists[place];
   }
   return undefined;
 }

@@ -20,10 +20,10 @@ it("gives keys only to the read-only plan job", () => {
 });
 
 it("maintains one comment, found by its plan marker", () => {
-  const stepOf = (job: Workflow["jobs"][string] | undefined) => job?.steps.find(({ name }) => name === "Comment");
+  const findStep = (job: Workflow["jobs"][string] | undefined) => job?.steps.find(({ name }) => name === "Comment");
   const { jobs } = readWorkflow("gitops/.github/workflows/pull-request.yml");
-  expect(stepOf(own.jobs["comment"])).toEqual(stepOf(jobs["plan"]));
-  expect(stepOf(own.jobs["comment"])?.run).toContain("<!-- email-security-plan -->");
+  expect(findStep(own.jobs["comment"])).toEqual(findStep(jobs["plan"]));
+  expect(findStep(own.jobs["comment"])?.run).toContain("<!-- email-security-plan -->");
 });
 
 it("keeps keys out of the GitLab comment job and tokens out of planning", () => {

@@ -104,7 +104,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
         const holder = rest.reverse().reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], settings);
         const held = (holder as Record<string, unknown> | undefined)?.[head];
         // Either the stricter value applies, or the conflict is an error that a person has to resolve.
-        const isTight = JSON.stringify(held) !== undefined && lintOf(path, held, requirement).length === 0;
+        const isTight = JSON.stringify(held) !== undefined && lintOption(path, held, requirement).length === 0;
         expect([order, value, isTight || findings.join().includes("error") || codes.length > 0]).toEqual([
           order,
           value,
@@ -121,7 +121,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
 });
 
 /** Returns the overrides that weaken the baseline's value. */
-function lintOf(path: string, value: unknown, requirement: string): string[] {
+function lintOption(path: string, value: unknown, requirement: string): string[] {
   return lintOverride(formatOption(path, JSON.stringify(value)), formatOption(path, requirement)).codes;
 }
 

@@ -157,11 +157,11 @@ describe("previous runs", () => {
     const { status } = generateSite({ tenants: 1, entries: 2, own: 1 });
     const [tenant] = status.tenants;
     const drifted = { ...tenant, syncStatus: "drifted" } as TenantStatus;
-    const runOf = (day: string, acceptedSeq?: number): SiteRun => {
+    const buildRun = (day: string, acceptedSeq?: number): SiteRun => {
       const tenants = [acceptedSeq === undefined ? drifted : { ...drifted, acceptedSeq }];
       return buildSiteRun({ ...status, readAt: `2026-11-${day}T06:00:00.000Z`, tenants });
     };
-    const runs = [runOf("20"), runOf("21", 7), runOf("22", 7)];
+    const runs = [buildRun("20"), buildRun("21", 7), buildRun("22", 7)];
     expect(findStatusStart(drifted.stack, runs)?.readAt).toBe("2026-11-21T06:00:00.000Z");
     expect(runs.map((run) => parseSiteRun(JSON.stringify(run)))).toEqual(runs);
   });

@@ -40,7 +40,7 @@ const buildKnownLists = (content: Record<string, string>, before = "exclusive-al
   vips: { content: {} },
 });
 
-function planOf(rows: readonly ListedValue[], state?: StackLists, text = FILE): Plan {
+function planRows(rows: readonly ListedValue[], state?: StackLists, text = FILE): Plan {
   return makePlan({
     desired: buildDesiredState(readTextSettings(text), state),
     observed: buildObserved(rows),
@@ -59,7 +59,7 @@ const EVIL: ListedValue = ["deny", "evil.example"];
 const CLICKED: readonly ListedValue[] = [EVIL, ["allow", "clicked.example"], ["deny", "colleague.example"]];
 
 it("removes undeclared allows and keeps denies", () => {
-  const plan = planOf(CLICKED, buildKnownLists({ "evil.example": "deny" }));
+  const plan = planRows(CLICKED, buildKnownLists({ "evil.example": "deny" }));
   expect(summarizePlan(plan)).toEqual([
     "remove allow clicked.example: undeclared, and the list is exclusive-allows",
     "unmanaged deny colleague.example",
@@ -71,13 +71,13 @@ it("counts undeclared allows against the removal guard", () => {
   const flood = Array.from({ length: 12 }, (_, at): ListedValue => ["allow", `clicked-${at}.example`]);
   const denies = Array.from({ length: 12 }, (_, at): ListedValue => ["deny", `colleague-${at}.example`]);
   const text = FILE.replace(", maxRemovalFraction: 1", "");
-  const { blockers } = planOf([EVIL, ...flood, ...denies], buildKnownLists({ "evil.example": "deny" }), text);
+  const { blockers } = planRows([EVIL, ...flood, ...denies], buildKnownLists({ "evil.example": "deny" }), text);
   expect(blockers.map(({ message }) => message)).toEqual([expect.stringContaining("would lose 12 of 13 entries")]);
-  expect(planOf([EVIL, ...denies], buildKnownLists({ "evil.example": "deny" }), text).blockers).toEqual([]);
+  expect(planRows([EVIL, ...denies], buildKnownLists({ "evil.example": "deny" }), text).blockers).toEqual([]);
 });
 
 it("warns that the first run in this mode keeps undeclared allows", () => {
-  const plan = planOf(CLICKED, buildKnownLists({ "evil.example": "deny" }, "additive"));
+  const plan = planRows(CLICKED, buildKnownLists({ "evil.example": "deny" }, "additive"));
   expect(summarizePlan(plan)).toEqual(["unmanaged allow clicked.example", "unmanaged deny colleague.example"]);
   expect(plan.findings.map(({ code, message }) => [code, message])).toEqual([
     ["exclusive-later", expect.stringContaining("list is exclusive-allows, and 1 allow is undeclared at the tenant")],
@@ -86,7 +86,7 @@ it("warns that the first run in this mode keeps undeclared allows", () => {
 
 it("keeps undeclared denies that an exclusive list recorded", () => {
   const state = buildKnownLists({ "evil.example": "deny", "colleague.example": "(unmanaged) deny" }, "exclusive");
-  expect(summarizePlan(planOf(CLICKED, state))).toEqual([
+  expect(summarizePlan(planRows(CLICKED, state))).toEqual([
     "remove allow clicked.example: undeclared, and the list is exclusive-allows",
     "unmanaged deny colleague.example",
   ]);
@@ -94,7 +94,7 @@ it("keeps undeclared denies that an exclusive list recorded", () => {
 
 it("keeps denies on the first run after switching to exclusive", () => {
   const text = FILE.replace("exclusive-allows", "exclusive");
-  const plan = planOf(CLICKED, buildKnownLists({ "evil.example": "deny" }), text);
+  const plan = planRows(CLICKED, buildKnownLists({ "evil.example": "deny" }), text);
   expect(summarizePlan(plan)).toEqual([
     "remove allow clicked.example: undeclared, and the list is exclusive",
     "unmanaged deny colleague.example",
@@ -104,17 +104,19 @@ it("keeps denies on the first run after switching to exclusive", () => {
 
 it("keeps a recorded allow that has become a deny", () => {
   const state = buildKnownLists({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
-  expect(summarizePlan(planOf([EVIL, ["deny", "clicked.example"]], state))).toEqual(["unmanaged deny clicked.example"]);
+  expect(summarizePlan(planRows([EVIL, ["deny", "clicked.example"]], state))).toEqual([
+    "unmanaged deny clicked.example",
+  ]);
 });
 
 it("refuses to turn a deny into a declared allow of that value", () => {
   const state = buildKnownLists({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
   const text = `${FILE}allow: [clicked.example]\n`;
-  expect(planOf([EVIL, ["deny", "clicked.example"]], state, text).blockers).toMatchObject([{ code: "exists" }]);
+  expect(planRows([EVIL, ["deny", "clicked.example"]], state, text).blockers).toMatchObject([{ code: "exists" }]);
 });
 
 it("removes an allow that duplicates a declared deny", () => {
-  const plan = planOf([EVIL, ["allow", "evil.example"]], buildKnownLists({ "evil.example": "deny" }));
+  const plan = planRows([EVIL, ["allow", "evil.example"]], buildKnownLists({ "evil.example": "deny" }));
   expect(summarizePlan(plan)).toEqual([
     "remove allow evil.example (also allow): undeclared, and the list is exclusive-allows",
   ]);

@@ -7,7 +7,7 @@ import { OwnDomains } from "../../../provider/settings/own-domains";
 
 const letters = "abcdefghijklmnopqrstuvwxyz";
 /** Names without combinations that look like a single letter, so that each letter stands for itself. */
-const nameOf = (minLength: number, maxLength = 12) =>
+const generateName = (minLength: number, maxLength = 12) =>
   fc.string({ unit: fc.constantFrom(...letters), minLength, maxLength }).filter((name) => !/rn|vv/.test(name));
 /** None of these has public suffixes below it. */
 const suffix = fc.constantFrom("example", "test", "co.uk", "edu");
@@ -24,7 +24,7 @@ function isTaken(text: string, own: string): boolean | undefined {
 }
 
 it("detects any combination of confusable letters in names of any length", () => {
-  const disguised = nameOf(2).chain((name) =>
+  const disguised = generateName(2).chain((name) =>
     fc.record({
       name: fc.constant(name),
       // Each letter unchanged or replaced by a look-alike; at least one is replaced.
@@ -57,7 +57,7 @@ it("lists only confusables that are valid in domains, once each", () => {
 
 it("detects another suffix or added words from four letters on", () => {
   fc.assert(
-    fc.property(nameOf(4), suffix, suffix, nameOf(1), (name, one, other, word) => {
+    fc.property(generateName(4), suffix, suffix, generateName(1), (name, one, other, word) => {
       if (one !== other) expect(isTaken(`${name}.${other}`, `${name}.${one}`)).toBe(true);
       for (const added of [`${name}-${word}`, `${word}-${name}`, `${name}-login`, `${name}login`, `secure${name}`]) {
         expect([added, isTaken(`${added}.${other}`, `${name}.${one}`)]).toEqual([added, true]);
@@ -69,7 +69,7 @@ it("detects another suffix or added words from four letters on", () => {
 
 it("detects one typo from five letters on and none below four", () => {
   const generateSlips = (minLength: number, maxLength: number) =>
-    nameOf(minLength, maxLength).chain((name) =>
+    generateName(minLength, maxLength).chain((name) =>
       fc
         .tuple(fc.nat({ max: name.length - 1 }), fc.constantFrom(...letters), fc.nat({ max: 3 }))
         .map(([at, letter, kind]) => ({
@@ -103,7 +103,7 @@ it("flags fewer than 1 % of unrelated names", () => {
   let taken = 0;
   const runs = 5_000;
   fc.assert(
-    fc.property(nameOf(4), nameOf(4), suffix, suffix, (name, other, one, another) => {
+    fc.property(generateName(4), generateName(4), suffix, suffix, (name, other, one, another) => {
       if (name !== other && isTaken(`${other}.${another}`, `${name}.${one}`)) taken += 1;
     }),
     { numRuns: runs, seed: 7 },

@@ -19,7 +19,7 @@ const collectPeopleDomains = (...domains: string[]) =>
 const fingerprintDomains = (...domains: string[]) =>
   buildDomainFingerprint(collectPeopleDomains(...domains)) ?? expect.fail("no fingerprint");
 
-const isOf = (fingerprint: string, some: MailDomains): boolean =>
+const matchesFingerprint = (fingerprint: string, some: MailDomains): boolean =>
   findForeignFingerprints([fingerprint], some).length === 0;
 
 describe("mail domains of VIPs", () => {
@@ -87,23 +87,27 @@ describe("domain fingerprint", () => {
     fc.assert(
       fc.property(domains, domains, (some, others) => {
         const fingerprint = fingerprintDomains(...some);
-        expect(isOf(fingerprint, collectPeopleDomains(...some))).toBe(true);
+        expect(matchesFingerprint(fingerprint, collectPeopleDomains(...some))).toBe(true);
         const isShared = others.some((one) => some.includes(one));
-        if (!isShared) expect(isOf(fingerprint, collectPeopleDomains(...others))).toBe(false);
+        if (!isShared) expect(matchesFingerprint(fingerprint, collectPeopleDomains(...others))).toBe(false);
       }),
     );
   });
 
   it("matches a tenant that gains or loses domains", () => {
-    expect(isOf(fingerprintDomains("a.example"), collectPeopleDomains("a.example", "b.example"))).toBe(true);
-    expect(isOf(fingerprintDomains("a.example", "b.example"), collectPeopleDomains("b.example"))).toBe(true);
+    expect(matchesFingerprint(fingerprintDomains("a.example"), collectPeopleDomains("a.example", "b.example"))).toBe(
+      true,
+    );
+    expect(matchesFingerprint(fingerprintDomains("a.example", "b.example"), collectPeopleDomains("b.example"))).toBe(
+      true,
+    );
     // Each run compares with the domains that all earlier runs saw.
     const gained =
       buildDomainFingerprint(collectPeopleDomains("a.example", "b.example"), fingerprintDomains("a.example")) ?? "";
-    expect(isOf(gained, collectPeopleDomains("b.example"))).toBe(true);
+    expect(matchesFingerprint(gained, collectPeopleDomains("b.example"))).toBe(true);
     const later = buildDomainFingerprint(collectPeopleDomains("b.example", "c.example"), gained) ?? "";
-    expect(isOf(later, collectPeopleDomains("c.example"))).toBe(true);
-    expect(isOf(later, collectPeopleDomains("a.example"))).toBe(true);
+    expect(matchesFingerprint(later, collectPeopleDomains("c.example"))).toBe(true);
+    expect(matchesFingerprint(later, collectPeopleDomains("a.example"))).toBe(true);
   });
 
   it("vouches only for an older fingerprint with a shared domain", () => {
@@ -128,7 +132,7 @@ describe("domain fingerprint", () => {
     const many = Array.from({ length: 30 }, (_, at) => `d${at}.example`);
     const first = fingerprintDomains(...many);
     expect(buildDomainFingerprint(collectPeopleDomains(...many), first)).toBe(first);
-    expect(isOf(first, collectPeopleDomains(...many))).toBe(true);
+    expect(matchesFingerprint(first, collectPeopleDomains(...many))).toBe(true);
   });
 
   it("differs between two tenants with the same domain", () => {
@@ -142,7 +146,7 @@ describe("domain fingerprint", () => {
   it.each(["", "abc", "____.___", "x".repeat(1000), "AAA", "AAAa\u0000cd"])(
     "rejects no tenant when it is unreadable (%j)",
     (text) => {
-      expect(isOf(text, collectPeopleDomains("a.example"))).toBe(true);
+      expect(matchesFingerprint(text, collectPeopleDomains("a.example"))).toBe(true);
       expect(buildDomainFingerprint(collectPeopleDomains("a.example"), text)).toMatch(/^[\w-]{7}$/);
     },
   );

@@ -33,7 +33,7 @@ interface SarifRun {
   results: SarifResult[];
 }
 
-function runOf(findings: readonly Finding[], root = "/repo", directory = "/repo"): SarifRun {
+function buildRun(findings: readonly Finding[], root = "/repo", directory = "/repo"): SarifRun {
   const log = buildSarifLog(findings, { version: "1.2.3", root, directory });
   expect(isSarif(log), JSON.stringify(isSarif.errors?.slice(0, 5))).toBe(true);
   return (log["runs"] as SarifRun[])[0] as SarifRun;
@@ -62,7 +62,7 @@ deny:
 
 describe("a SARIF log", () => {
   it("holds each finding with its rule, level and region", () => {
-    const run = runOf(lintContent(TENANT));
+    const run = buildRun(lintContent(TENANT));
     const { rules } = run.tool.driver;
     expect(
       run.results.map(({ ruleId, ruleIndex, level, locations }) => [
@@ -81,7 +81,7 @@ describe("a SARIF log", () => {
   });
 
   it("is valid without findings", () => {
-    expect(runOf([]).results).toEqual([]);
+    expect(buildRun([]).results).toEqual([]);
     expect(isSarif({ ...buildSarifLog([], { version: "1.2.3", root: "/repo" }), version: "2.0.0" })).toBe(false);
   });
 
@@ -90,7 +90,7 @@ describe("a SARIF log", () => {
       expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
       expect(title.length, code).toBeGreaterThan(5);
       expect(help, code).toMatch(/\.$/);
-      const [result] = runOf([{ code, level, message: "…" }]).results;
+      const [result] = buildRun([{ code, level, message: "…" }]).results;
       expect(result?.locations).toEqual([]);
     }
   });
@@ -99,7 +99,7 @@ describe("a SARIF log", () => {
     const [finding] = lintContent(
       'version: 1\nallow:\n  - value: gmail.com\n    acceptRisk: "see [here](https://evil.example)"\n',
     );
-    const [result] = runOf([finding as Finding]).results;
+    const [result] = buildRun([finding as Finding]).results;
     expect(result?.message.text).toContain("see [here] (https://evil.example)");
   });
 });
@@ -107,7 +107,7 @@ describe("a SARIF log", () => {
 describe("a file location", () => {
   const getResultUri = (file: string, root: string, directory: string): unknown => {
     const place = { file, line: 1, column: 1 };
-    const [result] = runOf([{ code: "shadowed", level: "warning", message: "…", place }], root, directory).results;
+    const [result] = buildRun([{ code: "shadowed", level: "warning", message: "…", place }], root, directory).results;
     return result?.locations[0]?.physicalLocation.artifactLocation;
   };
 
@@ -129,7 +129,7 @@ describe("a file location", () => {
 
 describe("a fingerprint", () => {
   const listFingerprints = (content: string): string[] =>
-    runOf(lintContent(content)).results.map(
+    buildRun(lintContent(content)).results.map(
       ({ partialFingerprints }) => partialFingerprints["emailSecurityFinding/v1"] as string,
     );
 
@@ -149,7 +149,7 @@ describe("a fingerprint", () => {
 
   it("differs between otherwise equal findings", () => {
     const bad = { code: "yaml-tab", level: "error", message: "is indented with a tab" } as const;
-    const results = runOf([1, 2].map((line) => ({ ...bad, place: { file: "a.yaml", line, column: 1 } }))).results;
+    const results = buildRun([1, 2].map((line) => ({ ...bad, place: { file: "a.yaml", line, column: 1 } }))).results;
     const [one, two] = results.map(({ partialFingerprints }) => Object.values(partialFingerprints)[0]);
     expect(one?.replace(/:1$/, ":2")).toBe(two);
   });
@@ -160,7 +160,7 @@ it("keeps the most serious findings and reports how many are omitted", () => {
     const level = at < 20 ? "note" : at % 2 === 0 ? "warning" : "error";
     return { code: "shadowed", level, message: "…", place: { file: "a.yaml", line: at + 1, column: 1 } };
   });
-  const { results, invocations } = runOf(many);
+  const { results, invocations } = buildRun(many);
   expect(results).toHaveLength(25_000);
   expect(results.filter(({ level }) => level === "note")).toHaveLength(10);
   expect(invocations[0]?.toolExecutionNotifications[0]?.message.text).toMatch(/^10 less serious findings/);

@@ -4,11 +4,11 @@ import { renderPlanHtml } from "../../../../provider/plan/render/plan-html";
 import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
 import {
   buildHugePlan,
+  buildTextPlan,
   calmPlan,
   dangerousPlan,
   emptyPlan,
   markupText,
-  planOf,
   realisticPlan,
 } from "../../../support/plans";
 
@@ -107,7 +107,7 @@ describe("plan as HTML", () => {
   test("renders the same tags for any external text", () => {
     // A known verdict is rendered as code, and a text of several lines has line breaks.
     const renderTags = (text: string) =>
-      extractTags(renderPlanHtml(planOf(text))).filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
+      extractTags(renderPlanHtml(buildTextPlan(text))).filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
     const plain = renderTags("evil.example");
     for (const text of Object.values(HOSTILE)) expect(renderTags(text)).toEqual(plain);
     fc.assert(
@@ -121,7 +121,7 @@ describe("plan as HTML", () => {
   test("contains no pipeline command when printed", () => {
     fc.assert(
       fc.property(markupText, (text) => {
-        expect(findTerminalCommands(renderPlanHtml(planOf(text)))).toEqual([]);
+        expect(findTerminalCommands(renderPlanHtml(buildTextPlan(text)))).toEqual([]);
       }),
       { endOnFailure: true },
     );

@@ -46,9 +46,9 @@ describe("plan as JSON", () => {
   test("sanitizes external text and round-trips it", () => {
     fc.assert(
       fc.property(plans.markupText, (text) => {
-        const json = formatPlanJson(plans.planOf(text));
+        const json = formatPlanJson(plans.buildTextPlan(text));
         expect(findTerminalCommands(json)).toEqual([]);
-        expect(JSON.parse(json)).toEqual(plans.planOf(text));
+        expect(JSON.parse(json)).toEqual(plans.buildTextPlan(text));
       }),
     );
   });

@@ -8,12 +8,12 @@ import { findBreakouts } from "../../../support/markdown-breakouts";
 import {
   blindPlan,
   buildHugePlan,
+  buildTextPlan,
   calmPlan,
   dangerousPlan,
   emptyPlan,
   hostilePlan,
   markupText,
-  planOf,
   realisticPlan,
 } from "../../../support/plans";
 
@@ -92,7 +92,7 @@ describe("plan as Markdown", () => {
         fc.integer({ min: 32_768, max: 70_000 }),
         fc.option(fc.webUrl(), { nil: undefined }),
         (text, times, limit, artifact) => {
-          const shown = renderPlanMarkdown(repeatLists(planOf(text), times), {
+          const shown = renderPlanMarkdown(repeatLists(buildTextPlan(text), times), {
             limit,
             ...(artifact !== undefined && { artifact }),
           });
@@ -109,7 +109,7 @@ describe("plan as Markdown", () => {
   test("neutralizes markup, links, mentions and commands in external text", () => {
     fc.assert(
       fc.property(markupText, (text) => {
-        const shown = renderPlanMarkdown(planOf(text));
+        const shown = renderPlanMarkdown(buildTextPlan(text));
         expect(findBreakouts(shown)).toEqual([]);
         expect(findTerminalCommands(shown)).toEqual([]);
       }),
@@ -119,7 +119,7 @@ describe("plan as Markdown", () => {
 
   test("keeps the same structure for any external text", () => {
     const renderParts = (text: string) =>
-      renderPlanMarkdown(planOf(text))
+      renderPlanMarkdown(buildTextPlan(text))
         .replace(/^(`{3,})text\n.*?\n\1$/gms, "")
         .split("\n")
         .filter((line) => /^(?:#|<|>|\|--|- \*\*|```)/.test(line))

@@ -7,11 +7,11 @@ import { findTerminalCommands } from "../../../support/hostile-text";
 import {
   blindPlan,
   buildHugePlan,
+  buildTextPlan,
   calmPlan,
   dangerousPlan,
   emptyPlan,
   markupText,
-  planOf,
   realisticPlan,
 } from "../../../support/plans";
 
@@ -100,7 +100,7 @@ describe("plan as text", () => {
   test("sanitizes external text", () => {
     fc.assert(
       fc.property(markupText, fc.integer({ min: 0, max: 200 }), (text, width) => {
-        const shown = renderPlanText(planOf(text), { width });
+        const shown = renderPlanText(buildTextPlan(text), { width });
         expect(findTerminalCommands(shown)).toEqual([]);
         expect(shown.match(/^ {2}~ change /gm)).toHaveLength(3);
       }),

@@ -8,7 +8,7 @@ import type { MailSearchResult } from "../../../../provider/rollout/planning/sea
 import { combinePlans, createDenyPlan } from "../../../support/combined-plans";
 import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
 import { findBreakouts } from "../../../support/markdown-breakouts";
-import { buildHugePlan, dangerousPlan, emptyPlan, markupText, planOf } from "../../../support/plans";
+import { buildHugePlan, buildTextPlan, dangerousPlan, emptyPlan, markupText } from "../../../support/plans";
 
 /** Returns the number of tenants in the folded list of all tenants, by its lines. */
 function countListedTenants(markdown: string): number {
@@ -190,7 +190,7 @@ describe("the combined plan as Markdown", () => {
         (text, times, tenants, limit) => {
           const long = text.repeat(times);
           const plans = Array.from({ length: tenants }, (_, at) =>
-            at % 5 === 4 ? undefined : at % 2 === 0 ? planOf(long) : dangerousPlan,
+            at % 5 === 4 ? undefined : at % 2 === 0 ? buildTextPlan(long) : dangerousPlan,
           );
           const mail: MailSearchResult = {
             days: 30,
@@ -237,7 +237,7 @@ test("lists every tenant and change as plain text on the HTML page", () => {
   const text = Object.values(HOSTILE).join(" ");
   const plans = [
     ...Array.from({ length: 60 }, (_, at) => createDenyPlan("evil.example", `own-${at}.example`)),
-    planOf(text),
+    buildTextPlan(text),
   ];
   const page = renderCombinedPlanHtml(combinePlans(plans, { text }));
   for (let at = 0; at < 60; at += 1) {

@@ -10,7 +10,7 @@ const target = join(directory, "written");
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-const bundleOf = (path: string) => new Map([[path, Buffer.from("x")]]);
+const createBundle = (path: string) => new Map([[path, Buffer.from("x")]]);
 
 it.each([
   [`${"../".repeat(20)}${target.slice(1)}`, "."],
@@ -24,14 +24,14 @@ it.each([
   ["settings/a.yaml", `${"../".repeat(20)}${directory.slice(1)}`],
   ["settings/a.yaml", directory],
 ])("extracts no file at %j in %j", (path, working) => {
-  expect(() => extractBundle({ bundle: bundleOf(path), directory: working }, "fleet", undefined)).toThrow(
+  expect(() => extractBundle({ bundle: createBundle(path), directory: working }, "fleet", undefined)).toThrow(
     expect.objectContaining({ code: "ERR_ROLLOUT_NOT_ALLOWED" }),
   );
   expect(existsSync(target)).toBe(false);
 });
 
 it("extracts files with unusual but safe names", () => {
-  const bundle = bundleOf("acme..eu/..settings/über ..yaml");
+  const bundle = createBundle("acme..eu/..settings/über ..yaml");
   const work = extractBundle({ bundle, directory: "acme..eu" }, "fleet", undefined);
   try {
     expect(readFileSync(join(work.path, "..settings/über ..yaml"), "utf8")).toBe("x");

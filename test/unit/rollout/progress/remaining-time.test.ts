@@ -75,7 +75,7 @@ function simulateEstimates(given: RolloutConditions): {
     const number = Number(name.slice(1));
     return `a${number % given.everyAt === 0 ? 0 : number % places.length}.example`;
   };
-  const model = new ProgressModel(reportOf(waves, formatAddress), given.isCapacityKnown ? capacity : undefined);
+  const model = new ProgressModel(buildReport(waves, formatAddress), given.isCapacityKnown ? capacity : undefined);
   const clock = new VirtualClock();
   let seq = 0;
   const recordEvent = (happening: RolloutEventData): void => {
@@ -129,7 +129,7 @@ function simulateEstimates(given: RolloutConditions): {
   return { predictions, endMs: clock.nowMs, slowestMs };
 }
 
-function reportOf(waves: readonly Wave[], addressOf: (name: string) => string): RolloutReport {
+function buildReport(waves: readonly Wave[], addressOf: (name: string) => string): RolloutReport {
   const tenants = waves.flatMap(({ name: wave, tenants: own }) =>
     own.map((name) => ({
       name,

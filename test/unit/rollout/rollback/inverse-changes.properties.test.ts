@@ -76,7 +76,7 @@ function buildKnownLists(tenantThen: TenantRows): StackLists {
 const NOTHING: TenantRows = { entries: new Map(), vips: new Map() };
 
 /** Plans a file against a tenant. */
-function planOf(text: string, stack: StackLists, now: TenantRows): Plan {
+function planText(text: string, stack: StackLists, now: TenantRows): Plan {
   const { settings, findings } = inspectSettings("settings.yaml", {
     today: "2026-11-22",
     readFile: () => text,
@@ -144,7 +144,7 @@ describe("invertChanges", () => {
           };
           fc.pre(isConsistent(held) && isConsistent(wanted) && !hasUndeclaredScope(held, declaredBefore));
           const stack = buildKnownLists(declaredBefore);
-          const rollout = planOf(formatFile(wanted), stack, held);
+          const rollout = planText(formatFile(wanted), stack, held);
           const now = applyChanges(held, rollout, (at) => doneOrNot[at] ?? true);
           fc.pre(isConsistent(now));
           // A killed engine: the state contains nothing of the run, or all of it.
@@ -158,9 +158,9 @@ describe("invertChanges", () => {
           expect(unreverted).toEqual([]);
           // Applying the current declaration changes nothing.
           const asItStands = renderRollbackSettings(current, { entries: 0, vips: 0 });
-          expect(planOf(asItStands, stackNow, now).changes).toEqual([]);
+          expect(planText(asItStands, stackNow, now).changes).toEqual([]);
           const known2 = isPartlyUnknown ? convertToKnown(current) : stackNow;
-          const undoing = planOf(renderRollbackSettings(declared, { entries: 100, vips: 100 }), known2, now);
+          const undoing = planText(renderRollbackSettings(declared, { entries: 100, vips: 100 }), known2, now);
           // With five declared entries and none of them at the tenant, a person has to confirm the tenant.
           fc.pre(undoing.blockers.every(({ code }) => code !== "other-tenant"));
           expect(undoing.blockers).toEqual([]);
@@ -168,7 +168,7 @@ describe("invertChanges", () => {
           expect(serializeContents(back)).toEqual(serializeContents(held));
           const twice = invertChanges(rollout, convertToKnown(declared), buildObserved(back), "why");
           expect(
-            planOf(renderRollbackSettings(twice.declared, { entries: 0, vips: 0 }), convertToKnown(declared), back)
+            planText(renderRollbackSettings(twice.declared, { entries: 0, vips: 0 }), convertToKnown(declared), back)
               .changes,
           ).toEqual([]);
         },
@@ -183,7 +183,7 @@ describe("invertChanges", () => {
       ...NOTHING,
       entries: new Map([["partner.example", buildDomainRow("allow", "partner.example")]]),
     };
-    const rollout = planOf(formatFile(wanted), buildKnownLists(NOTHING), held);
+    const rollout = planText(formatFile(wanted), buildKnownLists(NOTHING), held);
     const actual: TenantRows = {
       ...NOTHING,
       entries: new Map([["partner.example", buildDomainRow("deny", "partner.example")]]),
@@ -202,7 +202,7 @@ describe("invertChanges", () => {
       ]),
     };
     const wanted: TenantRows = { ...NOTHING, entries: new Map(entryRows.map((one) => [one.value, one])) };
-    const rollout = planOf(formatFile(wanted), buildKnownLists(held), held);
+    const rollout = planText(formatFile(wanted), buildKnownLists(held), held);
     const changeComment = (one: AllowDenyEntryRow): AllowDenyEntryRow => ({ ...one, comment: "changed later" });
     const actual: TenantRows = {
       entries: new Map(entryRows.map((one) => [one.value, changeComment(one)])),

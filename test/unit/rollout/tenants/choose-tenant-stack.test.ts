@@ -21,14 +21,14 @@ function buildRow(tenant: string): AllowDenyEntryRow {
   } as AllowDenyEntryRow;
 }
 
-function recordOf(tenant: string): IdentityRecord {
+function buildRecord(tenant: string): IdentityRecord {
   const identity = buildTenantIdentity(AT, { rows: [buildRow(tenant)], mailboxes: [] });
   return { stack: "t0", name: "t0", rollout: "r", seq: 1, identity };
 }
 
 it.each([
   ["without journal records", new Map()],
-  ["that is newer than the journal's record", new Map([["t0", recordOf("third")]])],
+  ["that is newer than the journal's record", new Map([["t0", buildRecord("third")]])],
 ])("avoids a former tenant's stack by its marker %s", async (_what, identityRecords) => {
   const chooseTestStack = async (tenant: string) => {
     const identity = buildTenantIdentity(AT, { rows: [buildRow(tenant)], mailboxes: [] });
@@ -79,7 +79,7 @@ it.each([
     placeByName,
     buildObservedState("2026-11-21", tenantRows, []),
     {
-      identityRecords: new Map([["t0", recordOf("former")]]),
+      identityRecords: new Map([["t0", buildRecord("former")]]),
       readStack: async ({ target }) => (target.stack === "t0" ? { isThere, known } : undefined),
     },
   );
