@@ -78,10 +78,11 @@ async function* measureCommands({ latencyMs, entries }: LatencyOptions): AsyncGe
 }
 
 async function* measureList(options: BenchServiceOptions, count: number): AsyncGenerator<Measured, void, undefined> {
-  await using idle = await BenchProject.create(buildNoOpProgram(1), {});
-  const idleUp = await idle.up();
-  const idleRefresh = await idle.refresh();
   for (const providerKind of ["dynamic", "native"] as const) {
+    // Measured for each provider, because the machine's load changes meanwhile.
+    await using idle = await BenchProject.create(buildNoOpProgram(1), {});
+    const idleUp = await idle.up();
+    const idleRefresh = await idle.refresh();
     await using service = await BenchService.start(options);
     await using project = await BenchProject.create(listProgram(count, { providerKind }), service.environment);
     const what = `of a list of ${formatWhole(count)}${providerKind === "native" ? ", native plugin" : ""}`;
