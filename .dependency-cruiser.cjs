@@ -1,17 +1,17 @@
 /**
- * Which room may import which. Imports point one way:
+ * The permitted imports between directories. Imports point one way:
  *
  *   commands → cli → fleet → rollout → gitops → sources → plan → files → resources → tenant → client
  *
- * Of rollout, fleet has only what says who many tenants are, asks them, and tells people: it reads them over time, and changes none.
+ * From rollout, fleet imports only what identifies tenants, reads them and sends notices, because it changes none.
  *
  * No two directories import each other, at any depth.
  *
- * settings is everyone's vocabulary, machine what everyone does with files and processes, and render how text, Markdown and HTML are
- * written safely: they import none of the others; engine and sandbox stand beside the line.
+ * Every directory may import settings (vocabulary), machine (files and processes) and render (safe text, Markdown and HTML), which import
+ * none of the others. engine and sandbox are outside these layers.
  */
 
-const line = [
+const layers = [
   "commands",
   "cli",
   "fleet",
@@ -25,31 +25,31 @@ const line = [
   "client",
 ];
 
-/** @param {string[]} rooms */
-const inside = (rooms) => `^provider/(${rooms.join("|")})/`;
+/** @param {string[]} directories */
+const inside = (directories) => `^provider/(${directories.join("|")})/`;
 
-/** Each room of the line, and what it may not import: those before it. */
-const oneWay = line.slice(1).map((room, index) => ({
-  name: `${room}-imports-no-${line[index]}`,
-  comment: `Imports point one way: ${line.join(" → ")}`,
+/** The rules for the layers: a directory must not import those before it. */
+const importDirectionRules = layers.slice(1).map((directory, index) => ({
+  name: `${directory}-imports-no-${layers[index]}`,
+  comment: `Imports point one way: ${layers.join(" → ")}`,
   severity: "error",
-  from: { path: inside([room]) },
-  to: { path: inside(line.slice(0, index + 1)) },
+  from: { path: inside([directory]) },
+  to: { path: inside(layers.slice(0, index + 1)) },
 }));
 
-/** What loads packages that few users have: the optional peers. */
-const withOptional = `^provider/rollout/(${[
+/** The files that load optional peers, which few users have. */
+const optionalPeerFiles = `^provider/rollout/(${[
   "database/postgres-(connection|database|lock|session)",
   "queue/(leases|pg-boss|pg-boss-queue|pg-boss-worker)",
 ].join("|")})[.]ts$`;
 
-/** What starts child processes. Each decides their environment: `minimalEnv`, or what a team's own program may see. */
-const startsProcesses = `^provider/(${[
+/** The files that start child processes. Each sets their environment: `minimalEnv`, or what a team's own program may see. */
+const processStarterFiles = `^provider/(${[
   "engine/run-command",
   "gitops/git",
   "plan/pulumi-cli",
   "rollout/engine/engine-(pool|command)",
-  "rollout/execution/health",
+  "rollout/execution/wave-health",
   "rollout/planning/revision-files",
   "rollout/rollback/git-revert-advice",
   "rollout/targets/read-key",
@@ -58,7 +58,7 @@ const startsProcesses = `^provider/(${[
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
   forbidden: [
-    ...oneWay,
+    ...importDirectionRules,
     {
       name: "fleet-reads-tenants",
       comment:
@@ -155,22 +155,22 @@ module.exports = {
       name: "optional-packages-have-their-places",
       comment: "Whoever does without them would else find out in the midst of something",
       severity: "error",
-      from: { path: "^provider/", pathNot: withOptional },
+      from: { path: "^provider/", pathNot: optionalPeerFiles },
       to: { path: "node_modules/(pg|pg-boss)/", dependencyTypesNot: ["type-only"] },
     },
     {
       name: "optional-packages-are-loaded-when-asked-for",
       comment: "An import that is no `await import` would load them for everybody",
       severity: "error",
-      from: { path: "^provider/", pathNot: withOptional },
-      to: { path: withOptional, dynamic: false, dependencyTypesNot: ["type-only"] },
+      from: { path: "^provider/", pathNot: optionalPeerFiles },
+      to: { path: optionalPeerFiles, dynamic: false, dependencyTypesNot: ["type-only"] },
     },
     {
       name: "child-processes-have-their-places",
       comment:
         "A child inherits every tenant's key, unless somebody decides its environment: provider/machine/child-environment.ts",
       severity: "error",
-      from: { path: "^provider/", pathNot: startsProcesses },
+      from: { path: "^provider/", pathNot: processStarterFiles },
       to: { path: "^(node:)?child_process$" },
     },
     {

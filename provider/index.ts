@@ -4,7 +4,7 @@
  * @module pulumi-email-security
  */
 // The build loads the module of an exported name on first access, so that a program only pays for what it uses.
-import "./settings/node-version";
+import "./settings/assert-node-version";
 import "./resources/compile-cache";
 import "./resources/sdk-version";
 

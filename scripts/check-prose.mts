@@ -11,8 +11,8 @@ import { TextlintKernel } from "@textlint/kernel";
 import markdownPlugin from "@textlint/textlint-plugin-markdown";
 import type { TextlintRuleModule } from "@textlint/types";
 import terminology from "textlint-rule-terminology";
-import { codePlugin } from "./code-prose.mts";
 import { listRepositoryFiles } from "./repository-files.mts";
+import { codePlugin } from "./textlint-code-plugin.mts";
 
 interface Glossary {
   /** Rejected terms as regular expressions, each with the accepted term. */

@@ -5,8 +5,8 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { requireEngine } from "pulumi-email-security/engine";
+import { completeSdks } from "#scripts/complete-sdks";
 import { buildGoProgram } from "#scripts/go-program";
-import { completeSdks } from "#scripts/sdk-manifests";
 
 const run = promisify(execFile);
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Argument, Command, Option } from "commander";
 import { docsFolder, pageList } from "../docs/.vitepress/pages.mts";
 import { getHelp } from "../provider/dist/cli/command-help.js";
-import { EXIT } from "../provider/dist/cli/command-line.js";
+import { EXIT } from "../provider/dist/cli/exit-codes.js";
 import {
   FAILURE_SCOPES,
   RESPONSE_CLASSES,

@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
 import { getChangelogSection } from "#scripts/changelog";
 import { makePluginArchives, selectArchiveKinds } from "#scripts/plugin-archives";
 import { buildPackageBom, buildPluginBom } from "#scripts/sbom";
-import { readPackageVersion } from "#scripts/version";
+import { readPackageVersion } from "#scripts/version-files";
 
 const RELEASE_DIRECTORY = resolve("dist", "release");
 

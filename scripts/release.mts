@@ -8,7 +8,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import semver from "semver";
 import { releaseChangelog } from "./changelog.mts";
-import { readPackageVersion, writeVersion } from "./version.mts";
+import { readPackageVersion, writeVersion } from "./version-files.mts";
 
 try {
   const version = parseReleaseVersion(process.argv.slice(2));

@@ -23,11 +23,11 @@ const MINIMUM_NODE = [22, 19];
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const nodeModules = path.join(root, "node_modules");
 const dist = path.join(root, "provider", "dist");
-const pluginScripts = ["build-plugin.mts", "native-sdk.mts", "plugin-docs.mts"].map((file) =>
+const pluginScripts = ["build-plugin.mts", "build-native-sdk.mts", "read-schema-descriptions.mts"].map((file) =>
   path.join("scripts", file),
 );
 /** Where what is imported of ours is loaded when the first of it is asked for: a program has no use for most of the package. */
-const lazyFiles = ["index.js", "resources/program-checks.js"];
+const lazyFiles = ["index.js", "resources/prepare-resource.js"];
 const sdkDirectory = path.join("sdk", "nodejs");
 const templateDirectory = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";
@@ -317,7 +317,10 @@ function writeSchemas() {
 async function writePlugin() {
   /** @param {string} file */
   const script = (file) => import(pathToFileURL(path.join(root, "scripts", file)).href);
-  const [{ buildPlugin }, { buildNativeSdk }] = [await script("build-plugin.mts"), await script("native-sdk.mts")];
+  const [{ buildPlugin }, { buildNativeSdk }] = [
+    await script("build-plugin.mts"),
+    await script("build-native-sdk.mts"),
+  ];
   await buildPlugin(root, MINIMUM_NODE.join("."));
   await buildNativeSdk(root);
 }

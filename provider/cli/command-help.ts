@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ExitCode } from "./command-line";
+import type { ExitCode } from "./exit-codes";
 
 export interface Example {
   /** The part after `email-security`. */

@@ -83,7 +83,7 @@ export function createIdentityReader(
   const readIdentityRecords: ReadIdentityRecords = async (selection) => {
     const { mergeLastApplied } = await import("../rollout/journal/merge-last-applied.js");
     const { readLastApplied } = await import("../rollout/journal/last-applied.js");
-    const { selectIdentityRecords } = await import("../rollout/journal/identity-records.js");
+    const { selectIdentityRecords } = await import("../rollout/journal/tenant-identity-records.js");
     const lastAppliedReads = journals.map(({ lastApplied, database, scope }) =>
       selection === "all" ? readLastApplied(database, scope) : lastApplied,
     );

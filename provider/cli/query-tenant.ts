@@ -2,7 +2,7 @@ import type { SettingsClient } from "../client";
 import type { TenantMailHistory } from "../plan/evidence";
 import type { ObservedState } from "../plan/observed-state";
 import { sanitizeMultiline } from "../settings/text";
-import { connect } from "./command-line";
+import { connectToTenant } from "./connect-to-tenant";
 import type { NamedTenant } from "./tenant-options";
 
 /** Bounds on the mail that is read. */
@@ -25,7 +25,7 @@ export async function queryTenant({ days, maxPages }: TenantQueryOptions): Promi
   const { readMailHistory } = await import("../plan/evidence.js");
   const { getHost } = await import("../gitops/plan-tenant.js");
   const { readObservedState } = await import("../plan/observed-state.js");
-  const client = connect();
+  const client = connectToTenant();
   try {
     const observed = await readObservedState(client);
     const pageLimit = maxPages === undefined ? {} : { maxPages };

@@ -8,7 +8,7 @@ import {
 } from "../settings/assumptions";
 import { buildResultsSchema, buildSettingsPageSchema } from "./envelope";
 import { InvalidArgumentError } from "./errors";
-import type { PagedList, PageFetch, Stopwatch } from "./paged-list";
+import type { PagedList, PageRequest, Stopwatch } from "./paged-list";
 import { iterateList, type ReadAllOptions, readWholeList } from "./paging";
 import {
   assertKnownKeys,
@@ -104,7 +104,7 @@ export class AllowDenyEntries {
   async #fetchPage(
     query: ListEntriesQuery,
     stopwatch?: Stopwatch,
-    fetch?: PageFetch,
+    fetch?: PageRequest,
   ): Promise<Page<AllowDenyEntryRow>> {
     assertKnownKeys("query", query, [...FILTER_PARAMETERS, "page", "page_size"]);
     assertOptionalText("q", query.q);

@@ -40,6 +40,6 @@ export function buildServiceError(
   });
 }
 
-export function isWriteRequest(request: errors.RequestFacts): boolean {
+export function isWriteRequest(request: errors.RequestInfo): boolean {
   return request.method !== "GET";
 }

@@ -1,6 +1,6 @@
-import { getTunnelRefusalStatus, ProxyConnectionError } from "./address";
 import type { ApiKey } from "./api-key";
-import { ResponseTimeoutError } from "./exchange";
+import { getTunnelErrorStatus, ProxyConnectionError } from "./dispatcher";
+import { ResponseTimeoutError } from "./http-exchange";
 import {
   classifyResponse,
   NOT_TLS_CODES,
@@ -11,7 +11,7 @@ import {
 /** Classifies the failure of a connection that returned no complete response. */
 export function observeConnectionFailure(error: unknown): ResponseObservation {
   if (error instanceof ResponseTimeoutError) return { failure: "timeout" };
-  const tunnelStatus = getTunnelRefusalStatus(error);
+  const tunnelStatus = getTunnelErrorStatus(error);
   // A proxy's 4xx refusal, such as a missing password, is permanent.
   if (tunnelStatus !== undefined) return { failure: tunnelStatus < 500 ? "proxy 4xx" : "proxy 5xx" };
   const failure = getErrorCode(error);
@@ -35,7 +35,7 @@ export function describeConnectionFailure(
   const code = getErrorCode(error);
   const message = key.sanitize(error instanceof Error ? error.message || code : String(error));
   const reason = NOT_TLS_CODES.includes(code) ? "the server doesn't speak TLS; does it use plain http?" : message;
-  const tunnelStatus = getTunnelRefusalStatus(error);
+  const tunnelStatus = getTunnelErrorStatus(error);
   const proxy = error instanceof ProxyConnectionError ? ` at the proxy ${error.proxy}` : "";
   const description = tunnelStatus === undefined ? reason : `the proxy in HTTPS_PROXY responded with ${tunnelStatus}`;
   return {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { quote } from "../settings/text";
-import { buildArraySchema, optionalCount } from "./fields";
+import { buildArraySchema, optionalCountSchema } from "./schema-fields";
 import type { Page } from "./schemas";
 
 /*
@@ -134,9 +134,9 @@ export function buildSettingsPageSchema<T extends z.ZodType>(item: T): z.ZodType
   return memoizeSchema(buildSettingsPageSchema, item, () => {
     const results = z.object({
       items: buildArraySchema(item).nullable(),
-      page: optionalCount,
-      page_size: optionalCount,
-      total: optionalCount,
+      page: optionalCountSchema,
+      page_size: optionalCountSchema,
+      total: optionalCountSchema,
     });
     return buildResultsSchema(results).transform((page, context) =>
       requireItems(page as NullablePage<z.output<T>>, context),
@@ -149,7 +149,11 @@ export function buildSettingsPageSchema<T extends z.ZodType>(item: T): z.ZodType
  */
 export function buildPageSchema<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   return memoizeSchema(buildPageSchema, item, () => {
-    const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });
+    const pagination = z.object({
+      page: optionalCountSchema,
+      page_size: optionalCountSchema,
+      total: optionalCountSchema,
+    });
     return z
       .object({ pagination, results: z.object({ items: buildArraySchema(item).nullable() }) })
       .transform((body, context): Page<z.output<T>> => {

@@ -3,7 +3,7 @@ import type { ErrorCode } from "../settings/error-codes";
 import { type FailureScope, getScopeByCode } from "./response-classification";
 
 /** The request that failed. Contains neither headers nor the key. */
-export interface RequestFacts {
+export interface RequestInfo {
   readonly method: string;
   /** The path below the service's address, without the query string. */
   readonly path: string;
@@ -11,7 +11,7 @@ export interface RequestFacts {
 
 /** The properties of a {@link ServiceError}. */
 export interface ServiceErrorOptions extends ErrorOptions {
-  readonly request: RequestFacts;
+  readonly request: RequestInfo;
   /** The HTTP status, if there was a response. */
   readonly status?: number;
   /** The service's own message (`error` in the body), if any. */
@@ -30,7 +30,7 @@ export interface ServiceErrorOptions extends ErrorOptions {
 
 /** A request that failed. The base class of every error that the client throws once a request is in flight. */
 export class ServiceError extends EmailSecurityError {
-  readonly request: RequestFacts;
+  readonly request: RequestInfo;
   readonly status: number | undefined;
   readonly serviceMessage: string | undefined;
   /** Whether the request may have taken effect although the response doesn't say so. */

@@ -3,7 +3,7 @@
  *
  * @module pulumi-email-security/client
  */
-import "../settings/node-version";
+import "../settings/assert-node-version";
 
 export type { EntryType, List, VerdictScope } from "../settings/assumptions";
 export { EmailSecurityError } from "../settings/email-security-error";
@@ -14,7 +14,7 @@ export type { ExtraQuery } from "./extra-query";
 export type { Metrics, MetricsQuery, ThreatsOverTimeQuery, TopTargetedEntitiesQuery } from "./metrics";
 export type { ReadAllOptions } from "./paging";
 export type { ListPhishingReportsQuery, PhishingReports } from "./phishing-reports";
-export type { RequestLimiter } from "./request-limiter";
+export type { RequestLimiter } from "./rate-limiter";
 export type { FailureScope } from "./response-classification";
 export * from "./schemas";
 export { SettingsClient } from "./settings-client";

@@ -8,9 +8,9 @@ export const MAX_CONCURRENT_PAGES = 8;
 export const MAX_SEQUENTIAL_PAGES = 10;
 
 /**
- * Fetches the pages of one reading in order, and prefetches the next ones while it waits.
+ * Fetches the pages of one read in order, and prefetches the next ones while it waits.
  *
- * Only the page that the reading waits for is retried. A prefetched page is requested once; if that fails, it is requested again when its
+ * Only the page that the read waits for is retried. A prefetched page is requested once; if that fails, it is requested again when its
  * turn comes, and the pages after it one after another. So an outage has no more retries and failure bursts than without prefetching.
  */
 export class PagePrefetcher<Item> {
@@ -56,7 +56,7 @@ export class PagePrefetcher<Item> {
 
   /** Cancels the pages in flight. */
   stop(): void {
-    this.#abort.abort(new FetchStoppedError());
+    this.#abort.abort(new PageRequestCancelledError());
   }
 
   async #raceWithFatal<Response>(request: Promise<Response>): Promise<Response> {
@@ -77,7 +77,7 @@ export class PagePrefetcher<Item> {
   /** Returns undefined if it fails. */
   async #prefetch(page: number): Promise<Page<Item> | undefined> {
     this.#hasPrefetched = true;
-    const stopwatch: Stopwatch = { spentMs: 0 };
+    const stopwatch: Stopwatch = { elapsedMs: 0 };
     try {
       return await this.#list.fetchPage(page, stopwatch, { signal: this.#abort.signal, isPrefetch: true });
     } catch (error) {
@@ -87,10 +87,10 @@ export class PagePrefetcher<Item> {
       return undefined;
     } finally {
       // Their durations overlap.
-      this.#stopwatch.spentMs += stopwatch.spentMs / MAX_CONCURRENT_PAGES;
+      this.#stopwatch.elapsedMs += stopwatch.elapsedMs / MAX_CONCURRENT_PAGES;
     }
   }
 }
 
-/** The reading ended, so its pages in flight are cancelled. */
-export class FetchStoppedError extends Error {}
+/** The read ended, so its pages in flight are cancelled. */
+export class PageRequestCancelledError extends Error {}

@@ -1,15 +1,15 @@
 import type { Page } from "./schemas";
 
 /**
- * The total duration of a reading's requests so far, in milliseconds, without waits for rate limit tokens and
+ * The total duration of a read's requests so far, in milliseconds, without waits for rate limit tokens and
  * processing of items.
  */
 export interface Stopwatch {
-  spentMs: number;
+  elapsedMs: number;
 }
 
-/** How a page of a reading is requested. */
-export interface PageFetch {
+/** How a page of a read is requested. */
+export interface PageRequest {
   /** Cancels the request. */
   readonly signal: AbortSignal;
   /** Whether it is requested before it is needed, and not retried. */
@@ -19,13 +19,13 @@ export interface PageFetch {
 export interface PagedList<Item> {
   /** The name of the list in errors. */
   readonly name: string;
-  readonly fetchPage: (page: number, stopwatch: Stopwatch, fetch?: PageFetch) => Promise<Page<Item>>;
+  readonly fetchPage: (page: number, stopwatch: Stopwatch, fetch?: PageRequest) => Promise<Page<Item>>;
   /** Returns the id that distinguishes an item; undefined if nothing does. */
   readonly getIdentity: (item: Item) => string | undefined;
   /** The requested number of items per page. Default: the service's. */
   readonly pageSize?: number;
   /** Returns when an item was created. Default: unknown, and every page is read after the one before. */
   readonly getCreatedAt?: (item: Item) => string | undefined;
-  /** The maximum number of restarts if the list changes during a reading. Default: 5. */
+  /** The maximum number of restarts if the list changes during a read. Default: 5. */
   readonly maxAttempts?: number;
 }

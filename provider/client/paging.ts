@@ -5,9 +5,9 @@ import { MAX_SEQUENTIAL_PAGES, PagePrefetcher } from "./page-prefetcher";
 import type { PagedList, Stopwatch } from "./paged-list";
 import type { Page } from "./schemas";
 
-/** Options for reading a whole list. */
+/** Options for read a whole list. */
 export interface ReadAllOptions<Item = unknown> {
-  /** Called before each page is requested, including those of a restarted reading. Default: nothing. */
+  /** Called before each page is requested, including those of a restarted read. Default: nothing. */
   readonly onPage?: () => void;
   /** Selects the items to keep; others are dropped once their page is read. Default: all. */
   readonly keep?: (item: Item) => boolean;
@@ -24,25 +24,25 @@ export const MAX_ITEMS = 500_000;
  */
 const MAX_BUFFERED_CHARACTERS = 128 * 1024 * 1024;
 /**
- * The time limit of a whole reading with its restarts, in milliseconds. The largest tenants take minutes. A slow service, or
+ * The time limit of a whole read with its restarts, in milliseconds. The largest tenants take minutes. A slow service, or
  * one that returns single items, must not block a run for hours.
  */
 export const MAX_READ_MS = 30 * 60_000;
 const DEFAULT_ATTEMPTS = 5;
 
 /**
- * Reads a whole list, page by page, as one consistent snapshot. The reading restarts if the list changes between two
+ * Reads a whole list, page by page, as one consistent snapshot. The read restarts if the list changes between two
  * pages: its total changes, an item occurs twice, or the number of items differs from the total.
  *
  * Makes ⌈N / page size⌉ requests for N items, one for an empty list. Without a total, only an empty page marks the end,
  * which takes one more request.
  *
- * A single reading of numbered pages can't detect one case: between two requests, as many items may leave the pages
+ * A single read of numbered pages can't detect one case: between two requests, as many items may leave the pages
  * already read as join those still to read. Without a total, it can't detect any departure from the pages already read.
- * An item that was present throughout may then be missing, so callers treat an item as removed only if two readings
+ * An item that was present throughout may then be missing, so callers treat an item as removed only if two reads
  * miss it. {@link iterateList} reads twice instead.
  *
- * @throws {ListUnstableError} if no consistent reading was possible.
+ * @throws {ListUnstableError} if no consistent read was possible.
  */
 export async function readWholeList<Item>(
   list: PagedList<Item>,
@@ -56,7 +56,7 @@ export async function readWholeList<Item>(
     },
   };
   let mayPrefetch = list.getCreatedAt !== undefined;
-  const stopwatch: Stopwatch = { spentMs: 0 };
+  const stopwatch: Stopwatch = { elapsedMs: 0 };
   // For an item that isn't kept, only its identity is buffered.
   const measureCharacters = (item: Item): number =>
     keep === undefined || keep(item) ? countCharacters(item) : (list.getIdentity(item)?.length ?? 0);
@@ -77,16 +77,16 @@ export async function readWholeList<Item>(
 /**
  * Iterates over a list as its pages arrive. Requests a page only after the previous one is consumed.
  *
- * If the list changes between two pages, in the ways that {@link readWholeList} detects, the reading restarts and skips items
- * already yielded. A list of several pages is read again until a full reading yields nothing new, which covers changes that a
- * single reading can't detect. A reading with as many items as the total can only miss one by containing a new one. Without a
- * total, the last reading must match the one before exactly. So no item that stays is skipped, and none comes twice.
+ * If the list changes between two pages, in the ways that {@link readWholeList} detects, the read restarts and skips items
+ * already yielded. A list of several pages is read again until a full read yields nothing new, which covers changes that a
+ * single read can't detect. A read with as many items as the total can only miss one by containing a new one. Without a
+ * total, the last read must match the one before exactly. So no item that stays is skipped, and none comes twice.
  *
  * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
  */
 export async function* iterateList<Item>(list: PagedList<Item>): AsyncGenerator<Item, void, undefined> {
   const yieldedNames = new Set<string>();
-  const stopwatch: Stopwatch = { spentMs: 0 };
+  const stopwatch: Stopwatch = { elapsedMs: 0 };
   let previousNames: ReadonlySet<string> | undefined;
   yield* readUntilConsistent(list, async function* () {
     const duplicateCounts = new Map<string, number>();
@@ -124,7 +124,7 @@ function haveSameNames(currentNames: ReadonlySet<string>, otherNames: ReadonlySe
   );
 }
 
-/** Restarts a reading whenever the list changes during it, up to the limits. */
+/** Restarts a read whenever the list changes during it, up to the limits. */
 async function* readUntilConsistent<Item, Output>(
   list: PagedList<Item>,
   read: () => AsyncGenerator<Output, void, undefined>,
@@ -180,7 +180,7 @@ async function* readConsistentPages<Item>(
   let previousUnidentifiedPage: string | undefined;
   let maxPages = MAX_PAGES;
   for (let page = 1; page <= maxPages; page += 1) {
-    if (stopwatch.spentMs > MAX_READ_MS) throw buildReadTooLongError(list, page - 1, count, total);
+    if (stopwatch.elapsedMs > MAX_READ_MS) throw buildReadTooLongError(list, page - 1, count, total);
     const answer = await prefetcher.fetch(page);
     firstPage ??= answer;
     if (page === 1 && answer.items.length > 0) {
@@ -285,7 +285,7 @@ function countCharacters<Item>(item: Item): number {
   return characters;
 }
 
-/** Returns an item's key within a reading. Indistinguishable items are numbered. */
+/** Returns an item's key within a read. Indistinguishable items are numbered. */
 function getItemName<Item>(item: Item, list: PagedList<Item>, duplicateCounts: Map<string, number>): string {
   const identity = list.getIdentity(item);
   if (identity !== undefined) return `=${identity}`;

@@ -1,6 +1,6 @@
 import { quote } from "../settings/text";
 import { InvalidArgumentError } from "./errors";
-import { MAX_ID_LENGTH } from "./fields";
+import { MAX_ID_LENGTH } from "./schema-fields";
 
 /** @throws {InvalidArgumentError} if `value` isn't an integer from 1 to `max`. */
 export function requirePositive(name: string, value: number, max?: number): number {

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { excerpt, quote } from "../settings/text";
 import type { ApiKey } from "./api-key";
+import { parseJson, TooManyValuesError } from "./bounded-json";
 import { buildServiceError } from "./build-service-error";
 import { describeEnvelopeMismatch, describeItemExcess, type EnvelopeKind } from "./envelope";
-import type { RequestFacts, ServiceError } from "./errors";
-import { parseJson, TooManyValuesError } from "./json";
+import type { RequestInfo, ServiceError } from "./errors";
 import { type BodyProblem, classifyResponse, type ResponseClass } from "./response-classification";
 import { formatWait } from "./retry-after";
 import { RETRY_DEADLINE_MS } from "./retry-policy";
@@ -18,7 +18,7 @@ export interface HttpResponse {
 
 /** How to read a response. */
 export interface ResponseContext<T> {
-  readonly request: RequestFacts;
+  readonly request: RequestInfo;
   /** The request, as messages describe it. */
   readonly requestText: string;
   readonly key: ApiKey;
@@ -34,7 +34,7 @@ export interface ResponseContext<T> {
  * @throws {ServiceError} one class per kind of failure.
  */
 export function parseResponse<T>(response: HttpResponse, context: ResponseContext<T>): T {
-  if (!isSuccess(response.status)) throw buildRefusalError(response, context);
+  if (!isSuccessStatus(response.status)) throw buildStatusError(response, context);
   // Some services return 204 without a body for a deletion, which is sufficient.
   const isEmptyDeletion = context.request.method === "DELETE" && response.status === 204;
   const parsed = isEmptyDeletion ? { results: {} } : parseBody(response, context);
@@ -61,7 +61,7 @@ export function parseResponse<T>(response: HttpResponse, context: ResponseContex
   throw buildBodyError("shape", description);
 }
 
-export function isSuccess(status: number): boolean {
+export function isSuccessStatus(status: number): boolean {
   return status >= 200 && status <= 299;
 }
 
@@ -110,7 +110,7 @@ function parseBody(response: HttpResponse, context: ResponseContext<unknown>): u
   }
 }
 
-function buildRefusalError(response: HttpResponse, context: ResponseContext<unknown>): ServiceError {
+function buildStatusError(response: HttpResponse, context: ResponseContext<unknown>): ServiceError {
   const { status, headers } = response;
   const { requestText, key, request } = context;
   const body = tryParseJson(response.text);

@@ -1,10 +1,10 @@
 import { buildPageSchema, buildResultsSchema } from "./envelope";
 import { addExtraQuery, type ExtraQuery } from "./extra-query";
-import { buildArraySchema } from "./fields";
 import type { MetricsQuery } from "./metrics";
 import type { Stopwatch } from "./paged-list";
 import { iterateList } from "./paging";
 import { assertKnownKeys, encodePathSegment, requireOptionalPositive } from "./parameters";
+import { buildArraySchema } from "./schema-fields";
 import {
   meanAnalysisTime,
   type Page,
@@ -66,7 +66,7 @@ export class PhishingReports {
 
   /**
    * Iterates over the reports in the look-back window. Fetches pages on demand (`GET /api/v1/sonar/phishing-reports`; no
-   * request after a `break`). New reports shift the pages, so a list of several pages is read again until a full reading yields
+   * request after a `break`). New reports shift the pages, so a list of several pages is read again until a full read yields
    * nothing new. Skips items already yielded.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.

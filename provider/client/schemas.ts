@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { EntryType, KNOWN_VERDICTS, List, VerdictScope } from "../settings/assumptions";
-import { buildArraySchema, id, optionalCount, registerFastReader } from "./fields";
+import { buildArraySchema, idSchema, optionalCountSchema, registerFastReader } from "./schema-fields";
 
 /*
  * The schemas of the reference's section "Resources and their fields". Parsing is lenient: unknown fields are accepted,
@@ -49,7 +49,7 @@ export type ThreatIndicator = z.infer<typeof threatIndicator>;
 /** A detected threat (reference, table "Threat"). Dates are kept as sent. */
 export const threat = z
   .object({
-    id,
+    id: idSchema,
     action_taken: optionalText
       .transform((action) => action as ActionTaken | undefined)
       .describe("The action on the message, such as `quarantined`, `moved_to_trash` or `none`."),
@@ -80,7 +80,7 @@ export const threat = z
 export type Threat = z.infer<typeof threat>;
 
 const phishingReportFields = {
-  id,
+  id: idSchema,
   original_email_internet_message_id: optionalText.describe("The Internet Message ID of the reported message."),
   report_internet_message_id: optionalText.describe("The Internet Message ID of the report that the user sent."),
   reasoning: optionalText,
@@ -155,7 +155,7 @@ export type MeanAnalysisTime = z.infer<typeof meanAnalysisTime>;
 /** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
 export const allowDenyEntry = z
   .object({
-    id,
+    id: idSchema,
     list: z
       .string()
       .transform((list) => list as List | (string & {}))
@@ -245,7 +245,7 @@ export const addVipResult = z
 export type AddVipResult = z.infer<typeof addVipResult>;
 
 /** The response of removing VIPs: the number of exclusions written (reference, "Other result shapes"). */
-export const removeVipResult = z.object({ affected: optionalCount });
+export const removeVipResult = z.object({ affected: optionalCountSchema });
 /** The response of removing VIPs: the number of exclusions written. */
 export type RemoveVipResult = z.infer<typeof removeVipResult>;
 

@@ -1,10 +1,10 @@
 import { THREAT_PAGE_SIZE } from "../settings/assumptions";
 import { buildPageSchema, buildResultsSchema } from "./envelope";
 import { addExtraQuery, type ExtraQuery } from "./extra-query";
-import { buildArraySchema } from "./fields";
 import type { PagedList, Stopwatch } from "./paged-list";
 import { iterateList } from "./paging";
 import { assertKnownKeys, encodePathSegment, requireOptionalPositive } from "./parameters";
+import { buildArraySchema } from "./schema-fields";
 import { type Page, type Threat, threat } from "./schemas";
 import type { Transport } from "./transport";
 
@@ -62,7 +62,7 @@ export class Threats {
 
   /**
    * Iterates over the threats in the look-back window. Fetches pages on demand (`GET /api/v1/threats`; no request after a
-   * `break`). New threats shift the pages, so a list of several pages is read again until a full reading yields nothing new.
+   * `break`). New threats shift the pages, so a list of several pages is read again until a full read yields nothing new.
    * Skips items already yielded.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.

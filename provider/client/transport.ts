@@ -1,19 +1,20 @@
 import { inspect } from "node:util";
 import type { Dispatcher } from "undici";
 import type { z } from "zod";
-import { assertValidProxies, getEndpointPathHint, loadDispatcher, normalizeBaseUrl } from "./address";
 import { ApiKey } from "./api-key";
+import { getEndpointPathHint, normalizeBaseUrl } from "./base-url";
 import { buildServiceError, isWriteRequest } from "./build-service-error";
 import { describeConnectionFailure, observeConnectionFailure } from "./connection-failure";
-import { getCurrentDeadline } from "./deadline";
+import { getCurrentDeadline } from "./deadline-context";
+import { assertValidProxies, loadDispatcher } from "./dispatcher";
 import type { EnvelopeKind } from "./envelope";
-import type { RequestFacts } from "./errors";
-import { BodyTooLargeError, exchange, ResponseTimeoutError } from "./exchange";
-import { Pacer } from "./pacer";
-import type { PageFetch, Stopwatch } from "./paged-list";
+import type { RequestInfo } from "./errors";
+import { BodyTooLargeError, exchange, ResponseTimeoutError } from "./http-exchange";
+import type { PageRequest, Stopwatch } from "./paged-list";
 import { requirePositive } from "./parameters";
-import { type HttpResponse, isSuccess, parseResponse } from "./parse-response";
-import type { RequestLimiter } from "./request-limiter";
+import { type HttpResponse, isSuccessStatus, parseResponse } from "./parse-response";
+import type { RequestLimiter } from "./rate-limiter";
+import { RequestScheduler } from "./request-scheduler";
 import { classifyResponse } from "./response-classification";
 import { parseServiceTimeMs } from "./retry-after";
 import { realTime, type Time } from "./time";
@@ -50,7 +51,7 @@ export interface SettingsClientOptions {
 export interface TransportOptions extends SettingsClientOptions {
   /** Aborts requests in flight and rejects new ones with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** See {@link PacerOptions}. */
+  /** See {@link RequestSchedulerOptions}. */
   readonly retryForMs?: number | undefined;
 }
 
@@ -65,9 +66,9 @@ export interface ApiRequest<T> {
   readonly envelope: EnvelopeKind;
   /** The schema of the response body. */
   readonly schema: z.ZodType<T>;
-  /** Counts the duration of the call as part of a reading of several pages. */
+  /** Counts the duration of the call as part of a read of several pages. */
   readonly stopwatch?: Stopwatch | undefined;
-  readonly fetch?: PageFetch | undefined;
+  readonly fetch?: PageRequest | undefined;
 }
 
 const API_PREFIX = "/api/v1";
@@ -92,7 +93,7 @@ export class Transport {
   readonly #timeoutMs: number;
   readonly #maxResponseBytes: number;
   readonly #customDispatcher: Dispatcher | undefined;
-  readonly #pacer: Pacer;
+  readonly #scheduler: RequestScheduler;
   readonly #signal: AbortSignal | undefined;
   readonly #isRateLimited: boolean;
   #dispatcher: Promise<Dispatcher> | undefined;
@@ -112,7 +113,7 @@ export class Transport {
       options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     );
     this.#customDispatcher = options.dispatcher;
-    this.#pacer = new Pacer({
+    this.#scheduler = new RequestScheduler({
       time: options.time ?? realTime,
       retries: options.retries ?? true,
       timeoutMs: this.#timeoutMs,
@@ -130,13 +131,13 @@ export class Transport {
    * @throws {ServiceError} one class per kind of failure, each with a stable code.
    */
   async send<T>(call: ApiRequest<T>): Promise<T> {
-    const request: RequestFacts = { method: call.method, path: `${API_PREFIX}${call.path}` };
+    const request: RequestInfo = { method: call.method, path: `${API_PREFIX}${call.path}` };
     const kind = call.isBatch ? "batch" : isWriteRequest(request) ? "write" : "read";
     const area = call.path.startsWith(SETTINGS_PREFIX) ? "settings" : "mail";
     const addDuration = (ms: number): void => {
-      if (call.stopwatch !== undefined) call.stopwatch.spentMs += ms;
+      if (call.stopwatch !== undefined) call.stopwatch.elapsedMs += ms;
     };
-    const pacedCall = {
+    const scheduledCall = {
       request,
       requestText: this.#describeRequest(request),
       kind,
@@ -147,15 +148,15 @@ export class Transport {
     } as const;
     // Load the dispatcher before taking a token. Otherwise the first tokens would all be used at once, after loading.
     if (this.#isRateLimited && !this.#isClosed) await this.#getDispatcher();
-    return await this.#pacer.send(pacedCall, () => this.#sendOnce(call, request));
+    return await this.#scheduler.send(scheduledCall, () => this.#sendOnce(call, request));
   }
 
   /** Consumes one retry of the tenant's budget, for retries that only the caller can make; false if none is left. */
   consumeRetryBudget(): boolean {
-    return this.#pacer.consumeRetryBudget();
+    return this.#scheduler.consumeRetryBudget();
   }
 
-  async #sendOnce<T>(call: ApiRequest<T>, requestInfo: RequestFacts): Promise<T> {
+  async #sendOnce<T>(call: ApiRequest<T>, requestInfo: RequestInfo): Promise<T> {
     if (this.#isClosed) {
       const message = `${this.#describeRequest(requestInfo)} was not sent: this client is closed.`;
       throw buildServiceError(classifyResponse({ failure: "closed" }), message, { request: requestInfo });
@@ -187,7 +188,7 @@ export class Transport {
     await (await (this.#dispatcher ?? this.#customDispatcher))?.close();
   }
 
-  async #exchange(call: ApiRequest<unknown>, requestInfo: RequestFacts): Promise<HttpResponse> {
+  async #exchange(call: ApiRequest<unknown>, requestInfo: RequestInfo): Promise<HttpResponse> {
     const dispatcher = await this.#getDispatcher();
     const signal = combineSignals(this.#signal, call.fetch?.signal);
     signal?.throwIfAborted();
@@ -210,11 +211,11 @@ export class Transport {
       throw this.#buildConnectionError(requestInfo, error);
     });
     const { status, headers, text, truncationCause } = response;
-    if (isSuccess(status)) this.#serviceTimeMs ??= parseServiceTimeMs(headers);
+    if (isSuccessStatus(status)) this.#serviceTimeMs ??= parseServiceTimeMs(headers);
     call.fetch?.signal.throwIfAborted();
     if (truncationCause === undefined) return { status, headers, text };
     // The status of a refusal is sufficient; its body is optional and may be truncated.
-    if (!isSuccess(status)) return { status, headers, text: "" };
+    if (!isSuccessStatus(status)) return { status, headers, text: "" };
     throw this.#buildBodyError(requestInfo, status, truncationCause);
   }
 
@@ -228,7 +229,7 @@ export class Transport {
     return this.#customDispatcher ?? (await loadDispatcher(this.baseUrl));
   }
 
-  #buildBodyError(requestInfo: RequestFacts, status: number, failure: Error): Error {
+  #buildBodyError(requestInfo: RequestInfo, status: number, failure: Error): Error {
     if (this.#signal?.aborted === true || failure instanceof ResponseTimeoutError) {
       return this.#buildConnectionError(requestInfo, failure);
     }
@@ -243,7 +244,7 @@ export class Transport {
     });
   }
 
-  #buildConnectionError(requestInfo: RequestFacts, error: unknown): Error {
+  #buildConnectionError(requestInfo: RequestInfo, error: unknown): Error {
     if (this.#signal?.aborted === true) return this.#signal.reason as Error;
     const requestText = this.#describeRequest(requestInfo);
     const responseClass = classifyResponse(observeConnectionFailure(error));
@@ -259,7 +260,7 @@ export class Transport {
     );
   }
 
-  #describeRequest(requestInfo: RequestFacts): string {
+  #describeRequest(requestInfo: RequestInfo): string {
     return `${requestInfo.method} ${requestInfo.path} at ${this.baseUrl}`;
   }
 

@@ -3,7 +3,6 @@ import { MAX_VIP_REMOVALS, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { excerpt } from "../settings/text";
 import { buildResultsSchema, buildSettingsPageSchema } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
-import { buildArraySchema } from "./fields";
 import type { PagedList, Stopwatch } from "./paged-list";
 import { iterateList, type ReadAllOptions, readWholeList } from "./paging";
 import {
@@ -14,6 +13,7 @@ import {
   assertText,
   requireOptionalPositive,
 } from "./parameters";
+import { buildArraySchema } from "./schema-fields";
 import {
   type AddVipResult,
   addVipResult,
@@ -91,7 +91,7 @@ export class VipEmployees {
 
   /**
    * Iterates over the VIPs. Fetches pages of 200 on demand (`GET /api/v1/settings/vip_employees`; no request after a `break`).
-   * A list of several pages is read again until a full reading yields nothing new.
+   * A list of several pages is read again until a full read yields nothing new.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.
@@ -196,15 +196,15 @@ export function getVipRowIdentity({ email, source, added_by, date_added }: VipEm
 }
 
 /** Addresses outside the organization, at the top level or under `results`, whatever other fields there are. */
-const outsidersSchema = z
+const externalMailboxesSchema = z
   .object({ not_in_org: buildArraySchema(z.string()).refine((addresses) => addresses.length > 0) })
   .transform(({ not_in_org }): AddVipResult => ({ added: [], already_vip: [], not_in_org }));
-const refusalSchema = buildResultsSchema(outsidersSchema).or(outsidersSchema);
-const addResponseSchema = refusalSchema.or(buildResultsSchema(addVipResult));
+const externalMailboxErrorSchema = buildResultsSchema(externalMailboxesSchema).or(externalMailboxesSchema);
+const addResponseSchema = externalMailboxErrorSchema.or(buildResultsSchema(addVipResult));
 
 function parseNotInOrganizationError(error: unknown): NotInOrganizationError | undefined {
   if (!(error instanceof ServiceError)) return undefined;
-  const parsed = refusalSchema.safeParse(error.body);
+  const parsed = externalMailboxErrorSchema.safeParse(error.body);
   if (!parsed.success) return undefined;
   return buildNotInOrganizationError(parsed.data.not_in_org, {
     request: error.request,

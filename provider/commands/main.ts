@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import "../settings/program-node-version";
+import "../settings/exit-on-old-node";
 import "../machine/cli-gc-tuning";
 import { createProgram } from "./program";
 

@@ -3,8 +3,8 @@ import { checkList } from "../settings/list-check";
 import { OwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
 import { toEntryArguments, toMemberArguments } from "./declaration-parser";
+import { areIdentifiedByKeys, type FilePart, isPartValid } from "./file-declaration-checks";
 import { type Finding, formatLineLocation } from "./finding";
-import { areIdentifiedByKeys, type FilePart, isPartValid } from "./part-checks";
 import type { EffectiveOptions } from "./policy-override";
 import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 

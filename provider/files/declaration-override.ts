@@ -1,6 +1,6 @@
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
 import type { Pattern } from "../settings/list-pattern";
-import { parseValidPatterns } from "../settings/list-safeguards";
+import { parseValidPatterns } from "../settings/list-protection";
 import { quote } from "../settings/text";
 import { formatDeclarationName } from "./file-declarations";
 import { type Finding, formatLineLocation, type Place } from "./finding";

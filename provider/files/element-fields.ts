@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
-import { jsonTextField } from "../settings/json-fields";
-import { parseTerm, parseTermDays } from "../settings/term";
+import { parseTerm, parseTermDays } from "../settings/expiry-term";
+import { jsonTextField } from "../settings/json-schema-builders";
 import { quote } from "../settings/text";
 import { parseDayCell, parseScopeCell, parseTypeCell } from "./csv-cells";
 import {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonObject, jsonTextField } from "../settings/json-fields";
+import { jsonObject, jsonTextField } from "../settings/json-schema-builders";
 import type { DeclaredElement, Settings } from "./settings-model";
 import { findElementSource } from "./source-checks";
 

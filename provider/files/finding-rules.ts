@@ -110,12 +110,12 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
       "Only one of two declarations can take effect. Keep one. To change a declaration of an included file, `remove` it or declare it again in the including file.",
     ),
     errorRule(
-      "loosening-refused",
+      "override-rejected",
       "A forbidden override",
       "The file weakens a rule of an included file, which more people review than the files that include it. A file can tighten such a rule. It can loosen it only if the included file lists the rule under `mayLoosen`.",
     ),
     noteRule(
-      "loosened",
+      "override",
       "An allowed override",
       "The file weakens a rule of an included file, which allows this, or a declaration that the included file doesn't protect. Overrides are shown first, so that reviewers see how this tenant differs.",
     ),

@@ -80,7 +80,7 @@ export function hasErrors(findings: readonly Finding[]): boolean {
 
 /** Returns whether the finding is an override that weakens an included file. */
 export function isOverrideFinding({ code }: Pick<Finding, "code">): boolean {
-  return code === "loosened" || code === "loosening-refused";
+  return code === "override" || code === "override-rejected";
 }
 
 /** Sorts overrides first, then by file, line and column. */

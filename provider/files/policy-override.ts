@@ -1,5 +1,5 @@
+import { parseTermDays } from "../settings/expiry-term";
 import { canPruneAny, isLooserMode, type ListMode } from "../settings/list-mode";
-import { parseTermDays } from "../settings/term";
 import { quote } from "../settings/text";
 import { type Finding, formatLineLocation, type Place } from "./finding";
 import { OPTION_PATHS, type OptionPath, type SettingsFile } from "./settings-schema";
@@ -178,7 +178,7 @@ export function buildOverrideFinding(
   if (strictDemand === undefined) {
     const permissionNote = demands[0] === undefined ? "" : `; ${demands[0].location.file} allows it (\`mayLoosen\`)`;
     return {
-      code: "loosened",
+      code: "override",
       level: "note",
       message: `${description}${permissionNote}`,
       place: location,
@@ -187,7 +187,7 @@ export function buildOverrideFinding(
   }
   const advice = `remove it, or add \`mayLoosen: [${path}]\` to ${quote(strictDemand.location.file, 300)}, where the owners of the rule review it`;
   return {
-    code: "loosening-refused",
+    code: "override-rejected",
     level: "error",
     message: `${description}; ${advice}`,
     place: location,

@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 import { z } from "zod";
-import { parseTermDays } from "../settings/term";
+import { parseTermDays } from "../settings/expiry-term";
 import { quote } from "../settings/text";
 import {
   booleanField,

@@ -4,6 +4,7 @@ import { quote } from "../settings/text";
 import { findCrossEntryProblems } from "./cross-entry-checks";
 import { checkDeclarationOverride, checkDeclarationRemoval } from "./declaration-override";
 import { normalizeValue } from "./declaration-parser";
+import type { FilePart } from "./file-declaration-checks";
 import {
   type FileDeclarations,
   formatDeclarationName,
@@ -15,7 +16,6 @@ import {
 } from "./file-declarations";
 import { type Finding, formatLineLocation, hasErrors, type Place, SettingsFileError, sortFindings } from "./finding";
 import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-file";
-import type { FilePart } from "./part-checks";
 import { EffectiveOptions, findOverrides, listDemands, listImpliedDemands, type OptionDemand } from "./policy-override";
 import type { SettingsReadCache, SettingsReadOptions, SettingsReadResult } from "./read-options";
 import { createFileReader, isFinding, readSource, validateIncludePath } from "./read-source";
@@ -60,16 +60,16 @@ export function inspectSettings(
     shouldCrossCheck: isJudged = true,
   }: SettingsReadOptions = {},
 ): SettingsReadResult {
-  const reading = new SettingsReader(today, { readFile, readYaml: read }, cache);
-  const own = reading.readFile(file);
+  const reader = new SettingsReader(today, { readFile, readYaml: read }, cache);
+  const own = reader.readFile(file);
   const top = own && { ...own, ownDomains: new Set([...own.ownDomains, ...ownDomains]) };
-  const files = [...reading.files];
-  const { includedAt } = reading;
-  if (top === undefined || !reading.isComplete) {
+  const files = [...reader.files];
+  const { includedAt } = reader;
+  if (top === undefined || !reader.isComplete) {
     return {
       settings: undefined,
       draft: undefined,
-      findings: sortFindings(reading.findings),
+      findings: sortFindings(reader.findings),
       files,
       includedAt,
     };
@@ -78,8 +78,8 @@ export function inspectSettings(
   const vips = sortByKey(top.vips.values());
   const together = isJudged ? findCrossEntryProblems(entries, vips, top) : [];
   // Options that refer to declarations can be checked only if all declarations are valid.
-  const judged = hasErrors(reading.findings) ? together.filter(({ code }) => code !== "list-options") : together;
-  const findings = sortFindings([...reading.findings, ...judged]);
+  const judged = hasErrors(reader.findings) ? together.filter(({ code }) => code !== "list-options") : together;
+  const findings = sortFindings([...reader.findings, ...judged]);
   const onDrift = top.options.getValue("onDrift") as Settings["onDrift"];
   const draft: Settings = {
     file,
@@ -96,12 +96,12 @@ export function inspectSettings(
     },
     ...(onDrift === undefined ? {} : { onDrift }),
     lists: { entries: top.options.getGroup("lists.entries"), vips: top.options.getGroup("lists.vips") },
-    sources: reading.sources,
-    generatedFiles: reading.generatedFiles,
+    sources: reader.sources,
+    generatedFiles: reader.generatedFiles,
     entries,
     vips,
-    expired: reading.expired,
-    excluded: reading.excluded,
+    expired: reader.expired,
+    excluded: reader.excluded,
     findings,
   };
   return { settings: hasErrors(findings) ? undefined : draft, draft, findings, files, includedAt };

@@ -1,4 +1,4 @@
-import { parseTermDays } from "../settings/term";
+import { parseTermDays } from "../settings/expiry-term";
 import { quote } from "../settings/text";
 import type { Finding } from "./finding";
 import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings-model";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ON_DELETE } from "../settings/arguments";
-import { parseTermDays } from "../settings/term";
+import { parseTermDays } from "../settings/expiry-term";
 import { quote } from "../settings/text";
 import { ENTRY_SHAPE, isValidDay } from "./element-fields";
 import {

@@ -9,8 +9,8 @@ import {
   type RequestContext,
   useTargetClient,
 } from "../rollout/probing/target-client";
+import { findSameKeys, SameKeyError } from "../rollout/targets/find-same-keys";
 import { readKey } from "../rollout/targets/read-key";
-import { findSameKeys, SameKeyError } from "../rollout/targets/same-key";
 import {
   type ReadIdentityRecords,
   SameTenantError,
@@ -32,7 +32,7 @@ export interface ReadEachTenantOptions<T> {
    */
   readonly onDuplicateKeys?: "reject" | "compare";
   /**
-   * Returns the identity in a reading. If a tenant's key belongs to another tenant, according to the other readings and the records, the tenant
+   * Returns the identity in a result. If a tenant's key belongs to another tenant, according to the other results and the records, the tenant
    * settles with an error. Default: no comparison.
    */
   readonly getIdentity?: (read: T) => TenantIdentity;

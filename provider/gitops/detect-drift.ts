@@ -23,7 +23,7 @@ export function getDriftTransition({
 }: Pick<DriftItem, "driftKind" | "kind" | "actual" | "declared">): Transition {
   const getListName = (state: PlanEntryState | undefined): string | undefined =>
     state && (kind === "vip" ? "vip" : state.list);
-  return { from: getListName(declared), to: getListName(actual), isLingering: driftKind === "leaving" };
+  return { from: getListName(declared), to: getListName(actual), isLingering: driftKind === "pending-removal" };
 }
 
 /** Returns whether no run removes the item: it isn't declared, and the mode of its list doesn't prune it. */
@@ -35,7 +35,7 @@ export function isUnmanagedItem(
   return kind === "vip" ? !canPrune(lists.vips?.mode, undefined) : !canPrune(lists.entries?.mode, actual?.list);
 }
 
-const DIFFERENCE_ORDER: readonly DriftKind[] = ["added", "changed", "missing", "leaving"];
+const DIFFERENCE_ORDER: readonly DriftKind[] = ["added", "changed", "missing", "pending-removal"];
 
 /**
  * Compares a tenant with its files: changes in the console since the last run. Entries that match `ignore`, and VIPs
@@ -87,7 +87,7 @@ export function detectDrift(
         );
         const fields = omitUndefined({ actual: before, reason, place });
         return isDeclaredByStack
-          ? item("leaving", change, fields)
+          ? item("pending-removal", change, fields)
           : item("added", change, omitUndefined({ actual: before }));
       }
       const changedSide = knownLists === undefined ? undefined : findChangeAuthor(change, knownLists);
@@ -98,13 +98,15 @@ export function detectDrift(
   ];
   // Without the state, the files show what has expired, but not whether the stack ever declared it.
   const allItems = items.map((one): DriftItem => {
-    const expiredItem = plan.expired.find(({ kind, key, isThere }) => isThere && kind === one.kind && key === one.key);
+    const expiredItem = plan.expired.find(
+      ({ kind, key, isPresent }) => isPresent && kind === one.kind && key === one.key,
+    );
     if (one.driftKind !== "added" || expiredItem === undefined) return one;
     const locationField = omitUndefined({ place: expiredItem.place });
     return knownLists === undefined
       ? {
           ...one,
-          driftKind: "leaving",
+          driftKind: "pending-removal",
           reason: `expired on ${expiredItem.expires}; the next run removes it if the stack has declared it (see --stack)`,
           ...locationField,
         }

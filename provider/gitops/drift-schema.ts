@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { placeSchema, planEntryStateSchema, subjectShape } from "../plan/plan-schema";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-schema-builders";
 import { formatJson } from "../settings/text";
 
 export const DRIFT_FORMAT = 1;
@@ -10,9 +10,9 @@ const { unicode: _unicode, ...named } = subjectShape;
 const itemSchema = jsonObject({
   ...named,
   driftKind: z
-    .enum(["added", "changed", "missing", "leaving"])
+    .enum(["added", "changed", "missing", "pending-removal"])
     .describe(
-      "added: exists, but undeclared. changed: exists with other values than declared. missing: declared, but doesn't exist. leaving: still exists, though expired or no longer declared; the next run removes it, if the stack declared it.",
+      "added: exists, but undeclared. changed: exists with other values than declared. missing: declared, but doesn't exist. pending-removal: still exists, though expired or no longer declared; the next run removes it, if the stack declared it.",
     ),
   actual: planEntryStateSchema
     .describe("Its state at the tenant, with its author and time according to the service.")
@@ -20,7 +20,7 @@ const itemSchema = jsonObject({
   declared: planEntryStateSchema.describe("Its declaration in the files.").exactOptional(),
   place: placeSchema.describe("The line that declares it.").exactOptional(),
   reason: jsonTextField(
-    "Why it is leaving (expired on 2026-10-31, no longer declared), and what changed at the tenant since the stack's last run.",
+    "Why it will be removed (expired on 2026-10-31, no longer declared), and what changed at the tenant since the stack's last run.",
   ).exactOptional(),
   changedSide: z
     .enum(["tenant", "files", "both"])

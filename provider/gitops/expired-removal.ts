@@ -15,7 +15,7 @@ import { exportStack, parseStackLists } from "../plan/stack-lists";
 import type { PlanFile } from "../resources/lifecycle/reviewed-plan";
 import type { Transition } from "../settings/danger";
 import { decodeEntry, type EncodedList, isUnmanaged } from "../settings/encoded-list";
-import { validateSafeguards } from "../settings/list-safeguards";
+import { validateListProtection } from "../settings/list-protection";
 import { omitUndefined } from "../settings/omit-undefined";
 import { formatPlanDigest, hashChanges, parsePlanDigest } from "../settings/plan-digest";
 import { quote } from "../settings/text";
@@ -121,7 +121,9 @@ export function buildExpiredRemoval(
     if (reason === undefined) toRemove.push(declaration);
     else if (
       isDeclaredByStack(declaration, known) ||
-      fullPlan.expired.some((expiredItem) => expiredItem.stays && getChangeId(expiredItem) === getChangeId(declaration))
+      fullPlan.expired.some(
+        (expiredItem) => expiredItem.isKept && getChangeId(expiredItem) === getChangeId(declaration),
+      )
     ) {
       remaining.push({
         key: declaration.key,
@@ -158,7 +160,7 @@ export function buildExpiredRemoval(
       expired: fullPlan.expired.filter((declaration) => removedIds.has(getChangeId(declaration))),
       counts: { ...fullPlan.counts, added: 0, changed: 0, removed: changes.length, unmanaged: 0 },
     },
-    only: { what: "expired", removes: toRemove.map(({ kind, key }) => ({ kind, key })) },
+    only: { reason: "expired", removes: toRemove.map(({ kind, key }) => ({ kind, key })) },
     targets,
     retained: remaining,
     pending: fullPlan.changes.length - changes.length,
@@ -237,9 +239,9 @@ function findRemovalBlockers(
     };
     if (Object.keys(remainingContent).length === Object.keys(content).length) return [];
     const failures = [
-      ...validateSafeguards(kind, options, remainingContent, previousInputs),
+      ...validateListProtection(kind, options, remainingContent, previousInputs),
       // A new declaration isn't a removal, and may be the one that a new pattern protects.
-      ...validateSafeguards(
+      ...validateListProtection(
         kind,
         getRemovalLimits(list.options),
         { ...list.declared, ...remainingContent },

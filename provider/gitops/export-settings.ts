@@ -11,14 +11,14 @@ import type { SettingsElement } from "../settings/entry-fields";
 import { canonicalizeMailbox, parseEntryValue } from "../settings/entry-value";
 import { OwnDomains } from "../settings/own-domains";
 import { isAutoDetected } from "../tenant";
-import { assertReadsBack } from "./assert-reads-back";
+import { assertExportedState } from "./assert-exported-state";
 import {
   buildEntryIgnorePatterns,
   buildVipIgnorePatterns,
   listDeclarableEntries,
   listDeclarableVips,
 } from "./declarable-rows";
-import { describeEntryRow, describeVipRow, formatCreator, formatPerson } from "./describe-row";
+import { describeEntryRow, describeVipRow, formatCreator, formatPerson } from "./describe-rows";
 
 export interface ExportOptions {
   readonly host: string;
@@ -103,7 +103,7 @@ export function exportSettings(observed: ObservedState, options: ExportOptions):
     likelyOwnDomains: content.likelyOwnDomains,
     undeclarable: describeUndeclarable(content),
   };
-  assertReadsBack(exported.files, SETTINGS_FILE, day, [...allow, ...deny], vips);
+  assertExportedState(exported.files, SETTINGS_FILE, day, [...allow, ...deny], vips);
   return exported;
 }
 

@@ -1,6 +1,6 @@
 import { formatLineLocation } from "../files/finding";
-import { isOwnFile } from "../files/own-file";
 import type { Settings } from "../files/settings-model";
+import { isOwnFile } from "../files/tenant-own-file";
 import { type DeclaredItem, getDeclarationLocations } from "./list-change";
 
 /** The parts of a message that depend on the change. */

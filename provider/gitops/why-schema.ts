@@ -10,7 +10,7 @@ import {
 } from "../plan/plan-schema";
 import { ENTRY_LISTS } from "../settings/assumptions";
 import { sentFieldsShape } from "../settings/entry-fields";
-import { jsonArray, jsonObject, jsonTextField } from "../settings/json-fields";
+import { jsonArray, jsonObject, jsonTextField } from "../settings/json-schema-builders";
 
 export const WHY_FORMAT = 1;
 

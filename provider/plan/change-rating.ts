@@ -23,7 +23,7 @@ export function rateChange(
   findings: readonly Finding[],
   evidence: Evidence | undefined,
   backtestResult: BacktestAllow | undefined,
-): Pick<PlanChange, "alarm" | "accepted"> {
+): Pick<PlanChange, "alarm" | "acceptedRiskReason"> {
   // An entry scoped to graymail is expected to match graymail.
   const isExpectedVerdict = (verdict: string): boolean =>
     change.verdictScope !== DEFAULT_VERDICT_SCOPE && change.verdictScope === verdict;
@@ -40,13 +40,14 @@ export function rateChange(
     (letsMailIn &&
       (harmfulVerdicts.includes("malicious") || getHarmfulNames(backtestResult?.verdicts).some(isDangerous)));
   const isDoubtful = isDanger || (letsMailIn && harmfulVerdicts.length > 0);
-  const accepted = isDoubtful ? (change.accepted ?? change.after?.acceptRisk) : undefined;
+  const acceptedRiskReason = isDoubtful ? (change.acceptedRiskReason ?? change.after?.acceptRisk) : undefined;
   const isWarned = findings.some(({ level }) => level !== "note");
   const losesVip = change.kind === "vip" && change.sign === "remove";
-  if (isDanger && accepted === undefined) return { alarm: "danger" };
-  const acceptedField = omitUndefined({ accepted });
-  if (isWarned || losesVip || (isDoubtful && accepted === undefined)) return { ...acceptedField, alarm: "warning" };
-  return { ...acceptedField, alarm: accepted === undefined ? "none" : "accepted" };
+  if (isDanger && acceptedRiskReason === undefined) return { alarm: "danger" };
+  const acceptedField = omitUndefined({ acceptedRiskReason });
+  if (isWarned || losesVip || (isDoubtful && acceptedRiskReason === undefined))
+    return { ...acceptedField, alarm: "warning" };
+  return { ...acceptedField, alarm: acceptedRiskReason === undefined ? "none" : "accepted" };
 }
 
 export function isNewAllow({ before, after }: Pick<PlanChange, "before" | "after">): boolean {

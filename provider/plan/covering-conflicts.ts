@@ -1,4 +1,4 @@
-import { CoverageIndex, isOverlappingScope, listCoveringValues } from "../settings/coverage";
+import { CoverageIndex, isOverlappingScope, listCoveringValues } from "../settings/covering-values";
 import { canonicalizeValue } from "../settings/entry-value";
 import { quote } from "../settings/text";
 import type { UnratedChange } from "./change-rating";

@@ -11,7 +11,7 @@ import { assertKnownNames } from "../resources/setting-names";
 import { omitUndefined } from "../settings/omit-undefined";
 import { parsePlanDigest } from "../settings/plan-digest";
 import { quote } from "../settings/text";
-import { UNKNOWN } from "../settings/unknown";
+import { UNKNOWN } from "../settings/unknown-value";
 import { buildDesiredState, hashDesiredState } from "./desired-state";
 
 export const tenantSettingsArguments = z.strictObject({

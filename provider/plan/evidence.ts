@@ -1,6 +1,6 @@
 import { BadRequestError, type SettingsClient } from "../client";
 import { THREAT_PAGE_SIZE } from "../settings/assumptions";
-import { parseWildcard } from "../settings/coverage";
+import { parseWildcard } from "../settings/covering-values";
 import { canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
 import { countRecipients, FrequencyCounter } from "./frequency-counter";
 import {
@@ -12,7 +12,7 @@ import {
   toThreatRecord,
 } from "./mail-records";
 import type { Evidence, EvidenceSummary } from "./plan";
-import { type NewestItems, readNewest } from "./read-newest";
+import { type NewestItems, readNewestItems } from "./read-newest-items";
 
 export interface EvidenceOptions {
   readonly client: SettingsClient;
@@ -59,7 +59,7 @@ export async function readMailHistory(options: EvidenceOptions): Promise<TenantM
   const minutes_ago = days * MINUTES_PER_DAY;
   const getId = ({ id }: { readonly id: string }): string => id;
   const [threats, reports] = await Promise.all([
-    readNewest({
+    readNewestItems({
       name: "threats",
       fetchPage: createThreatPager(client, minutes_ago),
       maxPages,
@@ -67,7 +67,7 @@ export async function readMailHistory(options: EvidenceOptions): Promise<TenantM
       transform: toThreatRecord,
       deadline,
     }),
-    readNewest({
+    readNewestItems({
       name: "phishing reports",
       fetchPage: (page) => client.phishingReports.list({ minutes_ago, page }),
       maxPages: Math.ceil(maxPages / 2),
@@ -152,17 +152,17 @@ function countEvidence(
   }
   for (const { verdict } of reports) reportVerdicts.add(verdict);
   const lastThreat = getLatestTime(threats.map(({ detectedAt }) => detectedAt));
-  const lastReport = getLatestTime(reports.map(({ time }) => time));
+  const lastReportAt = getLatestTime(reports.map(({ time }) => time));
   return {
     applies: true,
     threats: threats.length,
     verdicts: verdicts.getCounts(),
     actions: actions.getCounts(),
-    ...(lastThreat === undefined ? {} : { last: lastThreat }),
+    ...(lastThreat === undefined ? {} : { lastThreatAt: lastThreat }),
     ...countRecipients(recipients, vips),
     reports: reports.length,
     reportVerdicts: reportVerdicts.getCounts(),
-    ...(lastReport === undefined ? {} : { lastReport }),
+    ...(lastReportAt === undefined ? {} : { lastReportAt }),
     senders: senders.size <= MAX_SENDERS ? senders.getCounts() : [],
     senderCount: senders.size,
   };

@@ -10,7 +10,7 @@ import {
 } from "../resources/resource-type";
 import type { RawArguments } from "../settings/arguments";
 import { encodeEntry } from "../settings/encoded-list";
-import { createPruneFilter } from "../settings/list-safeguards";
+import { createPruneFilter } from "../settings/list-protection";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { type DesiredList, type DesiredState, getListKind } from "./desired-state";
 import type { Plan } from "./plan";

@@ -3,7 +3,7 @@ import { type EncodedList, isUnmanaged } from "../settings/encoded-list";
 import { type EntryState, isSameEntryState } from "../settings/entry-fields";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
 import type { PlanChange } from "./plan";
-import { isEntryRow } from "./row-state";
+import { isEntryRow } from "./plan-row-state";
 
 /**
  * Returns the last applied state of a key in the stack: what the last run declared, or what a refresh found since. Undefined if the stack

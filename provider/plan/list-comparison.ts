@@ -14,7 +14,7 @@ import {
 import { isSameEntryState, pickEntryState } from "../settings/entry-fields";
 import { canonicalizeValue } from "../settings/entry-value";
 import { canPrune } from "../settings/list-mode";
-import { createIgnoreFilter, findRemovals, validateSafeguards } from "../settings/list-safeguards";
+import { createIgnoreFilter, findRemovals, validateListProtection } from "../settings/list-protection";
 import { omitUndefined } from "../settings/omit-undefined";
 import { sanitizeLine } from "../settings/text";
 import { isStoredRow } from "../tenant";
@@ -25,8 +25,8 @@ import { describeExternalChange } from "./last-applied-state";
 import type { ObservedState } from "./observed-state";
 import type { PlanBlocker, UnmanagedItem } from "./plan";
 import type { PlanBlockerCode, PlanFinding } from "./plan-codes";
+import { getEntryRowState, getEntrySubject, getVipRowState, isEntryRow, isSupportedList } from "./plan-row-state";
 import { buildPriorEntries, buildPriorVips, type PriorList } from "./prior-lists";
-import { getEntryRowState, getEntrySubject, getVipRowState, isEntryRow, isSupportedList } from "./row-state";
 
 type RemovalCandidates = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
 
@@ -235,7 +235,7 @@ export class ListComparison {
     const confirmRemovals = list.lastConfirmedRemovals;
     if (list.isWholeList) {
       const before = { [kind.property]: content, ...omitUndefined({ confirmRemovals }) };
-      for (const { property, reason } of validateSafeguards(kind, inputs, list.declared, before)) {
+      for (const { property, reason } of validateListProtection(kind, inputs, list.declared, before)) {
         const isContent = property === kind.property;
         const listLabel = list.kind === "vip" ? "The VIP list" : "The allow/deny list";
         const text = isContent ? `${listLabel} ${reason}` : `${listLabel}: ${property} ${reason}`;
@@ -292,11 +292,11 @@ export class ListComparison {
     reason: string,
     expired?: DeclaredEntry | DeclaredVip,
   ): void {
-    const accepted = expired?.kind === "entry" ? expired.acceptRisk : undefined;
+    const acceptedRiskReason = expired?.kind === "entry" ? expired.acceptRisk : undefined;
     const changeText = describeExternalChange(list, key, row);
     const fields = {
       reason: changeText === undefined ? reason : `${reason}; ${changeText}`,
-      ...omitUndefined({ place: expired?.location ?? list.location, accepted }),
+      ...omitUndefined({ place: expired?.location ?? list.location, acceptedRiskReason }),
     };
     if (!isEntryRow(row)) {
       this.#accountedRows.add(row);

@@ -25,9 +25,9 @@ import {
   type PlanTenantInfo,
 } from "./plan";
 import type { PlanFinding } from "./plan-codes";
+import { getEntrySubject } from "./plan-row-state";
 import { PLAN_FORMAT } from "./plan-schema";
 import { projectEntryList } from "./projected-list";
-import { getEntrySubject } from "./row-state";
 import { findMissingOwnDomains, findOtherTenantBlockers, type TenantAcceptance } from "./tenant-mismatch";
 
 export interface MailEvidence {
@@ -160,7 +160,8 @@ function findRiskyAllows(
     const malicious = evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0;
     if (malicious === 0) return [];
     const location = lists.map(({ declarations }) => declarations.get(key)?.location).find((one) => one !== undefined);
-    const lastText = evidence?.last === undefined ? "" : `, last ${sanitizeLine(evidence.last.slice(0, 10))}`;
+    const lastText =
+      evidence?.lastThreatAt === undefined ? "" : `, last ${sanitizeLine(evidence.lastThreatAt.slice(0, 10))}`;
     return [
       {
         code: "standing-allow",
@@ -201,8 +202,8 @@ function getChangeClass({ after, sign, kind }: PlanChange): number {
 }
 
 /** Reports expired entries that no run removes. */
-function findExpiredRemaining({ kind, key, list, value, expires, place, stays }: ExpiredItem): PlanFinding[] {
-  if (stays === undefined) return [];
+function findExpiredRemaining({ kind, key, list, value, expires, place, isKept }: ExpiredItem): PlanFinding[] {
+  if (isKept === undefined) return [];
   const subjectText = kind === "vip" ? "The VIP" : `The ${list} of`;
   return [
     {
@@ -223,9 +224,9 @@ function buildExpiredItems(
   const isDeclared = ({ kind, key }: DeclaredEntry | DeclaredVip): boolean =>
     lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
   const removedIds = new Set(changes.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`));
-  const getRemains = ({ kind, key }: DeclaredEntry | DeclaredVip, isThere: boolean): { stays?: true } => {
+  const getKeptFields = ({ kind, key }: DeclaredEntry | DeclaredVip, isPresent: boolean): { isKept?: true } => {
     const isKnown = lists.some((list) => list.kind === kind && list.stackContent !== undefined);
-    return isThere && isKnown && !removedIds.has(`${kind} ${key}`) ? { stays: true } : {};
+    return isPresent && isKnown && !removedIds.has(`${kind} ${key}`) ? { isKept: true } : {};
   };
   return expired
     .filter((one) => !isDeclared(one))
@@ -234,15 +235,15 @@ function buildExpiredItems(
       if (one.kind === "vip") {
         const row = observed.vips.get(one.key);
         // Other notices cover VIPs that the stack keeps (onDelete) and detected ones.
-        const isKept = lists.some(({ kind, options }) => kind === "vip" && options["onDelete"] === "keep");
-        const stays = row !== undefined && isStoredRow(row) && !isKept ? getRemains(one, true) : {};
+        const isKeptOnDelete = lists.some(({ kind, options }) => kind === "vip" && options["onDelete"] === "keep");
+        const keptFields = row !== undefined && isStoredRow(row) && !isKeptOnDelete ? getKeptFields(one, true) : {};
         return {
           kind: "vip",
           key: one.key,
           value: one.email,
           ...expiryFields,
-          isThere: row !== undefined,
-          ...stays,
+          isPresent: row !== undefined,
+          ...keptFields,
         };
       }
       const exists = (observed.entries.get(one.key) ?? []).some(({ list }) => list === one.list);
@@ -255,8 +256,8 @@ function buildExpiredItems(
         verdictScope,
         list,
         ...expiryFields,
-        isThere: exists,
-        ...getRemains(one, exists),
+        isPresent: exists,
+        ...getKeptFields(one, exists),
       };
     });
 }

@@ -8,7 +8,7 @@ import { omitUndefined } from "../settings/omit-undefined";
 import {
   buildTenantIdentity,
   IdentityBuilder,
-  isTenantOfReading,
+  isSameTenantAsEarlier,
   type TenantIdentity,
 } from "../settings/tenant-identity";
 import { selectEffectiveRow } from "../tenant";
@@ -70,18 +70,18 @@ export function getVipMailboxes({ vips }: ObservedState): readonly (string | und
   return [...vips.values()].map(({ email }) => email);
 }
 
-/** Returns whether a snapshot is of the tenant of an earlier reading; undefined if one of them doesn't identify a tenant. */
+/** Returns whether a snapshot is of the tenant of an earlier snapshot; undefined if one of them doesn't identify a tenant. */
 export function isObservedTenant(read: TenantIdentity, baseUrl: string, observed: ObservedState): boolean | undefined {
   const builder = new IdentityBuilder(read);
   builder.addAll({ rows: observed.rows, mailboxes: getVipMailboxes(observed) });
-  return isTenantOfReading(builder.build(baseUrl, observed.servedAtMs), read, (earlier) => builder.retain(earlier));
+  return isSameTenantAsEarlier(builder.build(baseUrl, observed.servedAtMs), read, (earlier) => builder.retain(earlier));
 }
 
 /** Returns the root cause of failed reads: an open circuit breaker is only a consequence of other failures. */
 async function findRootCause(reads: readonly Promise<unknown>[], error: unknown): Promise<unknown> {
   if (!(error instanceof CircuitOpenError)) return error;
-  for (const reading of await Promise.allSettled(reads)) {
-    if (reading.status === "rejected" && !(reading.reason instanceof CircuitOpenError)) return reading.reason;
+  for (const result of await Promise.allSettled(reads)) {
+    if (result.status === "rejected" && !(result.reason instanceof CircuitOpenError)) return result.reason;
   }
   return error;
 }

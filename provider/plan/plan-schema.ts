@@ -3,7 +3,7 @@ import { metadataShape } from "../files/element-fields";
 import type { Finding, Place } from "../files/finding";
 import { ENTRY_LISTS } from "../settings/assumptions";
 import { entryStateShape } from "../settings/entry-fields";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-schema-builders";
 
 export const PLAN_FORMAT = 1;
 
@@ -33,7 +33,7 @@ export const planEntryStateSchema = jsonObject({
   ...entryStateShape,
   createdBy: jsonTextField("The person who created it, according to the service.").exactOptional(),
   createdAt: jsonTextField("When it was created, according to the service.").exactOptional(),
-}).meta({ id: "Standing", description: "The current or future state of an entry or VIP." });
+}).meta({ id: "EntryState", description: "The current or future state of an entry or VIP." });
 
 export type PlanEntryState = z.infer<typeof planEntryStateSchema>;
 
@@ -70,11 +70,11 @@ export const evidenceSchema = jsonObject({
   threats: jsonCountField("Threats in the window."),
   verdicts: countsSchema.describe("The most frequent first."),
   actions: countsSchema,
-  last: jsonTextField("When the latest one was detected.").exactOptional(),
+  lastThreatAt: jsonTextField("When the latest one was detected.").exactOptional(),
   ...targetsShape,
   reports: jsonCountField("User reports about it."),
   reportVerdicts: countsSchema,
-  lastReport: z.string().exactOptional(),
+  lastReportAt: z.string().exactOptional(),
   senders: countsSchema.describe("The senders of a domain's threats; at most 5."),
   senderCount: jsonCountField("The total number of senders."),
 }).meta({
@@ -100,7 +100,7 @@ export const planChangeSchema = jsonObject({
     "Entries of the same value and list in another scope. If the service allows only one entry per value, the addition replaces one of these (adopt: true).",
   ).exactOptional(),
   ...metadataShape,
-  accepted: jsonTextField(
+  acceptedRiskReason: jsonTextField(
     "The reason for accepting its risks: the acceptRisk of the declared or expired entry.",
   ).exactOptional(),
   place: placeSchema.describe("The line that declares it, or declared the expired entry.").exactOptional(),
@@ -230,8 +230,8 @@ export const planSchema = jsonObject({
       list: listSchema.exactOptional(),
       expires: jsonTextField("The last day (UTC)."),
       place: placeSchema.exactOptional(),
-      isThere: z.boolean().describe("Whether the tenant still has it."),
-      stays: z
+      isPresent: z.boolean().describe("Whether the tenant still has it."),
+      isKept: z
         .literal(true)
         .describe("Whether the next run keeps it, because the stack has never declared it.")
         .exactOptional(),

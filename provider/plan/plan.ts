@@ -18,8 +18,8 @@ export function getUnmanagedTransition({ kind, before }: UnmanagedItem): Transit
   return { to: kind === "vip" ? "vip" : before.list };
 }
 
-export function getExpiredTransition({ kind, list, isThere }: ExpiredItem): Transition {
-  return isThere ? { to: kind === "vip" ? "vip" : list, isLingering: true } : {};
+export function getExpiredTransition({ kind, list, isPresent }: ExpiredItem): Transition {
+  return isPresent ? { to: kind === "vip" ? "vip" : list, isLingering: true } : {};
 }
 
 /** The code of a `--fail-on` blocker. It appears in plans shown to a person, never in the plan's JSON. */

@@ -10,7 +10,7 @@ import {
   markUnmanaged,
 } from "../settings/encoded-list";
 import { canPruneAny } from "../settings/list-mode";
-import { createPruneFilter } from "../settings/list-safeguards";
+import { createPruneFilter } from "../settings/list-protection";
 import { type DesiredList, getListKind } from "./desired-state";
 
 export interface PriorList<Row> {

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../client";
-import { normalizeBaseUrl } from "../client/address";
+import { normalizeBaseUrl } from "../client/base-url";
 import {
   type ConfigSource,
   INSTANCE_KEY,
@@ -17,7 +17,7 @@ import {
 import type { ArgumentFailure } from "../settings/arguments";
 import { formatNameSuggestion } from "../settings/nearest-name";
 import { quote } from "../settings/text";
-import { UNKNOWN } from "../settings/unknown";
+import { UNKNOWN } from "../settings/unknown-value";
 import { markSecret } from "./wire";
 
 /*

@@ -16,7 +16,7 @@ import { CONFIG_NAMESPACE } from "../resources/setting-names";
 import type { ArgumentFailure } from "../settings/arguments";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { quote } from "../settings/text";
-import { UNKNOWN } from "../settings/unknown";
+import { UNKNOWN } from "../settings/unknown-value";
 import { EngineLog } from "./engine-log";
 import { FailedImports, isFailedImport } from "./failed-imports";
 import { buildPage, buildUnknownPage } from "./list-page";

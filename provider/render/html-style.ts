@@ -106,7 +106,7 @@ footer { padding-top: 1.5rem; padding-bottom: 3rem; color: var(--soft); font-siz
   summary::before { display: none; }
   details::details-content { content-visibility: visible; block-size: auto; }
 }
-.loosened { margin: 0; padding: .7rem 1rem .7rem 2rem; background: var(--amber-card); border: 1px solid var(--amber-line); border-radius: .75rem; }
+.overrides { margin: 0; padding: .7rem 1rem .7rem 2rem; background: var(--amber-card); border: 1px solid var(--amber-line); border-radius: .75rem; }
 `;
 
 export const FILTERS_STYLE = `fieldset { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0; padding: 0; border: 0; min-width: 0; }

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { isOutputKnown } from "./known-output";
-import { prepareResource } from "./program-checks";
+import { prepareResource } from "./prepare-resource";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";

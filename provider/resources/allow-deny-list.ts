@@ -3,7 +3,7 @@ import { ENTRY_LIST_KIND } from "../settings/list-arguments";
 import type { ListMode } from "../settings/list-mode";
 import type { AllowDenyEntryArgs } from "./allow-deny-entry";
 import { buildResourceLabel, encodePlainContent, type ListArgs } from "./encode-list-content";
-import { prepareResource } from "./program-checks";
+import { prepareResource } from "./prepare-resource";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";

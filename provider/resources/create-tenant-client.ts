@@ -26,11 +26,11 @@ export function createTenantClient(
  */
 function limitTokensBySignal(signal: AbortSignal, tokens: RequestLimiter | undefined): RequestLimiter {
   return {
-    async take() {
+    async acquire() {
       signal.throwIfAborted();
-      await tokens?.take();
+      await tokens?.acquire();
       signal.throwIfAborted();
     },
-    refused: (pauseMs) => tokens?.refused(pauseMs),
+    reportThrottled: (pauseMs) => tokens?.reportThrottled(pauseMs),
   };
 }

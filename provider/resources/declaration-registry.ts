@@ -27,7 +27,7 @@ const MAX_SHOWN = 20;
  * identified by its name, and two identical declarations of a single item are accepted.
  */
 export class DeclarationRegistry {
-  readonly #itemsBySubject = new Map<string, OwnedDeclaration & { readonly thing: DeclarationItem }>();
+  readonly #itemsBySubject = new Map<string, OwnedDeclaration & { readonly declarationItem: DeclarationItem }>();
   readonly #lists = new Map<string, OwnedDeclaration>();
 
   /** Adds a declaration. If it collides with another one, returns the failures by argument instead. */
@@ -41,7 +41,7 @@ export class DeclarationRegistry {
     if (declaration.isList) this.#lists.set(name, ownedDeclaration);
     else
       for (const item of declaration.getItems())
-        this.#itemsBySubject.set(item.subject, { ...ownedDeclaration, thing: item });
+        this.#itemsBySubject.set(item.subject, { ...ownedDeclaration, declarationItem: item });
     return [];
   }
 
@@ -53,15 +53,15 @@ export class DeclarationRegistry {
   #validateSingle(declaration: ResourceDeclaration): ArgumentFailure[] {
     const failures: ArgumentFailure[] = [];
     for (const item of declaration.getItems()) {
-      const existing = this.#itemsBySubject.get(item.subject)?.thing;
+      const existing = this.#itemsBySubject.get(item.subject)?.declarationItem;
       if (existing !== undefined && existing.description !== item.description) {
         const reason = `is declared twice in this program, once as ${existing.description} and once as ${item.description}; keep one`;
         failures.push({ property: item.property, reason });
       }
       for (const subject of item.getRelatedSubjects?.() ?? []) {
         const related = this.#itemsBySubject.get(subject);
-        if (related !== undefined && isOnOtherList(item, related.thing)) {
-          failures.push(buildBothListsFailure(item, related.thing, related.owner));
+        if (related !== undefined && isOnOtherList(item, related.declarationItem)) {
+          failures.push(buildBothListsFailure(item, related.declarationItem, related.owner));
         }
       }
       for (const list of this.#lists.values()) failures.push(...findCollisions(item, list));
@@ -71,12 +71,13 @@ export class DeclarationRegistry {
 
   #validateList(declaration: ResourceDeclaration): ArgumentFailure[] {
     const failures: ArgumentFailure[] = [];
-    for (const { owner, thing } of this.#itemsBySubject.values()) {
-      const ownItem = declaration.find(thing.subject);
-      const contraryItem = ownItem === undefined ? findContrary(declaration, thing) : undefined;
-      if (ownItem !== undefined) failures.push(buildDuplicateFailure(ownItem, thing, owner));
-      else if (contraryItem !== undefined) failures.push(buildBothListsFailure(contraryItem, thing, owner));
-      else if (declaration.wouldPrune?.(thing)) failures.push(buildPrunedFailure(thing, owner, declaration));
+    for (const { owner, declarationItem } of this.#itemsBySubject.values()) {
+      const ownItem = declaration.find(declarationItem.subject);
+      const contraryItem = ownItem === undefined ? findContrary(declaration, declarationItem) : undefined;
+      if (ownItem !== undefined) failures.push(buildDuplicateFailure(ownItem, declarationItem, owner));
+      else if (contraryItem !== undefined) failures.push(buildBothListsFailure(contraryItem, declarationItem, owner));
+      else if (declaration.wouldPrune?.(declarationItem))
+        failures.push(buildPrunedFailure(declarationItem, owner, declaration));
     }
     for (const list of this.#lists.values()) {
       for (const item of declaration.getItems()) failures.push(...findCollisions(item, list));

@@ -3,10 +3,11 @@ import { type ArgumentFailure, type RawArguments, validateArguments } from "../s
 import { omitUndefined } from "../settings/omit-undefined";
 import type { OwnDomains } from "../settings/own-domains";
 import { isPrintable, quote, sanitizeLine } from "../settings/text";
-import { UNKNOWN } from "../settings/unknown";
+import { UNKNOWN } from "../settings/unknown-value";
 import { TimeLimit } from "../tenant";
 import type { ConfigSource } from "./configuration";
 import type { DeclarationOwner } from "./declaration-registry";
+import { getLifecycle } from "./get-lifecycle";
 import { OtherTenantError } from "./lifecycle/errors";
 import {
   type DeclarationItem,
@@ -18,7 +19,6 @@ import {
   type ResourceReadResult,
 } from "./lifecycle/lifecycle";
 import type { RemovalFilter } from "./lifecycle/reviewed-plan";
-import { getLifecycle } from "./lifecycles";
 import { getTenantList, type ResourceKind } from "./resource-type";
 import type { TenantVerifier } from "./tenant-verifier";
 

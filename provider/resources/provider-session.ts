@@ -1,11 +1,10 @@
 import type { SettingsClient, SettingsClientOptions } from "../client";
-import { RunCancelledError } from "../client/request-limiter";
+import { RunCancelledError } from "../client/rate-limiter";
 import type { ArgumentFailure } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
 import { sanitizeLine } from "../settings/text";
 import { TenantCache } from "../tenant";
 import { closeRateLimiters } from "../tenant/rate-limit-client";
-import { buildSharingOptions } from "./announcements";
 import {
   buildTenantLabel,
   type ConfigSource,
@@ -17,6 +16,7 @@ import {
 import { createTenantClient } from "./create-tenant-client";
 import { type DeclarationOwner, DeclarationRegistry } from "./declaration-registry";
 import { Declarations } from "./declarations";
+import { buildSharingOptions } from "./instance-announcements";
 import type { DeclarationItem, LifecycleContext, ResourceDeclaration } from "./lifecycle/lifecycle";
 import {
   buildRemovalFilter,

@@ -1,4 +1,4 @@
-import "../settings/node-version";
+import "../settings/assert-node-version";
 import "./sdk-version";
 import type { dynamic } from "@pulumi/pulumi";
 import { startCompileCacheFlush } from "./compile-cache";

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { canPrune, LIST_MODES, type ListMode } from "../settings/list-mode";
 import { isEmptyIdentity, isSameTenant, normalizeAddress, type TenantIdentity } from "../settings/tenant-identity";
 import { quote } from "../settings/text";
-import { InstanceAnnouncements } from "./announcements";
 import { SharedLines, type SharingOptions, shortHash } from "./declarations";
+import { InstanceAnnouncements } from "./instance-announcements";
 import { SameTenantProvidersError } from "./lifecycle/errors";
 import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
 
@@ -254,11 +254,11 @@ export class TenantClaims {
     for (const { instance, isOwnKey, claim } of others) {
       const conflict = describeClaimConflict(list, declarations, claim, isOwnKey);
       if (conflict === undefined) continue;
-      const [hereName, thereName] = [this.#options.getInstanceName(), instance].map((name) =>
+      const [ownInstanceName, otherInstanceName] = [this.#options.getInstanceName(), instance].map((name) =>
         name === undefined ? "the default provider" : `the Provider ${quote(name)}`,
       );
       throw new SameTenantProvidersError(
-        `Two providers of this program reach one tenant of the service: ${hereName} and ${thereName}. ${conflict} Nothing was changed by ${hereName}. Declare these resources with one Provider. If these should be two tenants, check which tenant each key belongs to.`,
+        `Two providers of this program reach one tenant of the service: ${ownInstanceName} and ${otherInstanceName}. ${conflict} Nothing was changed by ${ownInstanceName}. Declare these resources with one Provider. If these should be two tenants, check which tenant each key belongs to.`,
       );
     }
   }

@@ -16,7 +16,7 @@ import {
   updateFingerprint,
 } from "../settings/mail-domains";
 import { OwnDomains } from "../settings/own-domains";
-import { isStillTenant, pickVipIdentity, type TenantIdentity } from "../settings/tenant-identity";
+import { matchesEarlierIdentity, pickVipIdentity, type TenantIdentity } from "../settings/tenant-identity";
 import { quote } from "../settings/text";
 import type { TenantCache } from "../tenant";
 import { OtherTenantError } from "./lifecycle/errors";
@@ -231,8 +231,9 @@ export class TenantVerifier {
     if (text === undefined || this.#matchesPlan) return;
     const plannedFingerprint = JSON.parse(text) as TenantIdentity;
     this.#matchesPlan =
-      (list === "vips" && isStillTenant(await tenant.readIdentity(list), pickVipIdentity(plannedFingerprint))) ||
-      isStillTenant(await tenant.readIdentity("entries"), plannedFingerprint);
+      (list === "vips" &&
+        matchesEarlierIdentity(await tenant.readIdentity(list), pickVipIdentity(plannedFingerprint))) ||
+      matchesEarlierIdentity(await tenant.readIdentity("entries"), plannedFingerprint);
     if (this.#matchesPlan) return;
     const evidence = "it doesn't have the entries or VIPs that it had when this rollout was planned";
     this.#throwOtherTenant({ evidence, advice: "If it is the right one, plan the rollout again." }, tenant);

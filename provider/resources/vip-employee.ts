@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
-import { prepareResource } from "./program-checks";
+import { prepareResource } from "./prepare-resource";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";

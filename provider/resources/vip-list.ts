@@ -3,7 +3,7 @@ import type { ON_DELETE } from "../settings/arguments";
 import { VIP_LIST_KIND } from "../settings/list-arguments";
 import type { VipListMode } from "../settings/list-mode";
 import { buildResourceLabel, encodePlainContent, type ListArgs } from "./encode-list-content";
-import { prepareResource } from "./program-checks";
+import { prepareResource } from "./prepare-resource";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";

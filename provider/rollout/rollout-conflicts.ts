@@ -1,4 +1,4 @@
-import { formatFirst } from "../settings/text";
+import { formatFirstItems } from "../settings/text";
 import type { ConflictingRollout } from "./journal/rollout-record";
 import type { RolloutCommands } from "./model/rollout-commands";
 import { RolloutError } from "./model/rollout-error";
@@ -24,7 +24,7 @@ export async function describeConflictingRollout(
 ): Promise<readonly [what: string, next: string]> {
   const { commands, journal } = context;
   const isLocked = await context.isLocked(id);
-  const stackNames = formatFirst(stacks, (stack) => stack);
+  const stackNames = formatFirstItems(stacks, (stack) => stack);
   const status = isLocked
     ? "is in progress."
     : state === "waiting"
@@ -33,14 +33,14 @@ export async function describeConflictingRollout(
         ? `was stopped. ${reason}`
         : "was interrupted.";
   const advice: readonly Advice[] = isLocked
-    ? [{ why: "Wait for it, or stop it:", command: commands.stop(id) }]
+    ? [{ reason: "Wait for it, or stop it:", command: commands.stop(id) }]
     : [
         ...(await getRolloutAdvice(journal, await journal.getRollout(id), isLocked, commands)),
-        { why: "Or abandon it:", command: commands.abandon(id) },
+        { reason: "Or abandon it:", command: commands.abandon(id) },
       ];
   return [
     `The rollout ${id} has not changed these stacks yet (${stackNames}), and ${status.trim()}`,
-    advice.map(({ why, command }) => (command === undefined ? why : `${why} \`${command}\`.`)).join(" "),
+    advice.map(({ reason, command }) => (command === undefined ? reason : `${reason} \`${command}\`.`)).join(" "),
   ];
 }
 

@@ -6,9 +6,9 @@ import { quoteShellWord } from "../settings/shell-word";
 import { quote } from "../settings/text";
 import { shortenBusyTimeoutOnStop } from "./database/busy-timeout";
 import { wrapErrorBeforeChanges } from "./execution/journal-failure";
-import { readIdentityRecords } from "./journal/identity-records";
 import type { RolloutRecord, RolloutSpec } from "./journal/rollout-record";
-import { listSkips } from "./journal/skips";
+import { readIdentityRecords } from "./journal/tenant-identity-records";
+import { listSkips } from "./journal/tenant-skips";
 import { addUnreviewedTenants } from "./locks/add-unreviewed-tenants";
 import { getEngineCapacity } from "./model/capacity";
 import { readOrigin } from "./model/origin";
@@ -33,7 +33,7 @@ import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "./st
 import { readMarkerFile } from "./stack/state-file";
 import { getKeyVariables } from "./stack/tenant-environment";
 import { findAddressChanges } from "./targets/address-changes";
-import { assertAllowed } from "./targets/assert-allowed";
+import { assertRunPermissions } from "./targets/assert-run-permissions";
 import { assignWaves } from "./targets/assign-waves";
 import { readTargets } from "./targets/read-targets";
 import { selectTargets, type TargetSelection } from "./targets/select-targets";
@@ -51,7 +51,7 @@ export interface PlanRequest
   /** The day (UTC) for which `expires` is evaluated. Default: today. */
   readonly today?: string;
   /** The purpose of the rollout. Default: to apply the files. */
-  readonly task?: RolloutMode;
+  readonly mode?: RolloutMode;
   /** Restricts the selection to these tenants, by name. Default: no restriction. */
   readonly among?: readonly string[];
 }
@@ -71,7 +71,7 @@ export class RolloutPlanner {
 
   /** Reads the targets, assigns them to waves, and plans each of them. Writes only to the journal. */
   async plan(request: PlanRequest): Promise<RolloutPlanResult> {
-    const { file, maxConcurrent, task, today = new Date().toISOString().slice(0, 10) } = request;
+    const { file, maxConcurrent, mode, today = new Date().toISOString().slice(0, 10) } = request;
     const targets = readTargets(file);
     const tenantNames = request.among && new Set(request.among);
     const { targets: selected, skipped } = await this.#excludeSkipped(
@@ -94,9 +94,9 @@ export class RolloutPlanner {
       ...(notify === undefined ? {} : { notify }),
       keyVariables: getKeyVariables(targets.targets),
       ...omitUndefined({ skipped }),
-      ...(task === undefined ? {} : { task }),
+      ...(mode === undefined ? {} : { mode }),
     };
-    const planTenant = task === undefined ? {} : { planTenant: await loadModePlanner(task) };
+    const planTenant = mode === undefined ? {} : { planTenant: await loadModePlanner(mode) };
     const readIdentities = this.#buildIdentityReader(file, project, targets.targets);
     const declaredStacks = new Set(targets.targets.map(({ stack }) => stack));
     const known = { readIdentityRecords: readIdentities, declaredStacks };
@@ -160,7 +160,7 @@ export class RolloutPlanner {
       prunedAtMs: _prunedAtMs,
       skipped: _skipped,
       keyVariables: _keyVariables,
-      task: _mode,
+      mode: _mode,
       ...rest
     } = spec;
     const { maxConcurrent } = request;
@@ -190,12 +190,12 @@ export class RolloutPlanner {
       Pick<PlanRolloutOptions, "files" | "planTenant" | "readIdentityRecords" | "declaredStacks">,
   ): Promise<PlannedRollout> {
     const { environment, journal, commands } = this.#context;
-    assertAllowed(spec.source, targets, spec.waves, environment);
+    assertRunPermissions(spec.source, targets, spec.waves, environment);
     const backend = resolveStateBackend(environment, getProjectDirectory(spec.source));
     const fingerprint = { ...spec, backend: backend.fingerprint };
     assertPassphrase(environment, backend, [...getStackConfigFiles(fingerprint, targets).values()]);
     using locks = this.#context.openLocks(spec);
-    const lockFindings = await locks.summarize(new Set([spec.project]), spec.task);
+    const lockFindings = await locks.summarize(new Set([spec.project]), spec.mode);
     const waves = spec.rollsBack === undefined ? addUnreviewedTenants(spec.waves, targets, lockFindings) : spec.waves;
     const directories = new Set([spec.source, ...targets.map(({ settings }) => dirname(settings))]);
     const fullSpec: RolloutSpec = {
@@ -219,7 +219,7 @@ export class RolloutPlanner {
         ...omitUndefined({ files, planTenant, readIdentityRecords, declaredStacks }),
       });
       const projects = new Set([spec.project, ...plannedRollout.formerProjects]);
-      const rolledBack = projects.size === 1 ? lockFindings : await locks.summarize(projects, spec.task);
+      const rolledBack = projects.size === 1 ? lockFindings : await locks.summarize(projects, spec.mode);
       const reappliedChanges =
         spec.rollsBack === undefined ? await getReappliedChanges(journal, plannedRollout.id, rolledBack) : [];
       return { ...plannedRollout, ...(reappliedChanges.length === 0 ? {} : { reappliedChanges }) };
@@ -281,7 +281,7 @@ function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>,
       const reason =
         mismatch === undefined
           ? `its key belongs to ${owners.length > 0 ? "the tenant of" : "the same tenant as the key of"} ${names}`
-          : `${formatDifferentTenantReason(mismatch.rollout)}: ${mismatch.why}`;
+          : `${formatDifferentTenantReason(mismatch.rollout)}: ${mismatch.reason}`;
       replaced.set(stack, reason);
       if (targets.length > 1 && owners.length === 0) undecided.add(stack);
     }

@@ -31,11 +31,11 @@ import { buildRolloutConflictError, buildRolloutRunningError } from "./rollout-c
 import type { RolloutContext } from "./rollout-context";
 import { assertSameBackend, getProjectDirectory, resolveStateBackend } from "./stack/state-backend";
 import { getKeyVariables } from "./stack/tenant-environment";
-import { assertAllowed } from "./targets/assert-allowed";
+import { assertRunPermissions } from "./targets/assert-run-permissions";
 import { assertSameProject } from "./targets/assert-same-project";
 import { compareTargets, type TargetComparison } from "./targets/compare-targets";
-import { describeWaveChanges } from "./targets/compare-waves";
-import { readPresentNames } from "./targets/present-names";
+import { readCurrentTenantNames } from "./targets/current-tenant-names";
+import { describeWaveChanges } from "./targets/describe-wave-changes";
 import { readTargets } from "./targets/read-targets";
 import { findServiceLimit } from "./targets/service-limit";
 
@@ -91,7 +91,7 @@ export class RolloutRun {
       if (record.spec.prunedAtMs !== undefined) {
         throw new RolloutError(
           "ERR_ROLLOUT_PRUNED",
-          `The rollout ${id} was pruned: its files and plans were removed. Nothing was changed. Start a new one: \`${commands.plan(record.spec.source, [], record.spec.task)}\``,
+          `The rollout ${id} was pruned: its files and plans were removed. Nothing was changed. Start a new one: \`${commands.plan(record.spec.source, [], record.spec.mode)}\``,
         );
       }
       const recordedTargets = (await journal.listTenants(id)).map(({ target }) => target);
@@ -288,7 +288,10 @@ export class RolloutRun {
       if (rollsBack !== undefined)
         await journal.markRolledBack(
           rollsBack,
-          formatRollbackProgress(await readRollbackProgress(journal, rollsBack), readPresentNames(spec.source)?.names),
+          formatRollbackProgress(
+            await readRollbackProgress(journal, rollsBack),
+            readCurrentTenantNames(spec.source)?.names,
+          ),
         );
       await locks.update(id);
     } catch (error) {
@@ -346,6 +349,6 @@ function assertUsable(
   environment: NodeJS.ProcessEnv,
 ): void {
   const includedTargets = targets.filter(({ stack }) => excludedStacks?.has(stack) !== true);
-  assertAllowed(source, includedTargets, waves, environment);
+  assertRunPermissions(source, includedTargets, waves, environment);
   assertRequestEnvironment(environment, includedTargets);
 }

@@ -5,7 +5,7 @@ import { findNearestName } from "./nearest-name";
 import type { OwnDomains } from "./own-domains";
 import { describeRisks } from "./risk";
 import { canonicalizeComment, findHarmfulText, isPrintable, quote } from "./text";
-import { UNKNOWN } from "./unknown";
+import { UNKNOWN } from "./unknown-value";
 
 /** One reason why arguments are invalid, and the argument that it concerns. */
 export interface ArgumentFailure {

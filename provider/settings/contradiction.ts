@@ -1,4 +1,4 @@
-import { isOverlappingScope } from "./coverage";
+import { isOverlappingScope } from "./covering-values";
 import { canonicalizeValue } from "./entry-value";
 
 /** The fields of an entry that determine whether it contradicts another one. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { AllowDenyEntryInputs, allowDenyEntryArguments, vipEmployeeArguments } from "./arguments";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "./assumptions";
-import { toComparable, toComparableComment } from "./comparable";
+import { toComparable, toComparableComment } from "./compare-arguments";
 import { canonicalizeMailbox, canonicalizeValue } from "./entry-value";
-import { jsonTextField } from "./json-fields";
+import { jsonTextField } from "./json-schema-builders";
 import { canonicalizeComment, sanitizeLine, sanitizeMultiline } from "./text";
 
 export interface FieldDefinition {

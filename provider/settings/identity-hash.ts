@@ -3,7 +3,7 @@ import { canonicalizeMailbox } from "./entry-value";
 import type { RowHistory } from "./row-history";
 
 /*
- * The stored form of a tenant's reading: hashes, which journals and stack states contain. The hash functions must never
+ * The stored form of a tenant's snapshot: hashes, which journals and stack states contain. The hash functions must never
  * change.
  */
 
@@ -15,7 +15,7 @@ export interface IdentifyingEntry {
   readonly created_by?: string | null | undefined;
 }
 
-/** The data that identifies the tenant of a reading. This is plain data, stored in the journal of a rollout. */
+/** The data that identifies the tenant of a snapshot. This is plain data, stored in the journal of a rollout. */
 export interface TenantIdentity {
   /** The service's address in normalized form. */
   readonly address: string;
@@ -30,12 +30,12 @@ export interface TenantIdentity {
   readonly dates: number;
   /** Hashes of the VIPs' mailboxes. Absent if VIPs were not read. */
   readonly people?: readonly string[];
-  /** The dated entries and the time of the reading. Absent in readings of an earlier release, or if no time is known. */
+  /** The dated entries and the time of the snapshot. Absent in snapshots of an earlier release, or if no time is known. */
   readonly history?: RowHistory;
 }
 
 export const HASH_LENGTH = 12;
-/** The maximum number of hashes of each kind. The smallest are kept, so that two readings of one list keep the same ones. */
+/** The maximum number of hashes of each kind. The smallest are kept, so that two snapshots of one list keep the same ones. */
 export const SAMPLE_SIZE = 32;
 export const SMALL_SAMPLE_SIZE = 8;
 

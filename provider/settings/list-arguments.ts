@@ -34,7 +34,7 @@ import type { OwnDomains } from "./own-domains";
 import type { RemovalLimits } from "./removal-guard";
 import { describeRisks } from "./risk";
 import { canonicalizeComment, quote } from "./text";
-import { UNKNOWN } from "./unknown";
+import { UNKNOWN } from "./unknown-value";
 
 /** The arguments that all lists share, in addition to their content. */
 export interface ListOptions extends RemovalLimits {
@@ -273,7 +273,7 @@ function parseElementObject(raw: RawArguments, mapKey?: string): ParsedListEleme
     verdictScope: verdictScope as string,
   });
   const sourceText = value as string;
-  const knownInputs = Object.fromEntries(Object.entries(inputs).filter(([, given]) => given !== UNKNOWN));
+  const knownInputs = Object.fromEntries(Object.entries(inputs).filter(([, input]) => input !== UNKNOWN));
   const text = encodeEntry({ list: list as string, ...knownInputs });
   if (Object.keys(knownInputs).length === Object.keys(inputs).length) return { key, text, sourceText };
   // Without the reason, the risk would seem unaccepted.

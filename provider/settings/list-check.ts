@@ -8,11 +8,11 @@ import {
 import { type EncodedList, sortListByKey } from "./encoded-list";
 import { isObject, type ListKind, type LocatedElement, type ParsedListElement } from "./list-arguments";
 import { canPrune } from "./list-mode";
-import { validateSafeguards } from "./list-safeguards";
+import { validateListProtection } from "./list-protection";
 import { NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { formatKeyPath } from "./property-path";
 import { quote } from "./text";
-import { UNKNOWN } from "./unknown";
+import { UNKNOWN } from "./unknown-value";
 
 /** The default limit on reported failures. If a whole list is wrong, its failures usually have one cause. */
 const MAX_FAILURES = 100;
@@ -53,7 +53,7 @@ export function checkList(
   // Values unknown during a preview are checked in the update, before any write.
   const isKnown = !Object.values(inputs).includes(UNKNOWN) && !Object.values(contentResult.keyed).includes(UNKNOWN);
   if (failures.length === 0 && isKnown) {
-    failures.push(...validateSafeguards(kind, inputs, contentResult.keyed as EncodedList, previous));
+    failures.push(...validateListProtection(kind, inputs, contentResult.keyed as EncodedList, previous));
   }
   return { inputs, failures: limitFailures(failures, maxFailures) };
 }

@@ -41,8 +41,8 @@ export function isLooserMode(mode: unknown, otherMode: unknown): boolean {
 
 /** Explains why a VIP list can't have a mode that an allow/deny list can have. Undefined for any other value. */
 export function explainVipMode(mode: unknown): string | undefined {
-  const isIn = (modes: readonly string[]): boolean => modes.some((candidate) => candidate === mode);
-  if (!isIn(LIST_MODES) || isIn(VIP_LIST_MODES)) return undefined;
+  const includesMode = (modes: readonly string[]): boolean => modes.some((candidate) => candidate === mode);
+  if (!includesMode(LIST_MODES) || includesMode(VIP_LIST_MODES)) return undefined;
   return `can't be "${mode}" on the VIP list, which has no allow entries; write "${VIP_LIST_MODES.join('" or "')}"`;
 }
 

@@ -3,7 +3,7 @@ import { parse } from "tldts";
 
 /** A domain split into the parts that people read: `mail.acme.co.uk` has `acme.co.uk`, the name `acme` and the suffix `co.uk`. */
 export interface DomainName {
-  readonly registrable: string;
+  readonly registrableDomain: string;
   /** In ASCII. */
   readonly name: string;
   readonly suffix: string;
@@ -21,7 +21,7 @@ export function parseDomainName(domain: string): DomainName | undefined {
   if (!registrable || !name || !suffix) return undefined;
   const appearance = computeAppearance(name);
   return {
-    registrable,
+    registrableDomain: registrable,
     name,
     suffix,
     appearance,

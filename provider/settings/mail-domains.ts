@@ -51,7 +51,7 @@ function parseMailboxDomain(text: string): string | undefined {
 /** Whether people are known, but none of them has a mailbox at an own domain. */
 export function hasOnlyForeignDomains({ domains }: MailDomains, ownDomains: OwnDomains): boolean {
   if (ownDomains.names.length === 0 || domains.size === 0) return false;
-  return ![...domains].some((domain) => ownDomains.holding(domain) !== undefined);
+  return ![...domains].some((domain) => ownDomains.findOwnDomain(domain) !== undefined);
 }
 
 const MAX_DOMAINS = 8;

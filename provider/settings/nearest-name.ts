@@ -14,7 +14,9 @@ export function findNearestName(
   const bareInput = normalizeBareName(input);
   const alias = Object.hasOwn(aliases, bareInput) ? aliases[bareInput] : undefined;
   const byBare = new Map(
-    known.map((name) => [normalizeBareName(name), name] as const).filter(([bare]) => !isSibling(bare, bareInput)),
+    known
+      .map((name) => [normalizeBareName(name), name] as const)
+      .filter(([bare]) => !differOnlyInNumbers(bare, bareInput)),
   );
   const exactMatch = byBare.get(bareInput) ?? known.find((name) => name === alias);
   if (exactMatch !== undefined) return exactMatch;
@@ -34,9 +36,9 @@ export function findLikelyTypo(input: string, known: readonly string[]): string 
 }
 
 /** Whether two names differ only in their numbers, such as t001 and t031. These are separate things, not a typing error. */
-function isSibling(one: string, other: string): boolean {
-  const withoutNumbers = (name: string): string => name.replace(/\d+/g, "#");
-  return one !== other && /\d/.test(other) && withoutNumbers(one) === withoutNumbers(other);
+function differOnlyInNumbers(one: string, other: string): boolean {
+  const maskNumbers = (name: string): string => name.replace(/\d+/g, "#");
+  return one !== other && /\d/.test(other) && maskNumbers(one) === maskNumbers(other);
 }
 
 /** Removes differences of style: capitals, hyphens, underscores. */

@@ -14,7 +14,7 @@ interface OwnDomain {
 export class OwnDomains {
   readonly #parsedDomains: readonly OwnDomain[];
   readonly #domains: ReadonlySet<string>;
-  readonly #registrables: ReadonlySet<string>;
+  readonly #registrableDomains: ReadonlySet<string>;
   /** Maps each parent of an own domain to that domain. */
   readonly #subdomainByParent = new Map<string, string>();
 
@@ -25,7 +25,7 @@ export class OwnDomains {
       const name = parseDomainName(domain);
       return name === undefined ? [] : [{ domain, dotted: `.${domain}.`, name }];
     });
-    this.#registrables = new Set(this.#parsedDomains.map(({ name }) => name.registrable));
+    this.#registrableDomains = new Set(this.#parsedDomains.map(({ name }) => name.registrableDomain));
     for (const domain of domains)
       for (const parent of getParentDomains(domain)) this.#subdomainByParent.set(parent, domain);
   }
@@ -36,22 +36,22 @@ export class OwnDomains {
   }
 
   /** Returns the own domain that equals a domain or is a parent of it. Undefined if there is none. */
-  holding(domain: string): string | undefined {
+  findOwnDomain(domain: string): string | undefined {
     if (this.#domains.size === 0) return undefined;
     if (this.#domains.has(domain)) return domain;
     return getParentDomains(domain).find((parent) => this.#domains.has(parent));
   }
 
   /** Returns the own domain below a domain, if any. */
-  below(domain: string): string | undefined {
+  findOwnSubdomain(domain: string): string | undefined {
     return this.#subdomainByParent.get(domain);
   }
 
   /** Returns the own domain that a domain could be mistaken for, if any. */
-  lookAlikeOf(domain: string): string | undefined {
+  findLookAlike(domain: string): string | undefined {
     if (this.#parsedDomains.length === 0) return undefined;
     const name = parseDomainName(domain);
-    if (name === undefined || this.#registrables.has(name.registrable)) return undefined;
+    if (name === undefined || this.#registrableDomains.has(name.registrableDomain)) return undefined;
     // As in acme.example.evil.example: a narrow column shows only the beginning.
     const dotted = `.${domain}`;
     const match = this.#parsedDomains.find(

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { type AddressRange, parseAddressRange } from "./address-range";
 import type { EntryType, List } from "./assumptions";
-import { parseWildcard } from "./coverage";
+import { parseWildcard } from "./covering-values";
 import { isFreeMail, isLargeFreeMail } from "./free-mail";
 import { isPublicSuffix, NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { quote } from "./text";
@@ -82,9 +82,10 @@ export function findEntryRisks(
   if (list === "allow" && isWholeDomain && isPublicSuffix(domain)) risks.push({ code: "allow-public-suffix" });
   if (list === "allow" && isWholeDomain && isFreeMail(domain)) risks.push({ code: "allow-free-mail" });
   if (list === "deny" && isWholeDomain && isLargeFreeMail(domain)) risks.push({ code: "deny-free-mail" });
-  const ownDomain = ownDomains.holding(domain) ?? (isWholeDomain ? ownDomains.below(domain) : undefined);
+  const ownDomain =
+    ownDomains.findOwnDomain(domain) ?? (isWholeDomain ? ownDomains.findOwnSubdomain(domain) : undefined);
   if (ownDomain !== undefined) return [...risks, { code: `${list}-own-domain`, ownDomain }];
-  const imitatedDomain = list === "allow" ? ownDomains.lookAlikeOf(domain) : undefined;
+  const imitatedDomain = list === "allow" ? ownDomains.findLookAlike(domain) : undefined;
   return imitatedDomain === undefined ? risks : [...risks, { code: "allow-look-alike", ownDomain: imitatedDomain }];
 }
 

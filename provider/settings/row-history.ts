@@ -1,21 +1,21 @@
 import * as crypto from "node:crypto";
 
 /*
- * If a row is much older than an earlier reading, but that reading lacks it, the row belongs to another tenant. Only times of the service's
+ * If a row is much older than an earlier snapshot, but that snapshot lacks it, the row belongs to another tenant. Only times of the service's
  * clock are compared. Rows without a creation date with a time zone are ignored.
  */
 
-/** The dated rows of a reading, and the time of the reading. This is plain data of bounded size, stored with an identity. */
+/** The dated rows of a snapshot, and the time of the snapshot. This is plain data of bounded size, stored with an identity. */
 export interface RowHistory {
-  /** A time by the service's clock, not after the reading began; ISO 8601, UTC. */
+  /** A time by the service's clock, not after the snapshot began; ISO 8601, UTC. */
   readonly at: string;
   /** A bit set with one bit per hashed row, as base64url. Its size in bytes is a power of two. Rows can share a bit. */
   readonly rows: string;
   /** The oldest rows. Each has its hash and its creation time in seconds, both in base 36. */
   readonly oldest: readonly string[];
   /**
-   * The smallest hashes of rows in ascending order, four bytes each, as base64url. The reading has no other row with a smaller hash than the
-   * last one, however many rows it has. Absent in readings of an earlier release.
+   * The smallest hashes of rows in ascending order, four bytes each, as base64url. The snapshot has no other row with a smaller hash than the
+   * last one, however many rows it has. Absent in snapshots of an earlier release.
    */
   readonly smallest?: string;
   /** The creation times of these rows in seconds, in the same form. Absent in a shrunk history. */
@@ -61,9 +61,9 @@ export class RowHistoryBuilder {
   }
 
   /**
-   * Returns the collected history. Undefined if all rows lack a date, or if the time of the reading is unknown.
+   * Returns the collected history. Undefined if all rows lack a date, or if the time of the snapshot is unknown.
    *
-   * @param serviceTimeMs the service's clock when the reading began. Default: the newest creation date, which can't be later.
+   * @param serviceTimeMs the service's clock when the snapshot began. Default: the newest creation date, which can't be later.
    */
   build(serviceTimeMs: number | undefined): RowHistory | undefined {
     if (this.#hashes.length === 0 && this.#hasUndatedRows) return undefined;
@@ -92,10 +92,10 @@ export class RowHistoryBuilder {
 }
 
 /**
- * Counts the rows of another tenant: old rows that an earlier reading of the same tenant would contain, but doesn't. The count covers only
+ * Counts the rows of another tenant: old rows that an earlier snapshot of the same tenant would contain, but doesn't. The count covers only
  * the oldest rows.
  *
- * @returns 0 if the earlier reading may contain some of them.
+ * @returns 0 if the earlier snapshot may contain some of them.
  */
 export function countForeignRows(current: RowHistory, earlier: RowHistory): number {
   const latestS = Date.parse(earlier.at) / 1_000 - CLOCK_SKEW_S;
@@ -108,11 +108,11 @@ export function countForeignRows(current: RowHistory, earlier: RowHistory): numb
   const smallest = decodeNumbers(current.smallest).map((hash, index) => [hash, seconds[index] ?? Number.NaN]);
   const bound = known.at(-1) ?? -1;
   const decided = [...oldest, ...smallest].filter((row) => isOld(row) && (row[0] ?? MAX_HASH) < bound);
-  // Below this bound, the earlier reading has only these hashes, however full its bit set is.
+  // Below this bound, the earlier snapshot has only these hashes, however full its bit set is.
   const knownHashes = new Set(known);
   if (decided.length > 0) return decided.some(([hash = 0]) => knownHashes.has(hash)) ? 0 : old.length;
   const missedCount = old.filter(([hash = 0]) => !hasBit(bits, hash)).length;
-  // An earlier reading lacks all rows of another tenant, except those that share a bit by chance.
+  // An earlier snapshot lacks all rows of another tenant, except those that share a bit by chance.
   const expected = old.length * (1 - computeBitShare(bits));
   return missedCount > 0 && missedCount * 2 >= expected ? old.length : 0;
 }

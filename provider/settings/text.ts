@@ -1,4 +1,4 @@
-import { PULUMI_UNKNOWNS } from "./unknown";
+import { PULUMI_UNKNOWNS } from "./unknown-value";
 
 /**
  * Formats a value from outside for a message. Text is quoted; anything else is JSON without quotes, so that `5` and `"5"` differ. The
@@ -168,7 +168,11 @@ export function capitalize(text: string): string {
 }
 
 /** Formats the first five items and the number of remaining ones: `a, b, c, d, e, … and 3 more`. */
-export function formatFirst<Item>(items: readonly Item[], format: (item: Item) => string, separator = ", "): string {
+export function formatFirstItems<Item>(
+  items: readonly Item[],
+  format: (item: Item) => string,
+  separator = ", ",
+): string {
   const first = items.slice(0, 5).map(format).join(separator);
   return items.length > 5 ? `${first}${separator}… and ${items.length - 5} more` : first;
 }

@@ -1,6 +1,6 @@
-import { isLoopback } from "../client/address";
+import { isLoopback } from "../client/base-url";
 import { quote } from "../settings/text";
-import { SourceError } from "./source-reading";
+import { SourceError } from "./source-content";
 
 /** The environment variable with the addresses that each source may read. The operator who starts a run sets it. */
 export const ALLOWED_SOURCES_VARIABLE = "EMAIL_SECURITY_SOURCES";

@@ -4,8 +4,8 @@ import { refang } from "../settings/refang";
 import { findEntryRisks, RISKS } from "../settings/risk";
 import { isPopularDomain } from "./popular-domains";
 import { ItemCounter } from "./skipped-items";
+import type { SkippedItems, SourceItem } from "./source-content";
 import type { SourceSection } from "./source-file";
-import type { SkippedItems, SourceItem } from "./source-reading";
 
 /** The settings that decide which items of a source can be declared. */
 export interface AssessmentContext {

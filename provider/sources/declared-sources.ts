@@ -4,8 +4,8 @@ import type { DeclaredEntry, DeclaredSource, DeclaredVip, Settings } from "../fi
 import { getGeneratedPath } from "../files/source-checks";
 import { OwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
+import { SourceError } from "./source-content";
 import type { SourceSection } from "./source-file";
-import { SourceError } from "./source-reading";
 
 /** A declared source with the tenants that it concerns. */
 export interface SourceTarget extends DeclaredSource {

@@ -1,6 +1,6 @@
 import { isFeed, type SourceDeclaration } from "../files/source-schema";
+import { parseTermDays } from "../settings/expiry-term";
 import { validateRemovals } from "../settings/removal-guard";
-import { parseTermDays } from "../settings/term";
 import { findHarmfulText, sanitizeLine } from "../settings/text";
 import type { SourceElement } from "./source-file";
 
@@ -28,7 +28,7 @@ export interface MergeResult {
   readonly elements: readonly SourceElement[];
   readonly added: readonly string[];
   /** Elements that left the source and stay until they expire. */
-  readonly left: readonly string[];
+  readonly departed: readonly string[];
   /** Elements that came back before they expired. */
   readonly returned: readonly string[];
   readonly removed: readonly string[];
@@ -50,7 +50,7 @@ export function mergeSource(input: MergeInput): MergeResult {
   };
   const term = getTerm(source);
   const elements: SourceElement[] = [];
-  const left: string[] = [];
+  const departed: string[] = [];
   const returned: string[] = [];
   const removed: string[] = [];
   const leaving: string[] = [];
@@ -82,7 +82,7 @@ export function mergeSource(input: MergeInput): MergeResult {
       removed.push(value);
       continue;
     }
-    if (seen?.last === undefined) left.push(value);
+    if (seen?.last === undefined) departed.push(value);
     elements.push({ value, fields: { ...fields, expires }, seen: { first: seen?.first ?? last, last } });
   }
   const added = [...present.keys()].filter((value) => !known.has(value));
@@ -91,7 +91,7 @@ export function mergeSource(input: MergeInput): MergeResult {
     elements.push(buildElement(input, value, expires, undefined));
   }
   const blocker = findBlocker(input, leaving);
-  return { elements, added, left, returned, removed, renewed, ...(blocker === undefined ? {} : { blocker }) };
+  return { elements, added, departed, returned, removed, renewed, ...(blocker === undefined ? {} : { blocker }) };
 }
 
 /** Returns the number of days that an entry stays; `never`, or undefined for none. */

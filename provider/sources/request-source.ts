@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
-import { loadDispatcher } from "../client/address";
-import { exchange, type ReceivedResponse } from "../client/exchange";
+import { loadDispatcher } from "../client/dispatcher";
+import { exchange, type RawResponse } from "../client/http-exchange";
 import { formatWait, parseRetryAfterMs } from "../client/retry-after";
 import { computeBackoffMs } from "../client/retry-policy";
 import { maskSecrets } from "../settings/secrets";
 import { excerptSentences, quote } from "../settings/text";
 import { assertAllowedSource } from "./allowed-sources";
-import { type SourceContext, SourceError } from "./source-reading";
+import { type SourceContext, SourceError } from "./source-content";
 import { formatSourceVariable } from "./source-variables";
 
 const TIMEOUT_MS = 60_000;
@@ -21,7 +21,7 @@ const MAX_WAIT_MS = 60_000;
 
 export interface SourceResponse {
   readonly text: string;
-  readonly headers: ReceivedResponse["headers"];
+  readonly headers: RawResponse["headers"];
 }
 
 /**
@@ -80,7 +80,7 @@ async function requestWithRetries(
   url: string,
   context: SourceContext,
   headers: Readonly<Record<string, string>>,
-): Promise<ReceivedResponse> {
+): Promise<RawResponse> {
   const { origin, pathname, search } = new URL(url);
   for (let attempt = 1; ; attempt++) {
     let failure: string;
@@ -125,7 +125,7 @@ function readCredentials({ name, environment }: SourceContext): Record<string, s
   return { [field.toLowerCase()]: value };
 }
 
-function assertNoWebPage({ headers, text }: ReceivedResponse, name: string): void {
+function assertNoWebPage({ headers, text }: RawResponse, name: string): void {
   const type = [headers["content-type"]].flat()[0] ?? "";
   if (!/\bx?html\b/i.test(type) && !/^\s*(?:<!--[\s\S]*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b/i.test(text))
     return;

@@ -1,5 +1,5 @@
 import { excerpt } from "../settings/text";
-import type { SkippedItems } from "./source-reading";
+import type { SkippedItems } from "./source-content";
 
 const MAX_EXAMPLES = 5;
 

@@ -7,7 +7,7 @@ import type { ElementSeen, SourceRecord } from "../files/source-schema";
 import type { YamlReader } from "../files/yaml-source";
 import { formatYamlText } from "../files/yaml-text";
 import { quote } from "../settings/text";
-import { SourceError } from "./source-reading";
+import { SourceError } from "./source-content";
 
 export type SourceSection = "vips" | "allow" | "deny";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SOURCE_KINDS } from "../files/source-schema";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-schema-builders";
 
 export const SYNC_FORMAT = "1";
 
@@ -31,7 +31,7 @@ const sourceReportSchema = jsonObject({
     .exactOptional(),
   elements: jsonCountField("The elements of the generated file after the sync."),
   added: valuesField("Values that are new in the source."),
-  left: valuesField("Values that left the source, and stay until they expire."),
+  departed: valuesField("Values that left the source, and stay until they expire."),
   returned: valuesField("Values that came back before they expired."),
   removed: valuesField("Values that are removed from the file."),
   renewed: jsonCountField("The elements that get a later expiry date."),

@@ -9,13 +9,13 @@ import { createCachingYamlReader, type YamlReader } from "../files/yaml-source";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { findNearestName } from "../settings/nearest-name";
 import { omitUndefined } from "../settings/omit-undefined";
-import { formatFirst, isPrintable, quote } from "../settings/text";
+import { formatFirstItems, isPrintable, quote } from "../settings/text";
 import { assessItems } from "./assess-items";
 import { collectOwnDomains, collectVips, DeclarationLookup, listSources, type SourceTarget } from "./declared-sources";
 import { type MergeResult, mergeSource } from "./merge-source";
-import { readSourceItems } from "./readers";
+import { readSourceItems } from "./read-source-items";
+import { type SourceContent, type SourceContext, SourceError } from "./source-content";
 import { formatSourceFile, parseSourceFile, type SourceElement } from "./source-file";
-import { type SourceContext, SourceError, type SourceReading } from "./source-reading";
 import type { SourceReport } from "./sync-report";
 
 export interface SyncOptions {
@@ -108,13 +108,13 @@ async function syncSource(target: SourceTarget, index: DeclarationLookup, option
     const previous = before === undefined ? undefined : parseSourceFile(before, target, options.readYaml);
     known = previous?.elements ?? [];
     assertAllowFrom(target);
-    const reading = await readSourceItems(target.source, buildContext(target, previous?.record, options));
-    assertCurrent(target, previous, reading);
+    const content = await readSourceItems(target.source, buildContext(target, previous?.record, options));
+    assertCurrent(target, previous, content);
     const proposed = parseProposedFile(target, options);
-    const merged = mergeReading(target, index, { previous, proposed, reading, today: options.today });
+    const merged = mergeContent(target, index, { previous, proposed, content, today: options.today });
     if (merged.blocker !== undefined) throw new SourceError(merged.blocker);
     const { proposedText, today } = options;
-    return buildOutcome(target, { before, previous, proposed, proposedText, reading, merged, today });
+    return buildOutcome(target, { before, previous, proposed, proposedText, content, merged, today });
   } catch (error) {
     options.signal.throwIfAborted();
     if (!(error instanceof EmailSecurityError)) throw error;
@@ -184,17 +184,17 @@ function hashDeclaration(source: SourceTarget["source"]): string {
 
 type PreviousFile = ReturnType<typeof parseSourceFile> | undefined;
 
-function assertCurrent({ name }: SourceTarget, previous: PreviousFile, reading: SourceReading | "not-modified"): void {
-  if (reading === "not-modified" || previous === undefined) return;
+function assertCurrent({ name }: SourceTarget, previous: PreviousFile, content: SourceContent | "not-modified"): void {
+  if (content === "not-modified" || previous === undefined) return;
   for (const key of ["lastModified", "published"] as const) {
-    const [before, now] = [previous.record[key], reading[key]];
+    const [before, now] = [previous.record[key], content[key]];
     if (before !== undefined && now !== undefined && Date.parse(now) < Date.parse(before)) {
       throw new SourceError(
         `The source ${name} is older than at the last sync: ${now}, and before ${before}. It may be a stale copy. Nothing was changed.`,
       );
     }
   }
-  if (reading.items.length === 0 && previous.elements.length > 0) {
+  if (content.items.length === 0 && previous.elements.length > 0) {
     throw new SourceError(
       `The source ${name} lists nothing, but its file has ${previous.elements.length} elements. Nothing was changed. If the source is discontinued, remove it, its file and its \`include\`.`,
     );
@@ -203,20 +203,20 @@ function assertCurrent({ name }: SourceTarget, previous: PreviousFile, reading: 
 
 type AssessedMerge = MergeResult & Pick<SourceReport, "rejected" | "skipped">;
 
-function mergeReading(
+function mergeContent(
   target: SourceTarget,
   index: DeclarationLookup,
   {
     previous: previousFile,
     proposed,
-    reading,
+    content,
     today,
-  }: Pick<OutcomeParts, "previous" | "proposed" | "reading" | "today">,
+  }: Pick<OutcomeParts, "previous" | "proposed" | "content" | "today">,
 ): AssessedMerge {
   const { name, source } = target;
   const { elements: previous = [], record } = previousFile ?? {};
-  const isUnmodified = reading === "not-modified";
-  const items = isUnmodified ? previous.filter(({ seen }) => seen?.last === undefined) : reading.items;
+  const isUnmodified = content === "not-modified";
+  const items = isUnmodified ? previous.filter(({ seen }) => seen?.last === undefined) : content.items;
   const accepted = new Set(
     previous.filter(({ fields }) => fields["acceptRisk"] !== undefined).map(({ value }) => value),
   );
@@ -246,7 +246,7 @@ function mergeReading(
     isRejected: (value) => rejectedValues.has(value),
     today,
   });
-  return { ...merged, rejected, skipped: [...(isUnmodified ? [] : reading.skipped), ...skipped] };
+  return { ...merged, rejected, skipped: [...(isUnmodified ? [] : content.skipped), ...skipped] };
 }
 
 interface OutcomeParts {
@@ -254,20 +254,20 @@ interface OutcomeParts {
   readonly previous: PreviousFile;
   readonly proposed: PreviousFile;
   readonly proposedText: string | undefined;
-  readonly reading: SourceReading | "not-modified";
+  readonly content: SourceContent | "not-modified";
   readonly merged: AssessedMerge;
   readonly today: string;
 }
 
 function buildOutcome(target: SourceTarget, parts: OutcomeParts): SyncOutcome {
-  const { before, previous, proposed, proposedText, reading, merged, today } = parts;
+  const { before, previous, proposed, proposedText, content, merged, today } = parts;
   const { source, name } = target;
   const { elements, blocker: _blocker, ...changes } = merged;
   const keepsVips = source.into === "vips" && !isExcluding(target);
   const format = (record: SourceRecord): string =>
     formatSourceFile({ record, section: source.into, elements, keepsVips });
-  const versions = reading === "not-modified" ? (previous?.record ?? {}) : reading;
-  const { etag, lastModified, published } = versions as Partial<SourceReading>;
+  const versions = content === "not-modified" ? (previous?.record ?? {}) : content;
+  const { etag, lastModified, published } = versions as Partial<SourceContent>;
   const record: SourceRecord = {
     name,
     kind: source.kind,
@@ -319,13 +319,13 @@ function listNotes(target: SourceTarget, { added, removed }: MergeResult, keepsV
   }
   const ownDomains = collectOwnDomains(target);
   // The service rejects them, but has no request that only asks.
-  const outsiders =
+  const externalMailboxes =
     source.into === "vips" && ownDomains.names.length > 0
-      ? added.filter((email) => ownDomains.holding(email.slice(email.lastIndexOf("@") + 1)) === undefined)
+      ? added.filter((email) => ownDomains.findOwnDomain(email.slice(email.lastIndexOf("@") + 1)) === undefined)
       : [];
-  if (outsiders.length > 0) {
+  if (externalMailboxes.length > 0) {
     notes.push(
-      `Not a mailbox of your own domains, so the service may reject it as not in the organization: ${formatFirst(outsiders, String)}.`,
+      `Not a mailbox of your own domains, so the service may reject it as not in the organization: ${formatFirstItems(externalMailboxes, String)}.`,
     );
   }
   if (tenants.some(({ files }) => !files.includes(file))) {
@@ -345,7 +345,7 @@ function buildEmptyReport({ name, source, file, location }: SourceTarget): Sourc
     outcome: "unchanged",
     elements: 0,
     added: [],
-    left: [],
+    departed: [],
     returned: [],
     removed: [],
     renewed: 0,

@@ -1,4 +1,4 @@
-import { type Deadline, getCurrentDeadline, runInDeadlineContext } from "../client/deadline";
+import { type Deadline, getCurrentDeadline, runInDeadlineContext } from "../client/deadline-context";
 import type { ScheduleBatch } from "./time";
 
 export interface BatchMember<Answer> {

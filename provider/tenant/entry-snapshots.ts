@@ -9,17 +9,17 @@ import {
   findMatchingEntry,
   getRowValueKey,
   type KeyedQuery,
-} from "./matching";
+} from "./match-rows";
 import { type ConfirmOptions, readConfirmedRows, refetchIfLagging } from "./read-confirmed";
 import type { ReadWriteLock } from "./read-write-lock";
-import type { Rows } from "./rows";
+import type { RowIndex } from "./row-index";
 import { readListRows, Snapshot, type SnapshotOptions } from "./snapshot";
 
 export class EntrySnapshots {
   readonly #snapshots: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
   readonly #removedIds = new Set<string>();
   /** The latest reads in which no row is on both lists. Own writes don't change that. */
-  #disjointLists: readonly Rows<AllowDenyEntryRow>[] = [];
+  #disjointLists: readonly RowIndex<AllowDenyEntryRow>[] = [];
 
   constructor(
     client: SettingsClient,
@@ -62,7 +62,7 @@ export class EntrySnapshots {
     options: ConfirmOptions<AllowDenyEntryRow>,
   ): Promise<AllowDenyEntryRow | undefined> {
     const keyedQuery = addQueryKey(query);
-    const find = (lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined => {
+    const find = (lists: readonly RowIndex<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined => {
       const row = findMatchingEntry(lists, keyedQuery);
       return query.id === undefined || row?.id === query.id ? row : undefined;
     };
@@ -79,7 +79,7 @@ export class EntrySnapshots {
     isExpectedRow: (row: AllowDenyEntryRow) => boolean,
   ): Promise<readonly AllowDenyEntryRow[]> {
     const keyedQuery = addQueryKey(query);
-    const find = (lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined =>
+    const find = (lists: readonly RowIndex<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined =>
       findEntriesByValue(keyedQuery, lists).find(isExpectedRow);
     const lists = await this.#resolveOverlap(await readConfirmedRows(this.#getBoth(), find));
     return findEntriesByValue(keyedQuery, lists);
@@ -90,7 +90,7 @@ export class EntrySnapshots {
     { id, value }: { readonly id: string; readonly value?: EntryValue | undefined },
     lists: readonly List[],
   ): Promise<readonly AllowDenyEntryRow[]> {
-    const selectRows = (readRows: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] => {
+    const selectRows = (readRows: readonly RowIndex<AllowDenyEntryRow>[]): AllowDenyEntryRow[] => {
       const row = readRows.map((rows) => rows.get(id)).find((one) => one !== undefined);
       if (row !== undefined) return [row];
       if (value === undefined) return [];
@@ -99,15 +99,15 @@ export class EntrySnapshots {
     };
     const found = selectRows(await this.read(lists, (snapshot) => snapshot.getRows()));
     if (found.length > 0) return found;
-    const isMissing = (rows: Rows<AllowDenyEntryRow>) => selectRows([rows]).length === 0;
+    const isMissing = (rows: RowIndex<AllowDenyEntryRow>) => selectRows([rows]).length === 0;
     return selectRows(await this.read(lists, (snapshot) => snapshot.confirmMissing(isMissing)));
   }
 
-  async readBoth(readSnapshot: ReadSnapshot): Promise<readonly Rows<AllowDenyEntryRow>[]> {
+  async readBoth(readSnapshot: ReadSnapshot): Promise<readonly RowIndex<AllowDenyEntryRow>[]> {
     return await this.read(ENTRY_LISTS, readSnapshot);
   }
 
-  async read(lists: readonly List[], readSnapshot: ReadSnapshot): Promise<readonly Rows<AllowDenyEntryRow>[]> {
+  async read(lists: readonly List[], readSnapshot: ReadSnapshot): Promise<readonly RowIndex<AllowDenyEntryRow>[]> {
     return await this.#resolveOverlap(await Promise.all(lists.map((list) => readSnapshot(this.#snapshots[list]))));
   }
 
@@ -115,14 +115,16 @@ export class EntrySnapshots {
    * Refetches lists that both show the same row, because an earlier run may have moved it and one of the two may be
    * stale. Returns lists with the overlap if it persists longer than lists can lag.
    */
-  async #resolveOverlap(readLists: readonly Rows<AllowDenyEntryRow>[]): Promise<readonly Rows<AllowDenyEntryRow>[]> {
+  async #resolveOverlap(
+    readLists: readonly RowIndex<AllowDenyEntryRow>[],
+  ): Promise<readonly RowIndex<AllowDenyEntryRow>[]> {
     let lists = readLists;
     while (this.#hasOverlap(lists) && (await this.refetchIfLagging()))
       lists = await Promise.all(this.#getBoth().map((snapshot) => snapshot.getRows()));
     return lists;
   }
 
-  #hasOverlap(lists: readonly Rows<AllowDenyEntryRow>[]): boolean {
+  #hasOverlap(lists: readonly RowIndex<AllowDenyEntryRow>[]): boolean {
     const [one, other] = lists;
     if (one === undefined || other === undefined) return false;
     if (lists.every((rows, index) => rows === this.#disjointLists[index])) return false;
@@ -163,7 +165,7 @@ export class EntrySnapshots {
   }
 }
 
-type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<AllowDenyEntryRow>>;
+type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<RowIndex<AllowDenyEntryRow>>;
 
 function isSameEntry(listed: AllowDenyEntryRow | undefined, written: AllowDenyEntryRow): boolean {
   return listed !== undefined && isSameRow(ENTRY_FIELD_DEFINITIONS, listed, written);

@@ -6,7 +6,7 @@ export {
   isStoredRow,
   selectEffectiveRow,
   sortBySpelling,
-} from "./matching";
+} from "./match-rows";
 export { readConfirmed } from "./read-confirmed";
 export { readUntil } from "./read-until";
 export { TenantCache } from "./tenant-cache";

@@ -30,7 +30,7 @@ const connections = new Map<string, RateLimitClient>();
  * Returns the rate limiter of the rollout that started this process. Undefined outside a rollout, where requests need
  * no token.
  *
- * Once the rollout has ended, or if the tenant is a different one, {@link RequestLimiter.take} fails immediately and
+ * Once the rollout has ended, or if the tenant is a different one, {@link RequestLimiter.acquire} fails immediately and
  * permanently.
  *
  * @param baseUrl the service address to which the tokens apply.
@@ -84,7 +84,7 @@ export function writeLine(socket: Socket, line: string): void {
 
 interface PendingToken {
   readonly grant: () => void;
-  readonly reject: (why: Error) => void;
+  readonly reject: (error: Error) => void;
 }
 
 class RateLimitClient implements RequestLimiter {
@@ -99,7 +99,7 @@ class RateLimitClient implements RequestLimiter {
     this.#greeting = greeting;
   }
 
-  take(): Promise<void> {
+  acquire(): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#disconnectError !== undefined) return reject(this.#disconnectError);
       this.#waiters.push({ grant: resolve, reject });
@@ -107,7 +107,7 @@ class RateLimitClient implements RequestLimiter {
     });
   }
 
-  refused(pauseMs: number): void {
+  reportThrottled(pauseMs: number): void {
     if (this.#disconnectError === undefined) writeLine(this.#getSocket(), `r ${Math.ceil(pauseMs)}`);
   }
 

@@ -1,21 +1,21 @@
-import type { Rows } from "./rows";
+import type { RowIndex } from "./row-index";
 import type { Snapshot } from "./snapshot";
 
 /**
  * Reads a result, and refetches the lists until it is no longer doubtful, or the lists can't lag behind earlier runs
  * any more. All callers share the delays and the reads.
  *
- * @param isDoubtful whether a write that the lists don't show yet could explain the result.
+ * @param isUncertain whether a write that the lists don't show yet could explain the result.
  */
 export async function readConfirmed<T>(
   tenant: { refetchIfLagging(list: "entries" | "vips"): Promise<boolean> },
   list: "entries" | "vips",
   read: () => Promise<T>,
-  isDoubtful: (result: T) => boolean,
+  isUncertain: (result: T) => boolean,
 ): Promise<T> {
   for (;;) {
     const result = await read();
-    if (!isDoubtful(result) || !(await tenant.refetchIfLagging(list))) return result;
+    if (!isUncertain(result) || !(await tenant.refetchIfLagging(list))) return result;
   }
 }
 
@@ -34,9 +34,9 @@ export interface ConfirmOptions<Row> {
  */
 export async function readConfirmedRows<Row>(
   snapshots: readonly Snapshot<Row>[],
-  find: (lists: readonly Rows<Row>[]) => Row | undefined,
+  find: (lists: readonly RowIndex<Row>[]) => Row | undefined,
   { isExpected = true, matchesState = () => true }: ConfirmOptions<Row> = {},
-): Promise<readonly Rows<Row>[]> {
+): Promise<readonly RowIndex<Row>[]> {
   for (;;) {
     const lists = await Promise.all(snapshots.map((snapshot) => snapshot.getRows()));
     const row = find(lists);
@@ -45,7 +45,7 @@ export async function readConfirmedRows<Row>(
     if (row !== undefined) return lists;
     break;
   }
-  const isMissing = (rows: Rows<Row>): boolean => find([rows]) === undefined;
+  const isMissing = (rows: RowIndex<Row>): boolean => find([rows]) === undefined;
   return await Promise.all(snapshots.map((snapshot) => snapshot.confirmMissing(isMissing)));
 }
 

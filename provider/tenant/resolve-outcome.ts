@@ -1,5 +1,5 @@
 import { ServiceError } from "../client";
-import { getCurrentDeadline } from "../client/deadline";
+import { getCurrentDeadline } from "../client/deadline-context";
 import { MAX_VERIFIED_ATTEMPTS } from "../client/retry-policy";
 
 export interface UncertainWrite<Outcome> {

@@ -1,12 +1,12 @@
 import type { ReadAllOptions } from "../client";
-import { runInDeadlineContext } from "../client/deadline";
+import { runInDeadlineContext } from "../client/deadline-context";
 import { LIST_LAG_MS } from "../settings/assumptions";
 import { INITIAL_BACKOFF_MS } from "./read-until";
-import { Rows } from "./rows";
+import { RowIndex } from "./row-index";
 import { realSleep, type Sleep } from "./time";
 
 export interface SnapshotOptions<Row> {
-  readonly read: () => Promise<ListReading<Row>>;
+  readonly read: () => Promise<ListReadResult<Row>>;
   /** Returns the key of a row. Undefined for a row without one, which is omitted. */
   readonly getKey: (row: Row) => string | undefined;
   /** Returns the secondary name of a row. Several rows may share one. Default: no names. */
@@ -16,14 +16,14 @@ export interface SnapshotOptions<Row> {
   /** Waits for a number of milliseconds. Default: the process's own timers. */
   readonly sleep?: Sleep;
   /** Whether a read shows a row as written. Default: it contains a row with that key. */
-  readonly isShown?: (row: Row, getRows: Rows<Row>) => boolean;
+  readonly isShown?: (row: Row, getRows: RowIndex<Row>) => boolean;
   /** Applies a written row to a later read that doesn't show it yet. Default: sets it by its key. */
-  readonly overlay?: (row: Row, getRows: Rows<Row>) => void;
+  readonly overlay?: (row: Row, getRows: RowIndex<Row>) => void;
   /** Schedules a read, so that concurrent callers can join it. Default: in the next turn of the event loop. */
   readonly scheduleRead?: (start: () => void) => void;
 }
 
-export interface ListReading<Row> {
+export interface ListReadResult<Row> {
   readonly rows: readonly Row[];
   /** Whether a single response held all rows. If not, another writer's change may have shifted a row out of the pages. */
   readonly isSinglePage: boolean;
@@ -36,8 +36,8 @@ const MAX_AGE_MS = 60_000;
 
 /** A write by this process that no later read has shown yet. */
 interface PendingWrite<Row> {
-  readonly isShown: (getRows: Rows<Row>) => boolean;
-  readonly overlay: (getRows: Rows<Row>) => void;
+  readonly isShown: (getRows: RowIndex<Row>) => boolean;
+  readonly overlay: (getRows: RowIndex<Row>) => void;
   /** The time from which the service's list counts, whatever it shows. */
   readonly untilMs: number;
 }
@@ -67,12 +67,12 @@ export class Snapshot<Row> {
   }
 
   /** Returns the rows by key, from the snapshot if it is fresh, otherwise from a new read. */
-  async getRows(): Promise<Rows<Row>> {
+  async getRows(): Promise<RowIndex<Row>> {
     return (await this.#getShared()).rows;
   }
 
   /** Returns the rows of a read that begins after this call. All callers that arrive during one read share the next. */
-  async refetch(): Promise<Rows<Row>> {
+  async refetch(): Promise<RowIndex<Row>> {
     // A read that began before this call may be too old for the caller.
     if (this.#currentRead?.hasStarted) await this.#currentRead.result.catch(() => undefined);
     return (await this.#startOrJoinRead()).rows;
@@ -87,7 +87,7 @@ export class Snapshot<Row> {
    *
    * @param isMissing whether the rows lack what the caller looks for.
    */
-  async confirmMissing(isMissing: (getRows: Rows<Row>) => boolean): Promise<Rows<Row>> {
+  async confirmMissing(isMissing: (getRows: RowIndex<Row>) => boolean): Promise<RowIndex<Row>> {
     const { rows, previousRows, isSinglePage, isAsRead } = await this.#getShared();
     if (!isMissing(rows)) return rows;
     if (!isAsRead) return await this.refetch();
@@ -113,7 +113,7 @@ export class Snapshot<Row> {
   }
 
   /** Returns the rows of the latest read, updated with own writes, if there is one. Sends no request. */
-  getLatestRows(): Rows<Row> | undefined {
+  getLatestRows(): RowIndex<Row> | undefined {
     return this.#latest?.rows;
   }
 
@@ -186,8 +186,8 @@ export class Snapshot<Row> {
     this.#nextPauseMs *= 2;
     // A long list takes a while to read, so fewer reads are enough. For a single page, the read time doesn't count: a
     // busy machine must not change the number of reads.
-    const spentMs = this.#latest?.isSinglePage ? 0 : (this.#latest?.startedAt ?? startedAt) - startedAt;
-    this.#remainingLagMs -= Math.max(pauseMs, spentMs);
+    const elapsedMs = this.#latest?.isSinglePage ? 0 : (this.#latest?.startedAt ?? startedAt) - startedAt;
+    this.#remainingLagMs -= Math.max(pauseMs, elapsedMs);
   }
 
   #addPendingWrite(getKey: string, write: Omit<PendingWrite<Row>, "untilMs">): void {
@@ -201,7 +201,7 @@ export class Snapshot<Row> {
     this.#pendingWrites.set(getKey, { ...write, untilMs: now + LIST_LAG_MS });
   }
 
-  #applyToReads(write: (getRows: Rows<Row>) => void): void {
+  #applyToReads(write: (getRows: RowIndex<Row>) => void): void {
     if (this.#latest !== undefined) write(this.#latest.rows);
     if (this.#latest?.previousRows !== undefined) write(this.#latest.previousRows);
     // A read that has not begun yet shows the write, or applies it as pending.
@@ -216,9 +216,9 @@ export class Snapshot<Row> {
 
   #getUnexpired(): SnapshotRead<Row> | undefined {
     const now = this.#options.now();
-    const isYoung =
+    const isRecent =
       this.#latest !== undefined && now - this.#lastUsedAt <= MAX_IDLE_MS && now - this.#latest.readAt <= MAX_AGE_MS;
-    return isYoung ? this.#latest : undefined;
+    return isRecent ? this.#latest : undefined;
   }
 
   #startOrJoinRead(): Promise<SnapshotRead<Row>> {
@@ -228,9 +228,9 @@ export class Snapshot<Row> {
 
   #startRead(): OngoingRead<Row> {
     const { scheduleRead = setImmediate } = this.#options;
-    const youngResult = this.#getUnexpired();
-    const previousRows = youngResult?.rows;
-    const writes: ((getRows: Rows<Row>) => void)[] = [];
+    const recentResult = this.#getUnexpired();
+    const previousRows = recentResult?.rows;
+    const writes: ((getRows: RowIndex<Row>) => void)[] = [];
     const scheduled = new Promise<void>((start) => scheduleRead(start));
     const result = scheduled
       .then(() => {
@@ -247,13 +247,13 @@ export class Snapshot<Row> {
   }
 
   async #read(
-    previousRows: Rows<Row> | undefined,
+    previousRows: RowIndex<Row> | undefined,
     ongoing: OngoingRead<Row>,
     pending: ReadonlyMap<string, PendingWrite<Row>>,
   ): Promise<SnapshotRead<Row>> {
     const startedAt = this.#options.now();
     const list = await this.#options.read();
-    const getRows = new Rows(this.#options.getName);
+    const getRows = new RowIndex(this.#options.getName);
     for (const row of list.rows) {
       const getKey = this.#options.getKey(row);
       if (getKey !== undefined) getRows.set(getKey, row);
@@ -279,9 +279,9 @@ export class Snapshot<Row> {
 }
 
 interface SnapshotRead<Row> {
-  readonly rows: Rows<Row>;
+  readonly rows: RowIndex<Row>;
   /** The previous read, if it was still in use when this one was requested. */
-  readonly previousRows: Rows<Row> | undefined;
+  readonly previousRows: RowIndex<Row> | undefined;
   readonly isSinglePage: boolean;
   /** Whether no row unknown to the service was removed since the read. */
   isAsRead: boolean;
@@ -293,7 +293,7 @@ interface SnapshotRead<Row> {
 interface OngoingRead<Row> {
   readonly result: Promise<SnapshotRead<Row>>;
   /** The own writes during the read, in order. */
-  readonly writes: ((getRows: Rows<Row>) => void)[];
+  readonly writes: ((getRows: RowIndex<Row>) => void)[];
   hasStarted: boolean;
   isAsRead: boolean;
 }
@@ -306,7 +306,7 @@ function getPendingNameKey(getName: string): string {
 /** Reads a list, and records whether one response contained all of it. */
 export async function readListRows<Row>(
   readAll: (options: ReadAllOptions) => Promise<readonly Row[]>,
-): Promise<ListReading<Row>> {
+): Promise<ListReadResult<Row>> {
   let pages = 0;
   const getRows = await readAll({
     onPage: () => {

@@ -21,13 +21,13 @@ import {
   getRowNaturalKey,
   hasNaturalKey,
   selectEffectiveRow,
-} from "./matching";
+} from "./match-rows";
 import { OngoingWrites } from "./ongoing-writes";
 import { type ConfirmOptions, readConfirmedRows } from "./read-confirmed";
 import { readUntil } from "./read-until";
 import { ReadWriteLock } from "./read-write-lock";
 import { resolveOutcome } from "./resolve-outcome";
-import type { Rows } from "./rows";
+import type { RowIndex } from "./row-index";
 import type { Snapshot } from "./snapshot";
 import { realSleep, type ScheduleBatch, type Sleep, scheduleBatch } from "./time";
 import { VipBatches } from "./vip-batches";
@@ -67,21 +67,21 @@ export class TenantCache {
     client,
     now = () => performance.now(),
     sleep = realSleep,
-    scheduleBatch: gather = scheduleBatch,
+    scheduleBatch: startBatch = scheduleBatch,
   }: TenantCacheOptions) {
-    const entryTurns = new ReadWriteLock();
-    const vipTurns = new ReadWriteLock();
+    const entryWriteLock = new ReadWriteLock();
+    const vipWriteLock = new ReadWriteLock();
     this.#client = client;
     this.#sleep = sleep;
-    this.#writeEntry = (call) => entryTurns.write(call);
-    this.#writeVip = (call) => vipTurns.write(call);
-    this.#entries = new EntrySnapshots(client, entryTurns, { now, sleep });
-    this.#vips = createVipSnapshot(client, vipTurns, { now, sleep });
+    this.#writeEntry = (call) => entryWriteLock.write(call);
+    this.#writeVip = (call) => vipWriteLock.write(call);
+    this.#entries = new EntrySnapshots(client, entryWriteLock, { now, sleep });
+    this.#vips = createVipSnapshot(client, vipWriteLock, { now, sleep });
     this.#mailDomainCache = new MailDomainCache(client, this.#vips);
     this.#vipBatches = new VipBatches({
       vips: client.vipEmployees,
       write: this.#writeVip,
-      scheduleBatch: gather,
+      scheduleBatch: startBatch,
       findListed: (mailboxes) => refetchListedVips(mailboxes, this.#vips),
       canRetry: () => client.consumeRetryBudget(),
     });
@@ -96,9 +96,9 @@ export class TenantCache {
    * for the removal and looks again.
    */
   async findEntry(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
-    const wanted = addQueryKey(query);
+    const keyedQuery = addQueryKey(query);
     return await this.#writes.findSettled(
-      () => this.#entries.find(wanted, (snapshot) => snapshot.getRows()),
+      () => this.#entries.find(keyedQuery, (snapshot) => snapshot.getRows()),
       (row) => row.id,
     );
   }
@@ -248,7 +248,7 @@ export class TenantCache {
     email: string,
     options: ConfirmOptions<VipEmployeeRow> = {},
   ): Promise<VipEmployeeRow | undefined> {
-    const find = ([rows]: readonly Rows<VipEmployeeRow>[]): VipEmployeeRow | undefined =>
+    const find = ([rows]: readonly RowIndex<VipEmployeeRow>[]): VipEmployeeRow | undefined =>
       rows === undefined ? undefined : findEffectiveVip(rows, email);
     return find(await readConfirmedRows([this.#vips], find, options));
   }

@@ -1,4 +1,4 @@
-import { type Deadline, runInDeadlineContext } from "../client/deadline";
+import { type Deadline, runInDeadlineContext } from "../client/deadline-context";
 import { EmailSecurityError } from "../settings/email-security-error";
 import type { TenantCache } from "./tenant-cache";
 

@@ -96,8 +96,9 @@ export class VipBatches {
           for (const half of splitInHalf(remainingMembers)) await this.#sendHalf(half, comment, halvingBudget);
           return;
         }
-        const outsiderCount = error instanceof NotInOrganizationError ? rejectOutsiders(remainingMembers, error) : 0;
-        if (outsiderCount === 0 || round === MAX_ROUNDS) throw error;
+        const externalCount =
+          error instanceof NotInOrganizationError ? rejectExternalMailboxes(remainingMembers, error) : 0;
+        if (externalCount === 0 || round === MAX_ROUNDS) throw error;
       }
     }
   }
@@ -222,7 +223,10 @@ function findUnrequestedMailboxes(result: AddVipResult, batch: Batch<AddVipResul
 }
 
 /** Rejects the members that an error names, and removes them from the batch. Returns their number. */
-function rejectOutsiders(batch: Map<string, BatchMember<AddVipResult>>, refusal: NotInOrganizationError): number {
+function rejectExternalMailboxes(
+  batch: Map<string, BatchMember<AddVipResult>>,
+  refusal: NotInOrganizationError,
+): number {
   let count = 0;
   for (const [mailbox, addresses] of groupByMailbox(refusal.addresses)) {
     const member = batch.get(mailbox);

@@ -2,9 +2,9 @@ import type { SettingsClient, VipEmployeeRow } from "../client";
 import { getVipRowIdentity } from "../client/vip-employees";
 import { canonicalizeMailbox } from "../settings/entry-value";
 import { omitUndefined } from "../settings/omit-undefined";
-import { findEffectiveVip } from "./matching";
+import { findEffectiveVip } from "./match-rows";
 import type { ReadWriteLock } from "./read-write-lock";
-import type { Rows } from "./rows";
+import type { RowIndex } from "./row-index";
 import { readListRows, Snapshot, type SnapshotOptions } from "./snapshot";
 
 export function createVipSnapshot(
@@ -27,7 +27,7 @@ export async function refetchListedVips(
   vips: Snapshot<VipEmployeeRow>,
 ): Promise<ReadonlySet<string>> {
   await vips.refetch();
-  const isMissing = (rows: Rows<VipEmployeeRow>) => mailboxes.some((one) => !rows.getByName(one).length);
+  const isMissing = (rows: RowIndex<VipEmployeeRow>) => mailboxes.some((one) => !rows.getByName(one).length);
   const rows = await vips.confirmMissing(isMissing);
   return new Set(mailboxes.filter((mailbox) => rows.getByName(mailbox).length > 0));
 }
@@ -52,12 +52,12 @@ export function applyVipEdit(
 }
 
 /** Compares by mailbox, because a row's key has further parts that the response to an edit may lack. */
-function isVipVisible({ email = "", comment }: VipEmployeeRow, rows: Rows<VipEmployeeRow>): boolean {
+function isVipVisible({ email = "", comment }: VipEmployeeRow, rows: RowIndex<VipEmployeeRow>): boolean {
   return rows.getByName(canonicalizeMailbox(email)).some((row) => row.comment === comment);
 }
 
 /** Applies a written comment to the list's row, because only the list has all fields. */
-function overlayVip(writtenRow: VipEmployeeRow, rows: Rows<VipEmployeeRow>): void {
+function overlayVip(writtenRow: VipEmployeeRow, rows: RowIndex<VipEmployeeRow>): void {
   const listedRow = findEffectiveVip(rows, writtenRow.email ?? "");
   const row = listedRow === undefined ? writtenRow : { ...listedRow, comment: writtenRow.comment };
   const key = getVipRowIdentity(row);

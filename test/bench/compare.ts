@@ -1,6 +1,6 @@
 import type { MachineFacts } from "#bench/machine";
-import type { Observation } from "#bench/observation";
-import { type MeasurementRow, rowsOf, sameOf } from "#bench/rows";
+import type { Observation } from "#bench/measurement";
+import { type MeasurementRow, rowsOf, sameOf } from "#bench/measurement-rows";
 import { table, whole } from "#bench/table";
 
 /** The measurements of a bench, as `--save` writes them and `--compare` reads them. */

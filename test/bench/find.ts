@@ -1,12 +1,12 @@
-import { CONCURRENCY, compareWithReadings } from "#bench/compare-with-readings";
+import { CONCURRENCY, compareWithReadings } from "#bench/compare-with-list-reads";
 import { deniedDomain } from "#bench/service";
 import { findInFleet } from "../../provider/dist/commands/find/find-in-fleet.js";
-import { Matcher } from "../../provider/dist/commands/find/matcher.js";
 import { parseQueries } from "../../provider/dist/commands/find/parse-queries.js";
+import { QueryMatcher } from "../../provider/dist/commands/find/query-matcher.js";
 
 /** Compares `find` over a fleet with reading only the fleet's lists, in alternating turns. */
 export async function findReport(): Promise<string> {
-  const matcher = new Matcher(parseQueries([deniedDomain(7)]));
+  const matcher = new QueryMatcher(parseQueries([deniedDomain(7)]));
   return await compareWithReadings("find", {
     readsVips: false,
     work: async ({ targets, requestContext }) => {

@@ -1,4 +1,4 @@
-import { CONCURRENCY, compareWithReadings } from "#bench/compare-with-readings";
+import { CONCURRENCY, compareWithReadings } from "#bench/compare-with-list-reads";
 import { readFleetStatus } from "../../provider/dist/fleet/status/read-fleet-status.js";
 
 const today = new Date().toISOString().slice(0, 10);

@@ -1,8 +1,8 @@
-import { Agent, request } from "undici";
+import { sendAll } from "#bench/bare-requests";
 import { entries } from "#bench/entries";
-import type { Operation, Peer } from "#bench/observation";
+import type { Operation, Peer } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
-import { API_KEY, BenchService } from "#bench/service";
+import { BenchService } from "#bench/service";
 
 const CONCURRENCY = 16;
 const PAGE_SIZE = 200;
@@ -53,9 +53,8 @@ export const floor: Peer = {
     for (const count of new Set([bench.manyEntries, bench.singleEntries])) {
       bench.log(`${count} entries by HTTP alone`);
       await using service = await BenchService.start();
-      await using agent = disposable(new Agent({ connections: CONCURRENCY }));
-      const writing = await postAll(service, agent, count);
-      const reading = await getAll(service, agent, count);
+      const writing = await postAll(service, count);
+      const reading = await getAll(service, count);
       const alone = {
         "first up": { seconds: writing + reading, reads: pagesOf(count), writes: count },
         "no-op up": { seconds: 0, reads: 0, writes: 0 },
@@ -79,38 +78,17 @@ function pagesOf(count: number): number {
   return Math.ceil(count / PAGE_SIZE) + 1;
 }
 
-async function postAll(service: BenchService, agent: Agent, count: number): Promise<number> {
-  return await timed(entries(count), async (entry) => {
-    const body = JSON.stringify({ ...entry, entry_type: "domain", verdict_scope: "global" });
-    await ask(agent, service.url + PATH, "POST", body);
+async function postAll(service: BenchService, count: number): Promise<number> {
+  const requests = entries(count).map((entry) => {
+    return { method: "POST", path: PATH, body: { ...entry, entry_type: "domain", verdict_scope: "global" } };
   });
+  return await sendAll(service.url, requests, CONCURRENCY);
 }
 
-async function getAll(service: BenchService, agent: Agent, count: number): Promise<number> {
+async function getAll(service: BenchService, count: number): Promise<number> {
   const pages = Array.from({ length: pagesOf(count) - 1 }, (_, index) => `deny&page=${index + 1}`);
-  return await timed([...pages, "allow&page=1"], async (page) => {
-    await ask(agent, `${service.url}${PATH}?list=${page}&page_size=${PAGE_SIZE}`, "GET");
+  const requests = [...pages, "allow&page=1"].map((page) => {
+    return { method: "GET", path: `${PATH}?list=${page}&page_size=${PAGE_SIZE}` };
   });
-}
-
-async function ask(dispatcher: Agent, url: string, method: "GET" | "POST", body?: string): Promise<void> {
-  const headers = { "x-api-key": API_KEY, "content-type": "application/json" };
-  const answer = await request(url, { dispatcher, method, headers, ...(body && { body }) });
-  await answer.body.json();
-  if (answer.statusCode >= 300) throw new Error(`${method} ${url} was answered ${answer.statusCode}`);
-}
-
-/** Processes all items, 16 at a time, and returns the seconds that it took. */
-async function timed<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<number> {
-  const startedAt = performance.now();
-  const waiting = items.values();
-  const worker = async (): Promise<void> => {
-    for (const item of waiting) await work(item);
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-  return (performance.now() - startedAt) / 1_000;
-}
-
-function disposable(agent: Agent): Agent & AsyncDisposable {
-  return Object.assign(agent, { [Symbol.asyncDispose]: () => agent.close() });
+  return await sendAll(service.url, requests, CONCURRENCY);
 }

@@ -1,7 +1,7 @@
 import type { Finished } from "#bench/command";
 import { listProgram } from "#bench/list-resource";
-import type { Operation, Peer } from "#bench/observation";
-import { counted } from "#bench/operations";
+import { counted } from "#bench/measure-operations";
+import type { Operation, Peer } from "#bench/measurement";
 import type { BenchProviderKind } from "#bench/provider-kind";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService } from "#bench/service";

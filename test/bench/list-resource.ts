@@ -1,6 +1,6 @@
 import { type Comments, entriesSource } from "#bench/entries";
-import type { Peer } from "#bench/observation";
-import { measureOperations, measureState } from "#bench/operations";
+import { measureOperations, measureState } from "#bench/measure-operations";
+import type { Peer } from "#bench/measurement";
 import { type BenchProviderKind, packageOf } from "#bench/provider-kind";
 
 export interface ListProgramOptions {

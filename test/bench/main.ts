@@ -23,6 +23,9 @@
  *   npm run bench -- fleet-scale --sizes 1000,10000  `fleet status`, `fleet site` and the journal over fleets of these
  *   sizes, in some
  *                                                    minutes; only printed
+ *   npm run bench -- --latency 50                    commands at a service that answers 50 ms late, compared with the
+ *                                                    same requests alone, in ten minutes; with `--quick`, smaller lists
+ *                                                    in four; only printed
  *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only
  *   printed
  */
@@ -30,9 +33,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { areCommandsStopped, stopCommands } from "#bench/command";
 import { type Comparison, compared, type SavedMeasurements } from "#bench/compare";
-import { MeasurementJournal } from "#bench/journal";
 import { machineFacts } from "#bench/machine";
-import type { Bench, Measurement, Observation, Peer } from "#bench/observation";
+import type { Bench, Measurement, Observation, Peer } from "#bench/measurement";
+import { MeasurementJournal } from "#bench/measurement-journal";
 import { floorOf, peers, providerPeers, quickPeers } from "#bench/peers";
 import { providersReport, reportOf, writeProvidersReport, writeReport } from "#bench/report";
 
@@ -50,6 +53,7 @@ const { values, positionals } = parseArgs({
     members: { type: "string" },
     growth: { type: "string" },
     sizes: { type: "string" },
+    latency: { type: "string" },
   },
 });
 const [part, ...others] = positionals;
@@ -97,6 +101,15 @@ const isWhole =
   [values.only, values.runs, values.entries, values.members, values.growth].every((option) => option === undefined);
 
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
+
+if (values.latency !== undefined) {
+  if (part !== undefined) throw new Error("--latency measures its own commands, and no part by name.");
+  const latencyMs = values.latency === "0" ? 0 : wholeNumber(values.latency, 0);
+  const entries = wholeNumber(values.entries, values.quick ? 1_000 : 5_000);
+  const { latencyReport } = await import("#bench/latency");
+  console.log(`\n${await latencyReport({ latencyMs, entries, runs })}`);
+  process.exit();
+}
 
 const startedAt = performance.now();
 const minutes = (): number => (performance.now() - startedAt) / 60_000;

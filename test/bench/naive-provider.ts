@@ -1,6 +1,6 @@
 import { entriesSource } from "#bench/entries";
-import type { Peer } from "#bench/observation";
-import { measureOperations } from "#bench/operations";
+import { measureOperations } from "#bench/measure-operations";
+import type { Peer } from "#bench/measurement";
 
 /**
  * Returns a program with a dynamic provider as in Pulumi's documentation. The service can't read one entry, so `read`

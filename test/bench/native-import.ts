@@ -1,6 +1,6 @@
 import { type BenchEntry, entries } from "#bench/entries";
-import type { Peer } from "#bench/observation";
-import { counted } from "#bench/operations";
+import { counted } from "#bench/measure-operations";
+import type { Peer } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService } from "#bench/service";
 import { entriesProgram, WITHOUT_CHECKPOINTS } from "#bench/single-entries";

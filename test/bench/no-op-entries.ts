@@ -1,6 +1,6 @@
 import { nothingProgram } from "#bench/floor";
-import type { Peer } from "#bench/observation";
-import { measureOperations } from "#bench/operations";
+import { measureOperations } from "#bench/measure-operations";
+import type { Peer } from "#bench/measurement";
 import { WITHOUT_CHECKPOINTS } from "#bench/single-entries";
 
 /**

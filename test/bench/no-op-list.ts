@@ -1,6 +1,6 @@
 import { entriesSource } from "#bench/entries";
-import type { Peer } from "#bench/observation";
-import { measureOperations } from "#bench/operations";
+import { measureOperations } from "#bench/measure-operations";
+import type { Peer } from "#bench/measurement";
 
 /**
  * The whole list as one dynamic resource that only stores it, as in Pulumi's documentation. This is the cost of

@@ -1,11 +1,11 @@
 import { floor } from "#bench/floor";
 import { growth, nativeGrowth } from "#bench/growth";
 import { listResource, nativeListResource } from "#bench/list-resource";
+import type { Peer } from "#bench/measurement";
 import { obviousProvider } from "#bench/naive-provider";
 import { nativeImport } from "#bench/native-import";
 import { nothingEntries, nothingEntriesWithoutCheckpoints } from "#bench/no-op-entries";
 import { nothingList } from "#bench/no-op-list";
-import type { Peer } from "#bench/observation";
 import { dynamicStart, nativeStart, programStart } from "#bench/provider-start";
 import { lintOfMany, planOfMany } from "#bench/settings-file";
 import {

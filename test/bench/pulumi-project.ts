@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Engine, requireEngine } from "pulumi-email-security/engine";
 import { type Finished, run } from "#bench/command";
-import type { StateSize } from "#bench/observation";
+import type { StateSize } from "#bench/measurement";
 
 interface RunOptions {
   /** Extra environment variables. */

@@ -2,9 +2,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { type Point, writeGraph } from "#bench/graphs";
 import type { MachineFacts } from "#bench/machine";
-import type { Observation, Operation } from "#bench/observation";
+import type { Observation, Operation } from "#bench/measurement";
+import { grouped, type MeasurementRow, ratioTo, rowsOf } from "#bench/measurement-rows";
 import { floorOf, peers } from "#bench/peers";
-import { grouped, type MeasurementRow, ratioTo, rowsOf } from "#bench/rows";
 import { decimal, table, whole } from "#bench/table";
 import { type TargetResult, verdictsOf } from "#bench/targets";
 

@@ -56,7 +56,7 @@ export interface RolloutMeasurement {
   readonly memory: { readonly coordinator: number; readonly all: number } | undefined;
 }
 
-const READINGS = fileURLToPath(new URL("list-readings.ts", import.meta.url));
+const READINGS = fileURLToPath(new URL("read-lists.ts", import.meta.url));
 
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 

@@ -4,20 +4,25 @@
  *
  *   node test/bench/service-process.ts '{ "employees": 2000, "readOne": true }'
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import {
+  type Sandbox,
   type SandboxHooks,
   type Scenario,
   type ServiceRequest,
   type ServiceResponse,
   startSandbox,
 } from "pulumi-email-security/sandbox";
-import { type BenchServiceOptions, deniedDomain, mailboxOf, TENANT, tenantName } from "#bench/service";
+import { type BenchServiceOptions, deniedDomain, mailboxOf, TENANT, TRACE_PATH, tenantName } from "#bench/service";
 
 const {
   employees = 0,
   readOne = false,
   tenants,
   entries = 0,
+  threats = 0,
+  latencyMs = 0,
+  requestsPerSecond,
 } = JSON.parse(process.argv[2] ?? "{}") as BenchServiceOptions;
 
 const scenario: Scenario = {
@@ -44,12 +49,22 @@ const scenario: Scenario = {
         createdBy: "bench",
         createdAt: "2026-01-01T06:00:00.000Z",
       })),
-      threats: 0,
+      threats,
     }),
   ),
 };
 
-const sandbox = await startSandbox({ scenario, ...(readOne && readOneEndpoint()) });
+const special = readOne ? readOneEndpoint() : undefined;
+const sandbox: Sandbox = await startSandbox({
+  scenario,
+  ...(requestsPerSecond !== undefined && { rateLimit: { perSecond: requestsPerSecond } }),
+  ...special,
+  async intercept(request) {
+    if (request.path === TRACE_PATH) return { status: 200, body: sandbox.requests };
+    if (latencyMs > 0) await sleep(latencyMs);
+    return await special?.intercept?.(request);
+  },
+});
 console.log(sandbox.url);
 // Ctrl-C reaches every process of the terminal, but the engine still needs the sandbox to finish its current step.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { RecordedRequest } from "pulumi-email-security/sandbox";
 
 export const TENANT = "acme";
 export const API_KEY = `sandbox-${TENANT}-ci`;
@@ -15,7 +16,16 @@ export interface BenchServiceOptions {
   readonly tenants?: number;
   /** The number of domains that each tenant denies. Default: 0. */
   readonly entries?: number;
+  /** The number of threats to each tenant in the last half year. Default: 0. */
+  readonly threats?: number;
+  /** The delay before each answer, in milliseconds. Default: none. */
+  readonly latencyMs?: number;
+  /** The number of requests per second of each tenant that aren't rejected with 429. Default: no limit. */
+  readonly requestsPerSecond?: number;
 }
+
+/** The path at which a {@link BenchService} returns its requests. */
+export const TRACE_PATH = "/bench/requests";
 
 /** The number of requests that the service has received. */
 export interface Requests {
@@ -78,6 +88,12 @@ export class BenchService implements AsyncDisposable {
     const response = await fetch(`${this.url}/sandbox/requests`);
     const { reads, writes } = (await response.json()) as Requests;
     return { reads, writes };
+  }
+
+  /** Returns all requests so far, in the order of their answers. */
+  async trace(): Promise<RecordedRequest[]> {
+    const requests = (await (await fetch(`${this.url}${TRACE_PATH}`)).json()) as RecordedRequest[];
+    return requests.filter(({ path }) => path !== TRACE_PATH);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Finished, run } from "#bench/command";
-import type { Bench, Peer } from "#bench/observation";
+import type { Bench, Peer } from "#bench/measurement";
 import { BenchService, deniedDomain } from "#bench/service";
 
 const COMMAND = resolve("provider/dist/commands/main.js");
@@ -39,7 +39,8 @@ function record(bench: Bench, operation: "lint" | "plan", count: number, { secon
   bench.record({ operation, count, seconds, ...(peaks && { peakBytes: peaks.command }) });
 }
 
-async function email(directory: string, args: string[], environment: Record<string, string>): Promise<Finished> {
+/** Runs `email-security` in a directory. */
+export async function email(directory: string, args: string[], environment: NodeJS.ProcessEnv): Promise<Finished> {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
   return await run(process.execPath, [COMMAND, ...args], { cwd: directory, env, memory: true });
 }
@@ -47,10 +48,15 @@ async function email(directory: string, args: string[], environment: Record<stri
 async function runInDirectory(count: number, work: (directory: string) => Promise<void>): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "email-security-bench-file-"));
   try {
-    const lines = Array.from({ length: count }, (_, index) => `  - ${deniedDomain(index)}\n`);
-    await writeFile(join(directory, FILE), `version: 1\ndeny:\n${lines.join("")}`);
+    await writeSettings(directory, count);
     await work(directory);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** Writes a settings file that matches a tenant with `count` entries. */
+export async function writeSettings(directory: string, count: number): Promise<void> {
+  const lines = Array.from({ length: count }, (_, index) => `  - ${deniedDomain(index)}\n`);
+  await writeFile(join(directory, FILE), `version: 1\ndeny:\n${lines.join("")}`);
 }

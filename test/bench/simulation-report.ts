@@ -196,7 +196,7 @@ function tenantReport(changes: number): TenantReport {
     state: "done",
     host: "service.example",
     address: "https://mail-security.example",
-    keyFrom: "the environment variable EMAIL_SECURITY_API_KEY",
+    keySource: "the environment variable EMAIL_SECURITY_API_KEY",
     stack: "tenant-1000",
     planned: { added: changes, changed: 0, removed: 0 },
     changes: Array.from({ length: changes }, () => ({

@@ -1,6 +1,6 @@
 import { entriesSource } from "#bench/entries";
-import type { Peer } from "#bench/observation";
-import { measureOperations } from "#bench/operations";
+import { measureOperations } from "#bench/measure-operations";
+import type { Peer } from "#bench/measurement";
 import { type BenchProviderKind, packageOf } from "#bench/provider-kind";
 
 export function entriesProgram(count: number, providerKind: BenchProviderKind): string {

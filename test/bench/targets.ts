@@ -1,5 +1,5 @@
-import type { Operation } from "#bench/observation";
-import { type MeasurementRow, ratioTo } from "#bench/rows";
+import type { Operation } from "#bench/measurement";
+import { type MeasurementRow, ratioTo } from "#bench/measurement-rows";
 
 /** A performance target. */
 interface Target {

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { getCacheDirectory } from "pulumi-email-security/engine";
 import { areCommandsStopped, type Finished, run } from "#bench/command";
 import { entries } from "#bench/entries";
-import { type Bench, type Operation, type Peer, type StateSize, stateAnEntry } from "#bench/observation";
-import { counted } from "#bench/operations";
+import { counted } from "#bench/measure-operations";
+import { type Bench, type Operation, type Peer, type StateSize, stateAnEntry } from "#bench/measurement";
 import { API_KEY, BenchService } from "#bench/service";
 
 /** Both programs are built from Go modules. Each has a directory with a go.mod that pins all of its dependencies. */

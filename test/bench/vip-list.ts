@@ -1,6 +1,6 @@
 import type { Finished } from "#bench/command";
-import type { Operation, Peer } from "#bench/observation";
-import { counted } from "#bench/operations";
+import { counted } from "#bench/measure-operations";
+import type { Operation, Peer } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService, mailboxOf } from "#bench/service";
 

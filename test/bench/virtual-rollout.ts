@@ -155,7 +155,7 @@ export class VirtualJournal {
   }
 
   get underWay(): number {
-    return this.waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
+    return this.waves.reduce((sum, { counts }) => sum + counts.queued + counts.running, 0);
   }
 
   /** Returns the number of tenants of an address in progress. A rollout that isn't running occupies no slots. */
@@ -201,7 +201,7 @@ export class VirtualJournal {
       if (dispatched.length >= places) break;
       if (tenant.state !== "pending" || (left !== undefined && left <= 0)) continue;
       if (left !== undefined) room.set(tenant.address, left - 1);
-      this.#set(tenant, "released");
+      this.#set(tenant, "queued");
       dispatched.push(tenant);
     }
     return dispatched;
@@ -211,7 +211,7 @@ export class VirtualJournal {
   claim(name: string, retryRound: number): number | undefined {
     const tenant = this.#tenant(name);
     if (tenant.retryRound !== retryRound) return undefined;
-    if (tenant.state !== "released" && tenant.state !== "running") return undefined;
+    if (tenant.state !== "queued" && tenant.state !== "running") return undefined;
     this.#set(tenant, "running");
     tenant.attempt += 1;
     return tenant.attempt;
@@ -247,10 +247,10 @@ export class VirtualJournal {
     this.state = "done";
   }
 
-  /** Returns released and running tenants to pending, because the process that worked on them has died. */
+  /** Returns queued and running tenants to pending, because the process that worked on them has died. */
   resetInterrupted(): void {
     for (const tenant of this.tenants.values()) {
-      if (tenant.state === "released" || tenant.state === "running") this.#set(tenant, "pending");
+      if (tenant.state === "queued" || tenant.state === "running") this.#set(tenant, "pending");
     }
   }
 
@@ -337,7 +337,7 @@ export class VirtualRollout {
     this.#isChanged = true;
   }
 
-  /** Starts a released tenant, or takes it over from a crashed worker. */
+  /** Starts a queued tenant, or takes it over from a crashed worker. */
   begin(tenant: VirtualTenant): void {
     const attempt = this.journal.claim(tenant.name, tenant.retryRound);
     if (attempt === undefined) return;
@@ -416,9 +416,9 @@ function pendingOf(wave: VirtualWave, roomAt: ReadonlyMap<string, number>): Pend
 }
 
 function isUnderWay(state: TenantState): boolean {
-  return state === "released" || state === "running";
+  return state === "queued" || state === "running";
 }
 
 function noCounts(): Record<TenantState, number> {
-  return { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
+  return { pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
 }

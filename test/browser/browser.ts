@@ -5,7 +5,7 @@ import packed from "@sparticuz/chromium";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { vi } from "vitest";
 import { getCacheDirectory } from "../../provider/engine";
-import { createOnce } from "../support/cached-directory";
+import { createOnce } from "../support/create-directory-once";
 
 export interface Look {
   readonly width: number;

@@ -6,8 +6,8 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { createCli } from "../support/cli";
-import { click } from "../support/console";
 import { Fleet } from "../support/fleet";
+import { click } from "../support/tenant-console";
 import { createTestDirectory } from "../support/test-directory";
 import { missingBrowser, startBrowser, Tab } from "./browser";
 

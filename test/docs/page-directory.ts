@@ -61,7 +61,7 @@ export class PageDirectory implements AsyncDisposable {
       npm_config_prefer_offline: "true",
       npm_config_audit: "false",
       npm_config_update_notifier: "false",
-      // typed-blocks.ts already reports type errors in pages.
+      // check-typed-blocks.ts already reports type errors in pages.
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
     };
     if (place === "empty") return new PageDirectory(top, environment, undefined);

@@ -7,7 +7,7 @@ import type { RolloutReport } from "../../provider/rollout/model/rollout-report"
 import { type Cli, type CliResult, createCli } from "../support/cli";
 import { Fleet } from "../support/fleet";
 import { clickedEntry } from "../support/scenario-tenant";
-import { clockBehind } from "../support/two-clones";
+import { clockBehind } from "../support/second-clone";
 import { chiefOf } from "../support/two-tenants";
 
 /**

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
-import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
+import { click } from "../support/tenant-console";
 import { writesOf } from "../support/write-requests";
 
 interface Program {

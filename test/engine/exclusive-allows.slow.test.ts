@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { click } from "../support/console";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
+import { click } from "../support/tenant-console";
 import { writesOf } from "../support/write-requests";
 
 /* Allow entries that somebody added in the console are removed, deny entries stay. Runs through the real engine. */

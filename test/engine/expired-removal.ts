@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect } from "vitest";
 import { COMMAND } from "../support/command-process";
-import { click } from "../support/console";
+import { click } from "../support/tenant-console";
 import { writesOf } from "../support/write-requests";
 import { OWN, type SettingsProject } from "./tenant-settings";
 

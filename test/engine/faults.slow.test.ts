@@ -11,7 +11,7 @@ import { AFTER, BEFORE, COMPANY, declaredContent } from "../integration/faults/p
 import { contentOf } from "../integration/faults/tenant-content";
 import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
-import { matrix } from "../support/scale";
+import { matrix } from "../support/matrix-sampling";
 
 /** Declares the content of `program.json`. */
 const PROGRAM = `

@@ -13,11 +13,11 @@ async function statusOf(fleet: Fleet): Promise<{ readonly code: number; readonly
 }
 
 const summarizeTenants = ({ tenants }: Pick<FleetStatus, "tenants">) =>
-  tenants.map(({ name, syncStatus, drift, behind }) => [
+  tenants.map(({ name, syncStatus, drift, pendingChanges }) => [
     name,
     syncStatus,
-    drift.map(({ what, value }) => `${what} ${value}`),
-    behind.map(({ what, value }) => `${what} ${value}`),
+    drift.map(({ driftKind, value }) => `${driftKind} ${value}`),
+    pendingChanges.map(({ driftKind, value }) => `${driftKind} ${value}`),
   ]);
 
 it("distinguishes console drift from pending and rolled-back changes", async () => {
@@ -37,7 +37,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
   await fleet.console("t0", "DELETE", `/allow_deny_entries/${entry?.id}`);
   const between = await statusOf(fleet);
   expect(summarizeTenants(between.status)).toEqual([
-    ["t0", "drifted", [`missing ${own}`], ["missing more.example", `leaving ${shared}`]],
+    ["t0", "drifted", [`missing ${own}`], ["missing more.example", `pending-removal ${shared}`]],
   ]);
   expect(between.code).toBe(2);
 
@@ -61,7 +61,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
     ["t0", "in-sync", [], []],
     ["t1", "never-rolled-out", [], []],
   ]);
-  expect(status.tenants[1]?.unattributed?.map(({ what, value }) => `${what} ${value}`)).toEqual([
+  expect(status.tenants[1]?.unclassified?.map(({ driftKind, value }) => `${driftKind} ${value}`)).toEqual([
     "added legacy.example",
     `missing ${shared}`,
     "missing only-t1.example",
@@ -76,14 +76,14 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   await fleet.console("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
   const clone = (await statusOf(fleet)).status;
   expect(summarizeTenants(clone)).toEqual([
-    ["t0", "drifted", ["added legacy.example"], ["missing more.example", `leaving ${shared}`]],
+    ["t0", "drifted", ["added legacy.example"], ["missing more.example", `pending-removal ${shared}`]],
     ["t1", "never-rolled-out", [], []],
   ]);
   // If the stacks can't be read either, the status is unknown.
   const blind = await fleet.start({ PULUMI_BACKEND_URL: "s3://elsewhere" }, "fleet", "status", "--format", "json")
     .result;
   expect(statusSchema.parse(JSON.parse(blind.stdout)).tenants).toMatchObject([
-    { syncStatus: "not-known", drift: [], behind: [] },
-    { syncStatus: "not-known", drift: [], behind: [] },
+    { syncStatus: "unknown", drift: [], pendingChanges: [] },
+    { syncStatus: "unknown", drift: [], pendingChanges: [] },
   ]);
 });

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
+import { click } from "../support/tenant-console";
 import { writesOf } from "../support/write-requests";
 
 const KEY = "sandbox-acme-ci";

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { click } from "../support/console";
+import { click } from "../support/tenant-console";
 import { writesOf } from "../support/write-requests";
 import { ProjectOnGitLab } from "./project-on-gitlab";
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { click } from "../support/console";
+import { FeedServer } from "../integration/sources/feed-server";
 import { RepositoryOnGitHub } from "../support/github/repository-on-github";
+import { click } from "../support/tenant-console";
 import { writesOf } from "../support/write-requests";
 
 /*
@@ -293,6 +294,50 @@ describe("plan from a fork", () => {
     expect(merge.outputs).toEqual({ code: "3", changes: "0" });
     const approved = await repository.onMain("merge", "approved", { needs: { apply: merge } });
     expect(approved.result).toBe("skipped");
+  });
+});
+
+describe("nightly sync", () => {
+  const SOURCE = "sources:\n  phish: { kind: url, url: URL, into: deny, expires: 14d }\n\n";
+  let feed: FeedServer;
+
+  beforeAll(async () => {
+    feed = await FeedServer.start();
+    feed.list(["evil.test", "acme.example"]);
+    await repository.git.edit(
+      "settings/acme.yaml",
+      "include: [baseline.yaml]\n",
+      "include: [baseline.yaml, sources/phish.yaml]\n",
+    );
+    await repository.git.edit(
+      "settings/acme.yaml",
+      "vips:\n  - email",
+      `${SOURCE.replace("URL", `${feed.origin}/phish.txt`)}vips:\n  - email`,
+    );
+    await repository.git.commit("Follow a feed");
+    await repository.git.git("push", "--quiet", "origin", "main");
+  });
+  afterAll(() => feed[Symbol.asyncDispose]());
+
+  it("does nothing without allowed addresses", async () => {
+    repository.nextRun();
+    expect(await repository.onMain("sync", "sync")).toMatchObject({ result: "skipped" });
+  });
+
+  it("proposes the changes of a source as a pull request, without the tenant's key", async () => {
+    repository.nextRun();
+    sandbox.clearRequests();
+    const vars = { EMAIL_SECURITY_SOURCES: `phish=${feed.origin}/` };
+    const sync = await repository.onMain("sync", "sync", { vars });
+    expect(sync, sync.log).toMatchObject({ result: "success" });
+    const pull = (await repository.state()).pulls.at(-1);
+    expect(pull).toMatchObject({ head: "email-security/sync-phish", state: "open" });
+    expect(pull?.body).toMatch(/Added \(1\)[\s\S]*`evil\.test`[\s\S]*Rejected:[\s\S]*`acme\.example`/);
+    expect(sync.summary).toContain("evil.test");
+    await repository.git.git("fetch", "--quiet", "origin");
+    const generated = await repository.git.git("show", "origin/email-security/sync-phish:settings/sources/phish.yaml");
+    expect(generated).toContain("value: evil.test");
+    expect(sandbox.requests).toEqual([]);
   });
 });
 

@@ -85,7 +85,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
       expect(error?.code, wrong.output).toBe("ERR_OTHER_TENANT");
       expect(error?.message).toMatch(
         new RegExp(
-          `"${name}" \\(tenants\\.yaml:\\d+; key from the environment variable ${keyVariable(name)}\\) has a key for the tenant of "${other}"`,
+          `"${name}" \\(tenants\\.yaml:\\d+; key from the environment variable ${keyVariable(name)}\\) belongs to the tenant of "${other}"`,
         ),
       );
       expect(error?.message).not.toContain("EMAIL_SECURITY_API_KEY");
@@ -122,7 +122,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
     const wrong = await run(keys(), "tenant", "remove", name, "--destroy", "--yes", name);
     expect(wrong.code, wrong.output).toBe(3);
     expect(wrong.output.replaceAll(/\s+/g, " ")).toMatch(
-      new RegExp(`the environment variable ${keyVariable(name)}\\) has a key for the tenant of`),
+      new RegExp(`the environment variable ${keyVariable(name)}\\) belongs to the tenant of`),
     );
     expect(wrong.output).not.toContain("evil0.example");
     expect(writes()).toEqual([]);
@@ -174,7 +174,7 @@ it("compares the tenant of an earlier release's plan with earlier rollouts", asy
   expect(wrong.code, wrong.output).toBe(1);
   const { error } = wrong.report().tenants.find(({ name }) => name === "t1") ?? {};
   expect(error?.code, wrong.output).toBe("ERR_OTHER_TENANT");
-  expect(error?.message).toContain('has a key for the tenant of "t2"');
+  expect(error?.message).toContain('belongs to the tenant of "t2"');
   const own = await fleet.rollout("resume");
   expect(own.code, own.output).toBe(0);
   expect(fleet.holds("t1")).toContain(`deny ${value}`);

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { getPropertyOptions, sized, timeLimit } from "../support/matrix-sampling";
 import { Companies } from "../support/model/company";
 import { aStory, play } from "../support/model/story";
-import { getPropertyOptions, sized, timeLimit } from "../support/scale";
 import { EngineStack } from "./engine-stack";
 
 const STORIES = getPropertyOptions("engine-models", { numRuns: 1, seed: 20_260_101 });

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { installGenerator } from "#scripts/generate-sdks";
 import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
-import { sized } from "../support/scale";
+import { sized } from "../support/matrix-sampling";
 import { createTestDirectory } from "../support/test-directory";
 import {
   clicked,

@@ -2,8 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
-import { Canary } from "../support/canary";
 import { EngineProject } from "../support/engine-project";
+import { Canary } from "../support/leak-canary";
 import { sandboxWithKey } from "../support/sandbox-with-key";
 import { createTestDirectory } from "../support/test-directory";
 import {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
+import { click } from "../support/tenant-console";
 
 export const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 

@@ -10,11 +10,11 @@ import { getCurrentPlatform } from "#scripts/node-runtime";
 import { CHECKSUMS_FILE, makePluginArchives } from "#scripts/plugin-archives";
 import manifest from "../../provider/package.json";
 import { startSandbox } from "../../provider/sandbox";
-import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
 import { isRunning, providerOf } from "../support/killable-stack";
 import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
+import { click } from "../support/tenant-console";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 import { LANGUAGES } from "./languages";
 

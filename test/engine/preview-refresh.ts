@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Sandbox } from "../../provider/sandbox";
-import { click } from "../support/console";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import { click } from "../support/tenant-console";
 import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
 
 /** The command from the guides. */

@@ -1,5 +1,5 @@
 import { type KillableProviderKind, MOMENTS, PROVIDERS, VICTIMS } from "../support/killable-stack";
-import { matrix } from "../support/scale";
+import { matrix } from "../support/matrix-sampling";
 import { describeKills, type KillCase, REQUESTS, RUNS } from "./process-kills";
 
 /**

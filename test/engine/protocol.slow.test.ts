@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { PULUMI_UNKNOWN } from "../../provider/settings/unknown";
+import { PULUMI_UNKNOWN } from "../../provider/settings/unknown-value";
 import { EngineProject } from "../support/engine-project";
 import { PLUGIN } from "../support/provider-process";
 import { runEnvironment } from "../support/run-environment";

@@ -7,7 +7,7 @@ import { Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { getChangelogSection } from "#scripts/changelog";
-import { readPackageVersion, VERSIONED_FILES } from "#scripts/version";
+import { readPackageVersion, VERSIONED_FILES } from "#scripts/version-files";
 import type { Workflow } from "../support/pipeline-files";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 

@@ -217,7 +217,7 @@ describe("rollback", () => {
     expect(summarizeRun(await fleet.rollout("rollback", "--yes"))).toEqual([2, ["t0", "t2"]]);
     expect((await fleet.report(id)).advice).toEqual([
       {
-        why: `The rollback is incomplete. Left out: "t1" (tenants.yaml no longer contains it). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
+        reason: `The rollback is incomplete. Left out: "t1" (tenants.yaml no longer contains it). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
       },
     ]);
     const again = await fleet.rollout("rollback", "--yes", id);
@@ -227,7 +227,7 @@ describe("rollback", () => {
 
     expect(await fleet.rollout("skip", "t1", "--reason", "later")).toMatchObject({ code: 0 });
     const unskip = (await fleet.report(id)).advice;
-    expect(unskip).toMatchObject([{ why: expect.stringContaining('"t1" is skipped.') }]);
+    expect(unskip).toMatchObject([{ reason: expect.stringContaining('"t1" is skipped.') }]);
     expect(await runAdvice(unskip)).toMatchObject({ code: 0 });
     const back = await runAdvice((await fleet.report(id)).advice, "--yes");
     expect(summarizeRun(back), back.output).toEqual([0, ["t1"]]);

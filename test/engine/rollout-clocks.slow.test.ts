@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { readStackMarker } from "../../provider/rollout/model/stack-marker";
 import { createCli } from "../support/cli";
 import { Fleet } from "../support/fleet";
-import { cloneOf } from "../support/two-clones";
+import { cloneOf } from "../support/second-clone";
 
 /*
  * Two clones of one repository, each with its own journal, share a state backend. The second clone's clock is behind.

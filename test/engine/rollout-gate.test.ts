@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { noticeSchema } from "../../provider/rollout/notify/notice";
 import { Fleet, summarizeRun } from "../support/fleet";
-import { startHook } from "../support/hook";
+import { startHook } from "../support/webhook-receiver";
 
 /* Attempts to get around a closed gate, through the real command and the real engine. */
 
@@ -28,8 +28,8 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   const { id } = first.report();
   const [waits, ...more] = hook.received.map(({ body }) => noticeSchema.parse(JSON.parse(body)));
   expect(more).toEqual([]);
-  expect(waits).toMatchObject({ kind: "waiting", rollout: { id, wave: "canary", done: 1, left: 1 } });
-  expect(waits?.next[0]?.command).toContain(`rollout resume ${id}`);
+  expect(waits).toMatchObject({ kind: "waiting", rollout: { id, wave: "canary", done: 1, remaining: 1 } });
+  expect(waits?.advice[0]?.command).toContain(`rollout resume ${id}`);
   // A rerun has nothing left to do in the first wave, but still must not pass the gate.
   const again = await fleet.rollout("--yes");
   expect(summarizeRun(again)).toEqual([1, []]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Fleet } from "../support/fleet";
-import { sized } from "../support/scale";
+import { sized } from "../support/matrix-sampling";
 import { expectChangedApart, KEY, startFleetWithKeys, watched } from "./rollout-isolation";
 
 /** As many tenants as a large customer has, in the long form of the tests. Only then are all of them changed. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
 import { baselineOf, Fleet, listStartedTenants, type RunningCommand, statesIn } from "../support/fleet";
-import { matrix, SEED } from "../support/scale";
+import { matrix, SEED } from "../support/matrix-sampling";
 import { getLockDirectory, layLock, locksIn, runInEmptyDirectory } from "../support/stack-locks";
 
 /*
@@ -231,7 +231,7 @@ it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are writte
     await run.result;
     atRequest = () => {};
     const before = await fleet.report();
-    expect(before).toMatchObject({ state: "running", isHeld: false });
+    expect(before).toMatchObject({ state: "running", isActive: false });
 
     const resumed = await fleet.rollout("resume");
     expect(resumed).toMatchObject({ code: 0 });
@@ -347,7 +347,7 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   expect(await goesOn.result).toMatchObject({ code: 2 });
   // The second Ctrl-C didn't wait for the requests in flight.
   await fleet.quiet();
-  expect(await fleet.report()).toMatchObject({ state: "running", isHeld: false });
+  expect(await fleet.report()).toMatchObject({ state: "running", isActive: false });
   held.release();
 
   expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });

@@ -64,7 +64,7 @@ it("removes only expired entries with --only-expired, through the waves", async 
   const done = await fleet.rollout("resume");
   expect(summarizeRun(done), done.output).toEqual([0, ["t0", "t1"]]);
   expect(statesIn(done.report())).toEqual({ t0: "done", t1: "done", t2: "unchanged" });
-  expect(done.report()).toMatchObject({ task: "only-expired", counts: { done: 2, unchanged: 1 } });
+  expect(done.report()).toMatchObject({ mode: "only-expired", counts: { done: 2, unchanged: 1 } });
   expect(writesOf(fleet.sandbox)).toEqual(ids.map((id) => `DELETE /allow_deny_entries/${id}`));
   // The pending changes in the files and the console edits are untouched.
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
@@ -103,7 +103,7 @@ it("reverts console drift with --revert-drift only where the files allow it", as
   expect(fleet.holds("t0")).toContain("deny colleague.example");
   expect(fleet.holds("t0")).not.toContain("deny pending.example");
   expect(fleet.holds("t2")).not.toContain("deny evil1.example");
-  expect((await fleet.report(done.report().id)).task).toBe("revert-drift");
+  expect((await fleet.report(done.report().id)).mode).toBe("revert-drift");
 
   // `rollback` without an ID refers to the last rollout of the files, not to unattended ones.
   const back = await fleet.rollout("rollback");

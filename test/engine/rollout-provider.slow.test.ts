@@ -5,7 +5,7 @@ import { requireEngine } from "../../provider/engine";
 import { minimalEnv } from "../../provider/machine/child-environment";
 import type { EnginePool } from "../../provider/rollout/engine/engine-pool";
 import type { UpResult } from "../../provider/rollout/engine/up-request";
-import { getBuildPath } from "../support/build-output";
+import { getBuildPath } from "../support/build-path";
 import { Fleet, keyVariable } from "../support/fleet";
 
 /*

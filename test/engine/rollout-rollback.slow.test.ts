@@ -218,7 +218,7 @@ it("advises to remove only the lines of tenants that were rolled back", async ()
   expect(second.code, second.output).toBe(0);
   const back = await fleet.rollout("rollback", "--yes", "--only", "t0");
   expect(back.code, back.output).toBe(0);
-  const advice = back.report().advice.map(({ why, command = "" }) => `${why} ${command}`);
+  const advice = back.report().advice.map(({ reason, command = "" }) => `${reason} ${command}`);
   expect(advice.join("\n")).toMatch(
     /still in settings\/t0\.yaml:\d+ \(allow mine-t0\.example\)\. .*The rollback left out "t1"/,
   );

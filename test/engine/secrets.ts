@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Canary } from "../support/canary";
 import { EngineProject } from "../support/engine-project";
+import { Canary } from "../support/leak-canary";
 import { sandboxWithKey } from "../support/sandbox-with-key";
 import { createTestDirectory } from "../support/test-directory";
 

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Sandbox } from "../../provider/sandbox";
 import { createCli } from "../support/cli";
-import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { Fleet } from "../support/fleet";
+import { click } from "../support/tenant-console";
 import { chiefOf, twoTenants } from "../support/two-tenants";
 import { writesOf } from "../support/write-requests";
 
@@ -149,7 +149,7 @@ it("refuses a rollout with swapped keys when planned or resumed", async () => {
   fleet.take();
   const planned = await fleet.start(swapped, "rollout", "--yes").result;
   expect(planned.code, planned.output).toBe(3);
-  expect(planned.output).toMatch(/"t0" \([^)]+\) has a key for the tenant of "t1"/);
+  expect(planned.output).toMatch(/"t0" \([^)]+\) belongs to the tenant of "t1"/);
   expect(planned.output).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t0,t1");
   expect(writesOf(fleet.sandbox)).toEqual([]);
 });

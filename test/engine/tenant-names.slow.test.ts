@@ -42,7 +42,7 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
   const swapped = await fleet.start({ T0_KEY: other, T1_KEY: one }, "rollout", "--yes").result;
   expect([swapped.code, swapped.output]).toEqual([3, expect.stringContaining("ERR_OTHER_TENANT")]);
   expect(swapped.output).toMatch(
-    /"t0" \(tenants\.yaml:\d+; key from the environment variable T0_KEY\) has a key for the tenant of "t1" \(tenants\.yaml:\d+; read by the rollout/,
+    /"t0" \(tenants\.yaml:\d+; key from the environment variable T0_KEY\) belongs to the tenant of "t1" \(tenants\.yaml:\d+; read by the rollout/,
   );
   expect(writes(fleet)).toEqual([]);
   const own = await fleet.rollout("--yes");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { getPropertyOptions, sized, timeLimit } from "../support/scale";
+import { getPropertyOptions, sized, timeLimit } from "../support/matrix-sampling";
 import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclaration } from "./company-fleet";
 
 /*

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { click } from "../support/console";
+import { click } from "../support/tenant-console";
 import { writesOf } from "../support/write-requests";
 import { PROGRAM, SETTINGS, SettingsProject } from "./tenant-settings";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { click } from "../support/console";
+import { click } from "../support/tenant-console";
 import { writesOf } from "../support/write-requests";
 import { SETTINGS, SettingsProject } from "./tenant-settings";
 

@@ -66,12 +66,12 @@ describe("key of a tenant that no rollout read", () => {
   });
 
   it("is reported by status and refused by a plan", async () => {
-    expect(await syncStatuses(fleet, wrong)).toEqual(["in-sync", "key-wrong", "in-sync"]);
+    expect(await syncStatuses(fleet, wrong)).toEqual(["in-sync", "wrong-key", "in-sync"]);
     await fleet.baseline(["evil0.example", "evil1.example", "planned.example"]);
     const planned = await run(fleet, wrong, "rollout", "--yes");
     expect(planned.code, planned.output).toBe(3);
     expect(unfold(planned.output)).toMatch(
-      /"t1" \(tenants\.yaml:\d+; key from the environment variable T1_KEY\) has a key for a different tenant than the rollout \S+ read: it has nothing in common with what was read on .* UTC, and now has 3 entries that were created before that/,
+      /"t1" \(tenants\.yaml:\d+; key from the environment variable T1_KEY\) belongs to a different tenant than in the rollout \S+: it has nothing in common with what was read on .* UTC, and now has 3 entries that were created before that/,
     );
     expect(planned.output).toContain("[ERR_OTHER_TENANT]");
     expect(writesOf(fleet)).toEqual([]);
@@ -140,7 +140,7 @@ it("requires acceptance of a right key after all entries were replaced", async (
     await fleet.console("t1", "DELETE", `/allow_deny_entries/${id}`);
   for (const value of ["evil0.example", "other.example"])
     await fleet.console("t1", "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value });
-  expect(await syncStatuses(fleet)).toEqual(["in-sync", "key-wrong", "in-sync"]);
+  expect(await syncStatuses(fleet)).toEqual(["in-sync", "wrong-key", "in-sync"]);
   const refused = await fleet.rollout("--yes");
   expect(refused.code, refused.output).toBe(3);
   const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.output) ?? [];
@@ -148,7 +148,7 @@ it("requires acceptance of a right key after all entries were replaced", async (
   const accepted = await run(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
   expect(accepted.code, accepted.output).toBe(0);
   expect(fleet.holds("t1")).toEqual(["deny evil0.example", "deny evil1.example", "deny other.example"]);
-  expect((await syncStatuses(fleet))[1]).not.toBe("key-wrong");
+  expect((await syncStatuses(fleet))[1]).not.toBe("wrong-key");
 });
 
 describe("missing journal", () => {
@@ -168,8 +168,8 @@ describe("missing journal", () => {
 
   it("reports swapped keys in status and accepts right ones", async () => {
     await forget();
-    expect(await syncStatuses(fleet, swapped)).toEqual(["in-sync", "key-wrong", "key-wrong"]);
-    expect(await syncStatuses(fleet, { T1_KEY: fleet.keyOf("stranger") })).toEqual(["in-sync", "key-wrong", "in-sync"]);
+    expect(await syncStatuses(fleet, swapped)).toEqual(["in-sync", "wrong-key", "wrong-key"]);
+    expect(await syncStatuses(fleet, { T1_KEY: fleet.keyOf("stranger") })).toEqual(["in-sync", "wrong-key", "in-sync"]);
     expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
     const found = await run(fleet, swapped, "find", "evil0.example", "--all");
     expect(found.code, found.output).toBe(1);
@@ -218,7 +218,7 @@ it("prefers the newer reading of a rollout with another journal", async () => {
   expect(accepted.code, accepted.output).toBe(0);
   expect(writesOf(fleet)).toEqual([]);
   expect(await syncStatuses(fleet, moved)).toEqual(["in-sync", "drifted", "in-sync"]);
-  expect(await syncStatuses(fleet)).toEqual(["in-sync", "key-wrong", "in-sync"]);
+  expect(await syncStatuses(fleet)).toEqual(["in-sync", "wrong-key", "in-sync"]);
   const former = await fleet.rollout("--yes");
   expect(former.code, former.output).toBe(3);
   const current = await run(fleet, moved, "rollout", "--yes");
@@ -230,7 +230,7 @@ it("recovers from keys swapped in the first rollout as advised", async () => {
   const swapped = { T1_KEY: fleet.keyOf("t2"), T2_KEY: fleet.keyOf("t1") };
   const first = await run(fleet, swapped, "rollout", "--yes");
   expect(first.code, first.output).toBe(0);
-  expect(await syncStatuses(fleet)).toEqual(["in-sync", "key-wrong", "key-wrong"]);
+  expect(await syncStatuses(fleet)).toEqual(["in-sync", "wrong-key", "wrong-key"]);
   const refused = await fleet.rollout("--yes");
   expect(refused.code, refused.output).toBe(3);
   const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.output) ?? [];
@@ -238,7 +238,7 @@ it("recovers from keys swapped in the first rollout as advised", async () => {
   const accepted = await run(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
   expect(accepted.code, accepted.output).toBe(0);
   expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
-  expect(await syncStatuses(fleet, swapped)).toEqual(["in-sync", "key-wrong", "key-wrong"]);
+  expect(await syncStatuses(fleet, swapped)).toEqual(["in-sync", "wrong-key", "wrong-key"]);
 });
 
 it("recognizes the right tenant after a rollout to a wrong one", async () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import pulumi from "@pulumi/pulumi/package.json";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { matrix } from "../support/matrix-sampling";
 import { sharedPackage } from "../support/packed-package";
-import { matrix } from "../support/scale";
 import { Installation, type InstalledProviderKind, PROVIDERS } from "./versions";
 
 /** The versions that the docs list as tested, oldest first. */

@@ -172,7 +172,7 @@ const parts = {
   },
   models: {
     project: "integration",
-    file: "test/integration/models/handlers",
+    file: "test/integration/models/random-stories",
     aCase: "a scenario of four parts, with two kinds of service",
     cases: 5_000,
     shard: 250,

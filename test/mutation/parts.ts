@@ -23,15 +23,15 @@ const parts = {
     sources: ["provider/settings/{risk,danger}.ts"],
     tests: [
       "test/unit/settings/{arguments,danger,risk}.test.ts",
-      "test/unit/{files/part-checks,commands/explain/explain,rollout/report/change-danger}.test.ts",
+      "test/unit/{files/file-declaration-checks,commands/explain/explain,rollout/report/change-danger}.test.ts",
     ],
     survivorsReason: "They remove a filter that the compiler needs. All special ranges are valid.",
   },
   "removal-guard": {
-    aim: "the guard against mass removal, and the safeguards of a list",
-    sources: ["provider/settings/{removal-guard,list-safeguards}.ts"],
+    aim: "the guard against mass removal, and the protection of a list",
+    sources: ["provider/settings/{removal-guard,list-protection}.ts"],
     tests: [
-      "test/unit/settings/{arguments,list-arguments,list-mode,list-safeguards,removal-guard}.test.ts",
+      "test/unit/settings/{arguments,list-arguments,list-mode,list-protection,removal-guard}.test.ts",
       "test/unit/plan/make-plan.test.ts",
     ],
     survivorsReason: "They skip work that would find nothing, or check a type that is certain. The result is the same.",
@@ -54,26 +54,26 @@ const parts = {
       "provider/tenant/resolve-outcome.ts",
     ],
     tests: [
-      "test/unit/client/{circuit-breaker,pacer,parse-response,response-classification,retry-*}.test.ts",
+      "test/unit/client/{circuit-breaker,parse-response,request-scheduler,response-classification,retry-*}.test.ts",
       "test/unit/tenant/{resolve-outcome,vip-batches}.test.ts",
       "test/integration/tenant/{rate-limit,unknown-outcome}.test.ts",
     ],
   },
-  pacer: {
-    aim: "the pace of requests",
-    sources: ["provider/client/{pacer,adaptive-limit,deadline}.ts"],
-    tests: ["test/unit/client/pacer.test.ts", "test/integration/tenant/rate-limit.test.ts"],
+  scheduler: {
+    aim: "the scheduling of requests",
+    sources: ["provider/client/{request-scheduler,adaptive-limit,deadline-context}.ts"],
+    tests: ["test/unit/client/request-scheduler.test.ts", "test/integration/tenant/rate-limit.test.ts"],
   },
   "entry-value": {
     aim: "values and their canonical form",
     sources: ["provider/settings/{entry-value,address-range}.ts"],
-    tests: ["test/unit/settings/{coverage,entry-value,entry-value.properties,refang}.test.ts"],
+    tests: ["test/unit/settings/{covering-values,entry-value,entry-value.properties,refang}.test.ts"],
   },
   "entry-fields": {
     aim: "fields of entries, encoded lists and patterns",
-    sources: ["provider/settings/{encoded-list,entry-fields,entry-id,list-pattern}.ts"],
+    sources: ["provider/settings/{encoded-list,entry-fields,list-pattern,sequential-ids}.ts"],
     tests: [
-      "test/unit/settings/{arguments,encoded-list.properties,entry-fields,entry-id,list-arguments,list-pattern}.test.ts",
+      "test/unit/settings/{arguments,encoded-list.properties,entry-fields,list-arguments,list-pattern,sequential-ids}.test.ts",
     ],
   },
   tenant: {

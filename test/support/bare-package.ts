@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, symlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import manifest from "../../provider/package.json";
-import { getBuildPath } from "./build-output";
+import { getBuildPath } from "./build-path";
 import { PACKAGE } from "./packed-package";
 
 /**

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { getBuildPath } from "./build-output";
+import { getBuildPath } from "./build-path";
 import { getCompileCacheVariables } from "./compile-cache";
 import { runEnvironment } from "./run-environment";
 

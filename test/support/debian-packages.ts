@@ -4,7 +4,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { getCacheDirectory } from "../../provider/engine";
-import { createOnce } from "./cached-directory";
+import { createOnce } from "./create-directory-once";
 
 const run = promisify(execFile);
 

@@ -16,9 +16,9 @@ import {
 } from "../../provider/sandbox";
 import type { CliResult } from "./cli";
 import { COMMAND } from "./command-process";
-import { click } from "./console";
 import { linkPackages } from "./program-packages";
 import { tenantWith } from "./scenario-tenant";
+import { click } from "./tenant-console";
 import { unwrapError } from "./unwrap-error";
 
 export interface FleetOptions {

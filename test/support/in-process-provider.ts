@@ -3,7 +3,7 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb.j
 import { vi } from "vitest";
 import { lagPauses } from "./lag-pauses";
 import type { ProviderStart, RunningProvider } from "./running-provider";
-import { skipPauses } from "./skipped-pauses.mts";
+import { skipPauses } from "./skip-pauses.mts";
 
 /*
  * Replaces `test/support/running-provider.ts`: the native provider runs from the sources, in the process of the test.

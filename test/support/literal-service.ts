@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
-import { textOf } from "./request-text";
+import { textOf } from "./read-request-body";
 
 /** An allow/deny row as sent over the wire. */
 export interface LiteralEntry {

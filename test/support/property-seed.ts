@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { SEED } from "./scale";
+import { SEED } from "./matrix-sampling";
 
 /*
  * Properties draw the same cases in every run of a commit, so that a new failure must come from a change.

@@ -2,7 +2,7 @@ import http2 from "node:http2";
 import { createRequire } from "node:module";
 import { setImmediate as turn } from "node:timers/promises";
 import { promisify } from "node:util";
-import { skipPauses } from "./skipped-pauses.mts";
+import { skipPauses } from "./skip-pauses.mts";
 
 /*
  * Runs providers one after the other in one process. Each is the built program, with all our modules loaded again, in

@@ -5,7 +5,7 @@ import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { buildSerializedProvider, type HandlerName } from "../../provider/resources/serialized-provider";
-import { getBuildPath } from "./build-output";
+import { getBuildPath } from "./build-path";
 import { call, convertStruct, type ResourceProperties, type Start, urnOf } from "./provider-call";
 import { ProviderInstance } from "./provider-instance";
 import { type RunningProvider, runAlone, runInHost } from "./running-provider";

@@ -9,8 +9,8 @@ export function reviewReport(items: readonly ReviewItem[], rest: Partial<ReviewR
     host: "mail.example",
     today: "2026-11-21",
     items,
-    unread: [],
-    notKnown: [],
+    missingEvidence: [],
+    limitations: [],
     ...rest,
   };
 }
@@ -35,7 +35,7 @@ export const mixedReview = reviewReport(
           evidence:
             "The service detected threats in 13 messages from it in the last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
         },
-        { kind: "ending", evidence: "It expires on 2026-12-02, in 11 days, unless you extend it." },
+        { kind: "expiring", evidence: "It expires on 2026-12-02, in 11 days." },
       ],
     },
     {
@@ -51,7 +51,7 @@ export const mixedReview = reviewReport(
           evidence: '"billing@partner.example" has no ticket; write `ticket: …`. The team\'s policy requires it.',
         },
         {
-          kind: "owner",
+          kind: "external-owner",
           evidence: "Its owner dana@elsewhere.example has no mailbox in the organization's own domains (acme.example).",
         },
       ],
@@ -76,7 +76,7 @@ export const mixedReview = reviewReport(
       expires: "2026-11-01",
       reasons: [
         {
-          kind: "ended",
+          kind: "expired",
           evidence: "It expired on 2026-11-01, and its line no longer has any effect.",
         },
       ],
@@ -88,14 +88,14 @@ export const mixedReview = reviewReport(
     },
   ],
   {
-    notKnown: [
+    limitations: [
       "It is unknown whether owners and VIPs still have a mailbox, because the service has no directory to query.",
     ],
   },
 );
 
 /** A review without items, and with data that could not be read. */
-export const unreadReview = reviewReport([], { unread: ["Of the threats, none could be read: 500."] });
+export const unreadReview = reviewReport([], { missingEvidence: ["Of the threats, none could be read: 500."] });
 
 /** A review without items. */
 export const emptyReview = reviewReport([]);
@@ -126,11 +126,11 @@ export function reviewOfText(text: string): ReviewReport {
     expires: "2026-12-02",
     reasons: [{ kind: "malicious", evidence: text }],
   };
-  return reviewReport([one, { list: "vip", value: text, reasons: [{ kind: "left", evidence: text }] }], {
+  return reviewReport([one, { list: "vip", value: text, reasons: [{ kind: "departed", evidence: text }] }], {
     file: text,
     host: text,
-    unread: [text],
-    notKnown: [text],
+    missingEvidence: [text],
+    limitations: [text],
   });
 }
 

@@ -47,8 +47,8 @@ export function playRollout(options: RolloutOptions): PlayedRollout {
       tenants: size,
       counts: countsOf(all.filter((tenant) => tenant.wave === name)),
       maxConcurrent: [1, 4, 8][wave] ?? 8,
-      tolerated: wave === 0 ? 0 : tolerated,
-      after: { soakMs: wave === 1 ? 600_000 : 0, isChecked: false, isGated: wave === 0 },
+      toleratedFailures: wave === 0 ? 0 : tolerated,
+      exitCriteria: { soakMs: wave === 1 ? 600_000 : 0, hasHealthCheck: false, hasGate: wave === 0 },
     };
   });
   const before: RolloutReport = {
@@ -56,7 +56,7 @@ export function playRollout(options: RolloutOptions): PlayedRollout {
     id: `r-20261121-7f3a${text}`,
     source: `tenants.yaml${text}`,
     state: "planned",
-    isHeld: true,
+    isActive: true,
     advice: [],
     digest: `sha256:5d3c0f6a${text}`,
     createdAt: at(0),
@@ -70,7 +70,7 @@ export function playRollout(options: RolloutOptions): PlayedRollout {
 function play(before: RolloutReport, failing: ReadonlySet<number>, text: string) {
   const events: RolloutEvent[] = [];
   const happen = (ms: number, happening: RolloutEventData) =>
-    events.push({ seq: events.length + 1, at: at(ms), rollout: before.id, ...happening } as RolloutEvent);
+    events.push({ seq: events.length + 1, occurredAt: at(ms), rollout: before.id, ...happening } as RolloutEvent);
   const tenants = [...before.tenants];
   const waves = [...before.waves];
   let clock = 60_000;
@@ -91,7 +91,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
     let failed = 0;
     for (const [index, tenant] of tenants.entries()) {
       if (tenant.wave !== wave.name || tenant.state !== "pending") continue;
-      if (failed > wave.tolerated) break;
+      if (failed > wave.toleratedFailures) break;
       const slot = slots.indexOf(Math.min(...slots));
       const begun = slots[slot] ?? clock;
       const durationMs = 3_000 + ((index * 7_919) % 17_000);
@@ -133,14 +133,14 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
     for (const [ms, happening] of happenings) happen(ms, happening);
     clock = Math.max(clock, ...slots);
     const counts = () => countsOf(tenants.filter(({ wave: name }) => name === wave.name));
-    if (failed > wave.tolerated) {
-      reason = `${failed} tenants of wave "${wave.name}" failed, and ${wave.tolerated} may.`;
+    if (failed > wave.toleratedFailures) {
+      reason = `${failed} tenants of wave "${wave.name}" failed, and ${wave.toleratedFailures} may.`;
       happen(clock, { kind: "stopped", reason });
       waves[position] = { ...wave, state: "stopped", startedAt, counts: counts() };
       break;
     }
     let soak: Partial<WaveReport> = {};
-    const { soakMs } = wave.after;
+    const { soakMs } = wave.exitCriteria;
     if (soakMs > 0) {
       soak = { soakUntil: at(clock + soakMs), health: { isHealthy: true, message: `All is well${text}` } };
       happen(clock, { kind: "wave-soaking", wave: wave.name, until: at(clock + soakMs) });
@@ -163,18 +163,18 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
   const after: RolloutReport = {
     ...before,
     state: reason === undefined ? "done" : "stopped",
-    isHeld: false,
+    isActive: false,
     ...(reason !== undefined && { reason }),
     advice:
       counts.failed === 0
         ? []
         : [
             {
-              why: `Mend what failed${text}, then go on with the tenants that are left.`,
+              reason: `Mend what failed${text}, then go on with the tenants that are left.`,
               command: `email-security rollout resume ${before.id}`,
             },
             {
-              why: "Or roll back what was changed.",
+              reason: "Or roll back what was changed.",
               command: `email-security rollout rollback ${before.id}`,
             },
           ],
@@ -207,7 +207,7 @@ function tenantOf(
     state: isUnchanged ? "unchanged" : "pending",
     host: `mail-security-${index % 4}.example${text}`,
     address: `https://mail-security-${index % 4}.example${text}`,
-    keyFrom: `the environment variable ${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_KEY${text}`,
+    keySource: `the environment variable ${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_KEY${text}`,
     stack: name,
     planned: isUnchanged ? { added: 0, changed: 0, removed: 0 } : { added: changes - 1, changed: 1, removed: 0 },
     changes: isUnchanged
@@ -259,7 +259,7 @@ function waveSizes(tenants: number): number[] {
 }
 
 export function countsOf(tenants: readonly TenantReport[]): Record<TenantState, number> {
-  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
+  const counts = { pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
   for (const { state } of tenants) counts[state] += 1;
   return counts;
 }

@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import { getBuildPath } from "./build-output";
+import { getBuildPath } from "./build-path";
 
 // The subprocess runs the built package; `npm test` builds it before the tests.
 const COMMAND = getBuildPath(

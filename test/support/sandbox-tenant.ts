@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from "vitest";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
-import { click } from "./console";
 import { ProviderProcess } from "./provider-process";
+import { click } from "./tenant-console";
 
 /** The trace line prefix of the request with which a run identifies its tenant. */
 export const SEES_PEOPLE = "GET /vip_employees?page=1&page_size=100 ";

@@ -68,11 +68,16 @@ export function createSettingsRepository(files: Readonly<Record<string, string>>
 export function addRemote(repository: SettingsRepository, address: string): TestDirectory {
   const remote = createTestDirectory();
   execFileSync("git", ["init", "--quiet", "--bare", "--initial-branch=main", remote.path]);
-  // git passes the remote's command as the last argument: `git-upload-pack '/acme/settings.git'`.
-  const script = `for last; do :; done\nprogram="\${last%% *}"\nexec git "\${program#git-}" '${remote.path}'`;
+  const script = buildSshScript(remote.path);
   const ssh = repository.writeScript(join(".git", "ssh"), script);
   repository.git("config", "core.sshCommand", `"${ssh}"`);
   repository.git("config", "ssh.variant", "ssh");
   repository.git("remote", "add", "origin", address);
   return remote;
+}
+
+/** Builds a script that serves a local repository as the SSH client of git. */
+export function buildSshScript(path: string): string {
+  // git passes the remote's command as the last argument: `git-upload-pack '/acme/settings.git'`.
+  return `for last; do :; done\nprogram="\${last%% *}"\nexec git "\${program#git-}" '${path}'`;
 }

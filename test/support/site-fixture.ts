@@ -12,7 +12,7 @@ import type { RecentRollouts } from "../../provider/rollout/history/recent-rollo
 import type { RecordedChange, RolloutDetails } from "../../provider/rollout/model/history-schema";
 import type { RolloutReport, TenantReport, WaveReport } from "../../provider/rollout/model/rollout-report";
 import type { TenantState } from "../../provider/rollout/model/wave";
-import { evidenceBaseOf } from "./evidence-base";
+import { evidenceBaseOf } from "./mail-history";
 
 /** The size of the fleet that a site is generated from. */
 export interface MadeFleet {
@@ -68,18 +68,18 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
   const names = tenants.map(({ name }) => name);
   const status: FleetStatus = {
     format: 1,
-    at: AT,
+    readAt: AT,
     file: "tenants.yaml",
     project: "fleet",
     today: AT.slice(0, 10),
-    until: "2026-12-07",
+    expiringUntil: "2026-12-07",
     tenants,
-    ends: [
+    expiring: [
       {
         list: "allow",
         value: "shared3.example",
         expires: "2026-12-01",
-        isOver: false,
+        isExpired: false,
         owner: `Dana Reyes${text}`,
         ticket: "INC-7",
         place: { file: "settings/baseline.yaml", line: 6 },
@@ -170,36 +170,41 @@ function tenantOf(name: string, number: number, entries: number, text: string): 
     host: "mail.example",
     settings: `settings/${name}.yaml`,
     stack: name,
-    lastRollout: { id: "r-20261120-1", wave: "all", state: "done" as const, at: "2026-11-20T09:30:00.000Z" },
+    lastRollout: { id: "r-20261120-1", wave: "all", state: "done" as const, finishedAt: "2026-11-20T09:30:00.000Z" },
   };
   const held = { allow: Math.floor(entries / 5), deny: entries - Math.floor(entries / 5), vips: 1 };
-  const read = { ...about, readAt: AT, holds: held, unchanged: entries };
+  const read = { ...about, readAt: AT, elementCounts: held, unchanged: entries };
   const added: FleetDifference = {
-    what: "added",
+    driftKind: "added",
     list: "allow",
     value: "outlook.com",
-    there: { list: "allow", comment: `by hand${text}`, by: `Kim Ito${text}`, at: "2026-11-22T16:11:00Z" },
+    actual: {
+      list: "allow",
+      comment: `by hand${text}`,
+      createdBy: `Kim Ito${text}`,
+      createdAt: "2026-11-22T16:11:00Z",
+    },
     risks: ["allow-free-mail"],
   };
   const missing: FleetDifference = {
-    what: "missing",
+    driftKind: "missing",
     list: "deny",
     value: "shared0.example",
     declared: { list: "deny", comment: "Phishing seen in mail" },
     place: { file: "settings/baseline.yaml", line: 3 },
   };
-  if (number === 1) return { ...read, syncStatus: "drifted", drift: [added, missing], behind: [] };
-  if (number === 2) return { ...read, syncStatus: "drifted", drift: [added], behind: [] };
-  if (number === 4) return { ...read, syncStatus: "behind", drift: [], behind: [missing] };
+  if (number === 1) return { ...read, syncStatus: "drifted", drift: [added, missing], pendingChanges: [] };
+  if (number === 2) return { ...read, syncStatus: "drifted", drift: [added], pendingChanges: [] };
+  if (number === 4) return { ...read, syncStatus: "behind", drift: [], pendingChanges: [missing] };
   if (number === 5) {
     const error = { code: "ERR_AUTH", message: `the service refuses the key${text}` };
-    return { ...about, syncStatus: "key-wrong", error, drift: [], behind: [] };
+    return { ...about, syncStatus: "wrong-key", error, drift: [], pendingChanges: [] };
   }
   if (number === 7) {
     const error = { code: "ERR_SETTINGS_FILE", message: `settings/t007.yaml can't be used${text}` };
-    return { ...about, syncStatus: "unusable", error, drift: [], behind: [] };
+    return { ...about, syncStatus: "unusable", error, drift: [], pendingChanges: [] };
   }
-  return { ...read, syncStatus: "in-sync", drift: [], behind: [] };
+  return { ...read, syncStatus: "in-sync", drift: [], pendingChanges: [] };
 }
 
 /** Generates daily runs with growing drift. */
@@ -207,12 +212,12 @@ function runsBefore(status: FleetStatus): SiteRun[] {
   const last = buildSiteRun(status);
   return Array.from({ length: 20 }, (_, day) => ({
     ...last,
-    at: new Date(Date.parse(AT) - (20 - day) * 86_400_000).toISOString(),
+    readAt: new Date(Date.parse(AT) - (20 - day) * 86_400_000).toISOString(),
     syncStatuses: { ...last.syncStatuses, drifted: Math.floor(day / 6), behind: (day * 7) % 5 },
     reviews: 3 + ((day * 5) % 4),
-    ends: day % 3,
-    over: Math.floor(day / 8),
-    off: day < 15 ? {} : last.off,
+    expiring: day % 3,
+    expired: Math.floor(day / 8),
+    unsyncedStacks: day < 15 ? {} : last.unsyncedStacks,
   }));
 }
 
@@ -291,7 +296,7 @@ function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ..
       state: states[at] ?? "done",
       host: "mail.example",
       address: "https://mail.example",
-      keyFrom: "the environment variable SECRET_PLACE",
+      keySource: "the environment variable SECRET_PLACE",
       stack: name,
       planned: at === 4 ? { added: 0, changed: 0, removed: 0 } : { added: 2, changed: 0, removed: 1 },
       changes: [],
@@ -314,16 +319,16 @@ function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ..
     }),
   );
   const countsOf = (some: readonly TenantReport[]): RolloutReport["counts"] => {
-    const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
+    const counts = { pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
     for (const { state } of some) counts[state] += 1;
     return counts;
   };
   const wave = (name: string, isLast: boolean): WaveReport => {
     const own = tenants.filter((tenant) => tenant.wave === name);
     return {
-      ...{ name, tenants: own.length, counts: countsOf(own), maxConcurrent: 2, tolerated: 0 },
+      ...{ name, tenants: own.length, counts: countsOf(own), maxConcurrent: 2, toleratedFailures: 0 },
       state: isLast && about.state === "stopped" ? "stopped" : "done",
-      after: { soakMs: isLast ? 0 : 3_600_000, isChecked: false, isGated: false },
+      exitCriteria: { soakMs: isLast ? 0 : 3_600_000, hasHealthCheck: false, hasGate: false },
       startedAt: iso(name === "all" ? startMs + 3_700_000 : startMs),
       ...(isLast ? {} : { soakUntil: iso(startMs + 3_690_000), finishedAt: iso(startMs + 3_690_000) }),
     };
@@ -332,25 +337,27 @@ function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ..
     format: 1,
     project: "fleet",
     today: iso(startMs).slice(0, 10),
-    origin: { user: `dana${text}`, host: "build-7", revision: "3f9c01d2a7b84c55", isChanged: true },
+    origin: { user: `dana${text}`, host: "build-7", revision: "3f9c01d2a7b84c55", hasUncommittedChanges: true },
     ...(prunedAt === undefined ? {} : { prunedAt }),
     report: {
-      ...{ format: 1, source: "tenants.yaml", isHeld: false, advice: [], digest: "r2-3f9c01" },
+      ...{ format: 1, source: "tenants.yaml", isActive: false, advice: [], digest: "r2-3f9c01" },
       createdAt: iso(startMs - 60_000),
       startedAt: iso(startMs),
       finishedAt: iso(startMs + 5_400_000),
       ...about,
       counts: countsOf(tenants),
       ...(about.state === "stopped" && {
-        skipped: [{ name: "t900", since: iso(startMs - DAY_MS), by: "dana@build-7", reason: `Moved${text}` }],
+        skipped: [
+          { name: "t900", skippedAt: iso(startMs - DAY_MS), skippedBy: "dana@build-7", reason: `Moved${text}` },
+        ],
       }),
       waves: names.length > 3 ? [wave("canary", false), wave("all", true)] : [wave("canary", true)],
       tenants,
     },
-    happened: [
-      { at: iso(startMs), kind: "started", by: `kim${text}` },
-      { at: iso(startMs), kind: "wave-started", wave: "canary" },
-      { at: iso(startMs + 5_400_000), kind: "stopped", detail: `1 tenant failed${text}.` },
+    milestones: [
+      { occurredAt: iso(startMs), kind: "started", actor: `kim${text}` },
+      { occurredAt: iso(startMs), kind: "wave-started", wave: "canary" },
+      { occurredAt: iso(startMs + 5_400_000), kind: "stopped", detail: `1 tenant failed${text}.` },
     ],
     tenants: tenants.map(({ name, planned }) => ({
       ...{ name, settings: `settings/${name}.yaml`, digest: "v2-1" },

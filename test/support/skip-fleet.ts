@@ -1,10 +1,10 @@
 import type { Database } from "../../provider/rollout/database/database";
 import { runRollout } from "../../provider/rollout/execution/coordinator";
-import type { HealthContext } from "../../provider/rollout/execution/health";
 import { createJournaledJob, type TenantChangeHandler } from "../../provider/rollout/execution/journaled-job";
+import type { HealthContext } from "../../provider/rollout/execution/wave-health";
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../provider/rollout/journal/rollout-record";
-import { skipTenants } from "../../provider/rollout/journal/skips";
+import { skipTenants } from "../../provider/rollout/journal/tenant-skips";
 import type { RolloutEvent } from "../../provider/rollout/model/rollout-event";
 import type { HealthCheck, Wave } from "../../provider/rollout/model/wave";
 import { LocalQueue } from "../../provider/rollout/queue/local-queue";

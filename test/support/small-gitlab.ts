@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { textOf } from "./request-text";
+import { textOf } from "./read-request-body";
 
 /** The token with which a project's jobs write notes and issues. */
 export const TOKEN = "glpat-of-the-project";

@@ -1,8 +1,8 @@
 import { statSync, writeFileSync } from "node:fs";
 import { replaceFile } from "../../files/atomic-write";
 import { sanitizeMultiline } from "../../settings/text";
-import { shouldUseColor } from "../command-line";
-import { createWriteError, type Format, type Output } from "./outputs";
+import { shouldUseColor } from "../terminal-color";
+import { createWriteError, type Format, type Output } from "./output-options";
 
 /** The target of rendered text: a terminal, or a file or pipe. */
 export interface TextTarget {

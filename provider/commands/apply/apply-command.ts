@@ -2,17 +2,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import {
-  addFailOnBlocker,
-  addPlanOptions,
-  createFailOnOption,
-  createPlanFromOptions,
-  type FailOnLevel,
-  findFailOnBlocker,
-  type PlanInputOptions,
-} from "../../cli/plan-options";
+import { createPlanFromOptions } from "../../cli/create-plan-from-options";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { addFailOnBlocker, createFailOnOption, type FailOnLevel, findFailOnBlocker } from "../../cli/fail-on-option";
+import { addPlanOptions, type PlanInputOptions } from "../../cli/plan-options";
 import { printError } from "../../cli/print-error";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
 import { createScratchDirectory } from "../../machine/scratch-directory";
 import type { Plan } from "../../plan/plan";

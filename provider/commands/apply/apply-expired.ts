@@ -1,13 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect, EXIT, type ExitCode } from "../../cli/command-line";
-import {
-  addFailOnBlocker,
-  type FailOnLevel,
-  findDefaultFile,
-  findFailOnBlocker,
-  type PlanInputOptions,
-} from "../../cli/plan-options";
+import { connectToTenant } from "../../cli/connect-to-tenant";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { addFailOnBlocker, type FailOnLevel, findFailOnBlocker } from "../../cli/fail-on-option";
+import type { PlanInputOptions } from "../../cli/plan-options";
 import { printError } from "../../cli/print-error";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client";
@@ -40,7 +37,7 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
     );
   }
   const { findUnremoved } = await import("../../gitops/expired-removal.js");
-  const removal = await createExpiredRemovalPlan(fileArgument ?? (await findDefaultFile()), {
+  const removal = await createExpiredRemovalPlan(fileArgument ?? (await findDefaultSettingsFile()), {
     ...options,
     stack,
   });
@@ -106,7 +103,7 @@ async function createExpiredRemovalPlan(
 ): Promise<ExpiredRemoval> {
   const { planExpiredRemoval } = await import("../../gitops/expired-removal.js");
   const { stack, resource, name, today, days, maxPages, yes, failOn } = options;
-  const client = connect();
+  const client = connectToTenant();
   const evidence = options.evidence && (yes !== true || failOn !== undefined);
   const removalOptions: ExpiredRemovalOptions = {
     client,

@@ -105,7 +105,7 @@ function describeDeclarationChanges(reviewedPlan: Plan, currentPlan: Plan): stri
 const METADATA_FIELDS = [...METADATA_FIELD_NAMES, "acceptRisk"] as const;
 
 function getChangeMetadata(change: PlanChange) {
-  return { ...pickMetadata(change), acceptRisk: change.after?.acceptRisk ?? change.accepted };
+  return { ...pickMetadata(change), acceptRisk: change.after?.acceptRisk ?? change.acceptedRiskReason };
 }
 
 function formatChangeName({ kind, key, before, after }: PlanChange): string {

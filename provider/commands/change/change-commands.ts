@@ -1,7 +1,8 @@
 import { Argument, Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { WRITE_EXIT_CODES } from "../../cli/write-options";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { wrapAction } from "../../cli/wrap-action";
+import { WRITE_EXIT_CODES } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";
 import type { ListChange } from "../../gitops/list-change";
 import {
@@ -174,8 +175,8 @@ async function runChangeCommand(
   options: ChangeOptions,
   promptForConfirmation?: () => Promise<boolean>,
 ): Promise<ExitCode> {
-  const { changeLists } = await import("./change-lists.js");
-  return await changeLists(change, options, promptForConfirmation);
+  const { changeSettingsFiles } = await import("./change-settings-files.js");
+  return await changeSettingsFiles(change, options, promptForConfirmation);
 }
 
 async function runInteractiveAdd(options: ChangeOptions): Promise<ExitCode> {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { findDefaultFile } from "../../cli/plan-options";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
 import { MAX_INPUT_VALUES, readStdinValues } from "../../cli/standard-input";
 import {
   createTargetsOption,
@@ -8,14 +8,14 @@ import {
   DEFAULT_TARGETS_FILE,
   resolveNamedTenant,
 } from "../../cli/tenant-options";
-import { addWriteOptions, type WriteOptions } from "../../cli/write-options";
+import { addWriteOptions, type WriteOptions } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";
 import { FIELD_OPTIONS, pickTextFields } from "../../files/element-fields";
 import type { EntryMetadata } from "../../gitops/list-change";
 import { formatErrorWithCode } from "../../settings/email-security-error";
+import { parseTerm } from "../../settings/expiry-term";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { type RefangedValue, refang } from "../../settings/refang";
-import { parseTerm } from "../../settings/term";
 import { excerpt } from "../../settings/text";
 
 export const LIST_NAMES = ["allow", "deny", "vip"] as const;
@@ -139,7 +139,9 @@ export async function selectTopFile({ file, tenant, targets }: ChangeOptions): P
   }
   return (
     file ??
-    (tenant === undefined ? await findDefaultFile() : (await resolveNamedTenant(tenant, targets)).target.settings)
+    (tenant === undefined
+      ? await findDefaultSettingsFile()
+      : (await resolveNamedTenant(tenant, targets)).target.settings)
   );
 }
 

@@ -1,5 +1,5 @@
+import { parseTerm } from "../../settings/expiry-term";
 import { refang } from "../../settings/refang";
-import { parseTerm } from "../../settings/term";
 import { sanitizeLine } from "../../settings/text";
 import type { ChangeOptions, ListName } from "./change-options";
 

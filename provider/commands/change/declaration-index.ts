@@ -3,7 +3,7 @@ import { formatLineLocation } from "../../files/finding";
 import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import { type DeclaredItem, getListName, getSection } from "../../gitops/list-change";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { listCoveringValues } from "../../settings/coverage";
+import { listCoveringValues } from "../../settings/covering-values";
 import { excerpt } from "../../settings/text";
 
 export class DeclarationIndex {

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../client";
-import { isOwnFile } from "../../files/own-file";
 import { readSettings } from "../../files/read-settings";
+import { isOwnFile } from "../../files/tenant-own-file";
 import { quote, sanitizeLine } from "../../settings/text";
 
 /**

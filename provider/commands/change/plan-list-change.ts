@@ -1,9 +1,9 @@
 import type { FileEdit } from "../../files/edit-files";
 import { type ElementFieldName, isKeptOnMove, TEXT_FIELD_NAMES } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
-import { findOwnFile, isOwnFile } from "../../files/own-file";
 import type { SectionName, SettingsElement } from "../../files/settings-editor";
 import type { DeclaredEntry, Settings } from "../../files/settings-model";
+import { findOwnFile, isOwnFile } from "../../files/tenant-own-file";
 import {
   type ChangeStep,
   type DeclaredItem,
@@ -19,7 +19,7 @@ import type { RefangedValue } from "../../settings/refang";
 import { excerpt, quote } from "../../settings/text";
 import { addArticle, DeclarationIndex, formatDeclaration, getDeclarationValue } from "./declaration-index";
 import { formatAlternatives } from "./edit-alternatives";
-import { formatExpiry, getComparableExpiry } from "./expiry";
+import { formatExpiry, getComparableExpiry } from "./format-expiry";
 
 export interface ListChangePlan {
   readonly steps: readonly ChangeStep[];

@@ -4,10 +4,10 @@ import { collectEvidence, readMailHistory } from "../../plan/evidence";
 import { readObservedState } from "../../plan/observed-state";
 import { explainTenantMismatch } from "../../plan/tenant-mismatch";
 import { formatCount } from "../../render/safe-text";
-import { CoverageIndex } from "../../settings/coverage";
+import { CoverageIndex } from "../../settings/covering-values";
 import { formatErrorWithCode } from "../../settings/email-security-error";
 import { canonicalizeValue } from "../../settings/entry-value";
-import { excerpt, formatFirst, quote, sanitizeLine } from "../../settings/text";
+import { excerpt, formatFirstItems, quote, sanitizeLine } from "../../settings/text";
 import { describeMail, joinSentences } from "../suggest/mail-descriptions";
 
 /** Notes about values at the tenant, by canonical value. */
@@ -93,7 +93,7 @@ function describeCoveringRows(
   return [...byList].map(([list, listRows]) => {
     const listValues = [...new Set(listRows.map(({ value }) => value))];
     const predicate = listValues.length === 1 ? "covers" : "cover";
-    return `The tenant has ${formatFirst(listValues, (value) => quote(value))}, which ${predicate} it, on its ${excerpt(list)} list.`;
+    return `The tenant has ${formatFirstItems(listValues, (value) => quote(value))}, which ${predicate} it, on its ${excerpt(list)} list.`;
   });
 }
 

@@ -1,6 +1,6 @@
 import { Argument, Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT } from "../../cli/command-line";
+import { EXIT } from "../../cli/exit-codes";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 

@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { readStdin } from "../../cli/standard-input";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { lockFiles } from "../../cli/write-options";
+import { lockFiles } from "../../cli/write-file-changes";
 import type { SectionName } from "../../files/settings-editor";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";

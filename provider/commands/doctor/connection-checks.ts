@@ -2,9 +2,9 @@ import { lookup } from "node:dns/promises";
 import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../client";
-import { getEndpointPathHint, normalizeBaseUrl } from "../../client/address";
 import { assertAllowedService } from "../../client/allowed-services";
-import { isSuccess } from "../../client/parse-response";
+import { getEndpointPathHint, normalizeBaseUrl } from "../../client/base-url";
+import { isSuccessStatus } from "../../client/parse-response";
 import {
   BAD_CERTIFICATE_CODES,
   classifyResponse,
@@ -12,7 +12,7 @@ import {
   UNKNOWN_AUTHORITY_CODES,
 } from "../../client/response-classification";
 import { sanitizeLine } from "../../settings/text";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 
 /** Checks each step from the address to a response. The first failure is the one to fix. */
 export const connectionChecks: readonly Check[] = [
@@ -190,7 +190,7 @@ async function checkResponse(context: CheckContext): Promise<CheckOutcome> {
         "A proxy, a sign-in page or another service responds at this address. Check that EMAIL_SECURITY_BASE_URL is the part before /api/v1.",
     );
   }
-  const code = isSuccess(status) ? undefined : classifyResponse({ status }).code;
+  const code = isSuccessStatus(status) ? undefined : classifyResponse({ status }).code;
   if (code === "ERR_REDIRECT") {
     return fail(
       `the response is a redirect (${status})`,

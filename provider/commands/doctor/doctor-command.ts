@@ -1,13 +1,14 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { getTextTarget, type TextTarget, writeOutputs } from "../../cli/output/write-outputs";
 import { getPackageVersion } from "../../cli/package-version";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { escapeUnprintableJson, sanitizeMultiline } from "../../settings/text";
-import type { Diagnosis } from "./doctor";
+import type { Diagnosis } from "./run-checks";
 
 /**
  * Builds `email-security doctor`, which checks the requirements for managing a tenant. It prints a line for each check, with advice. Exit
@@ -48,7 +49,7 @@ async function runDoctorCommand(
 ): Promise<ExitCode> {
   const outputs = parseOutputs(commandOptions, FORMATS);
   const terminalOutput = outputs.find(({ format, to }) => format === "text" && to === "stdout");
-  const { runChecks } = await import("./doctor.js");
+  const { runChecks } = await import("./run-checks.js");
   const diagnoses: Diagnosis[] = [];
   const doctorOptions = { environment: process.env, packageVersion: getPackageVersion() };
   for await (const diagnosis of runChecks(files.length > 0 ? { ...doctorOptions, files } : doctorOptions)) {
@@ -56,7 +57,7 @@ async function runDoctorCommand(
     // Print each result at once, because a check may be slow.
     if (terminalOutput !== undefined) process.stdout.write(formatDiagnosis(diagnosis, getTextTarget("stdout")));
   }
-  const isHealthy = diagnoses.every(({ health }) => health !== "fail");
+  const isHealthy = diagnoses.every(({ status }) => status !== "fail");
   await writeOutputs(
     outputs.filter((output) => output !== terminalOutput),
     {
@@ -73,10 +74,10 @@ const STATUS_COLORS = { ok: "green", warn: "yellow", fail: "red", skipped: "dim"
 
 const INDENT = " ".repeat(21);
 
-function formatDiagnosis({ check, health, found, advice }: Diagnosis, target: TextTarget): string {
-  const label = STATUS_LABELS[health].padEnd(6);
-  const styledLabel = target.color ? styleText(STATUS_COLORS[health], label, { validateStream: false }) : label;
-  const firstLine = `${styledLabel}${check.padEnd(15)}${wrapForTerminal(INDENT + sanitizeMultiline(found), target).slice(INDENT.length)}`;
+function formatDiagnosis({ check, status, result, advice }: Diagnosis, target: TextTarget): string {
+  const label = STATUS_LABELS[status].padEnd(6);
+  const styledLabel = target.color ? styleText(STATUS_COLORS[status], label, { validateStream: false }) : label;
+  const firstLine = `${styledLabel}${check.padEnd(15)}${wrapForTerminal(INDENT + sanitizeMultiline(result), target).slice(INDENT.length)}`;
   if (advice === undefined) return `${firstLine}\n`;
   // Lines to paste into a file keep their format, below the sentence.
   const [firstAdvice = "", ...moreAdvice] = sanitizeMultiline(advice).split("\n");

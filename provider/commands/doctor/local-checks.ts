@@ -16,7 +16,7 @@ import {
 } from "../../settings/optional-features";
 import { getSdkVersionProblem } from "../../settings/sdk-requirement";
 import { sanitizeLine } from "../../settings/text";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 import { isProjectReadable } from "./pulumi-project";
 
 /** Checks of the programs on this machine. */
@@ -77,7 +77,7 @@ function describeEngine({ version, source, directory }: Engine): CheckOutcome {
   if (source === "path") return result;
   return {
     ...result,
-    found: `${result.found}, in ${sanitizeLine(directory)}`,
+    result: `${result.result}, in ${sanitizeLine(directory)}`,
     advice: `It is not on PATH. To run \`pulumi\` yourself:\n${formatPathCommand(directory)}`,
   };
 }

@@ -4,11 +4,11 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { ZodError } from "zod";
 import { findOnPath, findProgramFiles } from "../../engine/installed-engines";
 import { describeRunFailure, runCommand } from "../../engine/run-command";
-import { formatPluginItem, formatPluginLines, PLUGIN_DIRECTORY, PLUGIN_NAME } from "../../gitops/plugin-lines";
+import { formatPluginItem, formatPluginLines, PLUGIN_DIRECTORY, PLUGIN_NAME } from "../../gitops/plugin-declaration";
 import { minimalEnv } from "../../machine/child-environment";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
-import { findPluginUse } from "./plugin-use";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
+import { findPluginUse } from "./find-plugin-import";
 import { findProject, type PulumiProject } from "./pulumi-project";
 
 /** Checks that the engine finds the native plugin, if the program in the working directory uses it. */

@@ -1,5 +1,5 @@
 import { quote } from "../../settings/text";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 import { findProject, type PulumiProject } from "./pulumi-project";
 
 /** Checks whether `pulumi preview` reads the tenant, or only compares with the state of the last run. */

@@ -7,7 +7,7 @@ import {
   ServiceError,
   SettingsClient,
 } from "../../client";
-import { getEndpointPathHint } from "../../client/address";
+import { getEndpointPathHint } from "../../client/base-url";
 import { lintFiles } from "../../files/lint-files";
 import { inspectSettings } from "../../files/read-settings";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
@@ -22,7 +22,7 @@ import {
 } from "../../settings/mail-domains";
 import { OwnDomains } from "../../settings/own-domains";
 import { quote } from "../../settings/text";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, warn } from "./check";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, warn } from "./check-outcome";
 import { resolveAddress } from "./connection-checks";
 
 /** Checks whether a key is set, whether the service accepts it, and what it can read. */
@@ -168,10 +168,10 @@ function createReadCheck(
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const result = describeRequestFailure(error, subject, getEndpointPathHint(client.baseUrl));
-      return onlyForCommand === undefined || result.health === "warn"
+      return onlyForCommand === undefined || result.status === "warn"
         ? result
         : warn(
-            result.found,
+            result.result,
             `\`${onlyForCommand}\` continues without them, and reports it. ${result.advice ?? ""}`.trim(),
           );
     } finally {

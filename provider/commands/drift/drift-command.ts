@@ -1,11 +1,20 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { connectToTenant } from "../../cli/connect-to-tenant";
+import { createTodayOption } from "../../cli/date-options";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { createTodayOption, findDefaultFile } from "../../cli/plan-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { addWriteOptions, lockFiles, lockWaitReporter, showAndWrite, type WriteOptions } from "../../cli/write-options";
+import {
+  addWriteOptions,
+  lockFiles,
+  lockWaitReporter,
+  showAndWrite,
+  type WriteOptions,
+} from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client/errors";
 import type { FileLocks } from "../../files/file-locks";
 import type { Settings } from "../../files/settings-model";
@@ -73,10 +82,10 @@ async function runDriftCommand(fileArgument: string | undefined, options: DriftO
   const { renderDriftMarkdown, renderDriftText } = await import("./drift-report.js");
   const outputs = parseOutputs(options, FORMATS, options.revert ? "--revert" : undefined);
   const adoptKinds = await parseAdoptKinds(options);
-  const file = fileArgument ?? (await findDefaultFile());
+  const file = fileArgument ?? (await findDefaultSettingsFile());
   const loadSettings = (): Settings => readSettings(file, omitUndefined({ today: options.today }));
   let settings = loadSettings();
-  const client = connect();
+  const client = connectToTenant();
   let knownLists: StackLists | undefined;
   let observed: ObservedState;
   try {

@@ -13,7 +13,7 @@ const SECTION_TITLES: Readonly<Record<DriftKind, readonly [title: string, meanin
   added: ["Added", "at the tenant, but not in any file"],
   changed: ["Changed", "declared value → value at the tenant"],
   missing: ["Missing", "declared, but missing at the tenant"],
-  leaving: ["Leaving", "no longer declared, but still at the tenant; removed by the next run"],
+  "pending-removal": ["Pending removal", "no longer declared, but still at the tenant; removed by the next run"],
 };
 
 const DIFFERENCES = Object.keys(SECTION_TITLES) as DriftKind[];

@@ -1,8 +1,8 @@
 import type { FileEdit } from "../../files/edit-files";
 import { formatLineLocation } from "../../files/finding";
-import { findOwnFile, isOwnFile } from "../../files/own-file";
 import type { SectionName, SettingsElement } from "../../files/settings-editor";
 import type { DeclaredEntry, Settings } from "../../files/settings-model";
+import { findOwnFile, isOwnFile } from "../../files/tenant-own-file";
 import { readYaml } from "../../files/yaml-source";
 import { validateElement } from "../../gitops/declarable-rows";
 import type { DriftItem } from "../../gitops/drift-schema";
@@ -11,7 +11,7 @@ import { type DeclaredItem, getDeclarationLocations, getSection } from "../../gi
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
 import { inferEntryType } from "../../settings/entry-value";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
-import { parseValidPatterns } from "../../settings/list-safeguards";
+import { parseValidPatterns } from "../../settings/list-protection";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
 import { findEntryRisks, RISKS } from "../../settings/risk";
@@ -28,7 +28,7 @@ import {
   FIELDS_DROPPED_BY_MOVE,
   getDeclaredName,
 } from "./adoption-edits";
-import { explainUnsafeAdoption } from "./unsafe-adoption";
+import { explainUnsafeAdoption } from "./explain-unsafe-adoption";
 
 /** The kinds of drift that the files can adopt. `removed` means missing at the tenant. */
 export const ADOPTABLE_KINDS = ["added", "changed", "removed"] as const;

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { findNearestName } from "../../settings/nearest-name";
 import { quote } from "../../settings/text";
 import type { Explanation } from "./explanation";

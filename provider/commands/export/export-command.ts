@@ -3,11 +3,13 @@ import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { connectToTenant } from "../../cli/connect-to-tenant";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { lockFiles, lockWaitReporter } from "../../cli/write-options";
+import { lockFiles, lockWaitReporter } from "../../cli/write-file-changes";
 import type { SettingsClient } from "../../client";
-import { formatPluginLines } from "../../gitops/plugin-lines";
+import { formatPluginLines } from "../../gitops/plugin-declaration";
 import type { ObservedState } from "../../plan/observed-state";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { parseOwnDomains } from "../../settings/own-domains";
@@ -79,7 +81,7 @@ async function runExportCommand(options: ExportCommandOptions): Promise<ExitCode
     to === undefined ? undefined : await prepareSettingsFiles(to, ownDomains, options),
     pulumiImport === undefined ? undefined : await prepareImportFile(pulumiImport, ownDomains, options),
   ];
-  const client = connect();
+  const client = connectToTenant();
   const observed = await readObservedState(client);
   for (const writer of writers) await writer?.(observed, client);
   return EXIT.clean;

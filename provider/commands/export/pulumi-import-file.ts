@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
-import { describeEntryRow, describeVipRow } from "../../gitops/describe-row";
+import { describeEntryRow, describeVipRow } from "../../gitops/describe-rows";
 import type { ObservedState } from "../../plan/observed-state";
 import { assertOwnMailboxes } from "../../plan/tenant-mismatch";
 import {

@@ -1,11 +1,14 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { connectToTenant } from "../../cli/connect-to-tenant";
+import { createTodayOption } from "../../cli/date-options";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
+import { DelayedProgress } from "../../cli/delayed-progress";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, getExistingJournalLocation, type JournalOptions } from "../../cli/journal-location";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { parsePositiveInteger } from "../../cli/option-parsers";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
-import { SlowProgress } from "../../cli/slow-progress";
 import { readStdinValues } from "../../cli/standard-input";
 import {
   addRepeatableSelectionOptions,
@@ -14,12 +17,13 @@ import {
   parseSelection,
   type SelectionOptions,
 } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError, type SettingsClient } from "../../client";
 import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeMultiline } from "../../settings/text";
 import type { TenantMatches } from "./find-schema";
-import type { Matcher } from "./matcher";
+import type { QueryMatcher } from "./query-matcher";
 
 const FORMATS = ["text", "csv", "json"] as const;
 
@@ -90,10 +94,10 @@ export function createFindCommand(): Command {
 async function runFindCommand(values: readonly string[], options: FindOptions, command: Command): Promise<ExitCode> {
   const outputs = parseOutputs(options, FORMATS);
   const { parseQueries } = await import("./parse-queries.js");
-  const { Matcher } = await import("./matcher.js");
+  const { QueryMatcher } = await import("./query-matcher.js");
   const { FIND_FORMAT } = await import("./find-schema.js");
   const queries = parseQueries(values.flatMap(expandValue), options.sender);
-  const matcher = new Matcher(queries, { below: options.below === true });
+  const matcher = new QueryMatcher(queries, { below: options.below === true });
   const searchedAt = new Date().toISOString();
   const isFleet = isFleetSearch(options, command.getOptionValueSource("targets") !== "default");
   const tenants = isFleet ? await searchFleet(matcher, options) : [await searchTenant(matcher, options)];
@@ -129,7 +133,7 @@ function isFleetSearch({ all, only, except, label, file, stack }: FindOptions, i
   return isAll;
 }
 
-async function searchTenant(matcher: Matcher, options: FindOptions): Promise<TenantMatches> {
+async function searchTenant(matcher: QueryMatcher, options: FindOptions): Promise<TenantMatches> {
   const { findTenantMatches, readMatchingRows } = await import("./find-tenant-matches.js");
   const { getHost } = await import("../../gitops/plan-tenant.js");
   const { offline, stack, today } = options;
@@ -137,7 +141,7 @@ async function searchTenant(matcher: Matcher, options: FindOptions): Promise<Ten
   let client: SettingsClient | undefined;
   let connectionFailure: { readonly error: unknown } | undefined;
   try {
-    client = offline ? undefined : connect();
+    client = offline ? undefined : connectToTenant();
   } catch (error) {
     // Without a connection, the command still shows the declarations in the files.
     if (file === undefined) throw error;
@@ -176,7 +180,7 @@ async function readExpectedIdentity(file: string | undefined): Promise<ExpectedM
 /** Finds the settings file. Without one, the command searches only the tenant, and says so. */
 async function findOptionalFile(isRequired: boolean): Promise<string | undefined> {
   try {
-    return await findDefaultFile();
+    return await findDefaultSettingsFile();
   } catch (error) {
     if (isRequired || (error as { code?: unknown }).code !== "ERR_NO_SETTINGS") throw error;
     console.error("note: there are no settings files here; only the tenant is searched.");
@@ -192,7 +196,7 @@ async function readStack(name: string) {
   );
 }
 
-async function searchFleet(matcher: Matcher, options: FindOptions): Promise<readonly TenantMatches[]> {
+async function searchFleet(matcher: QueryMatcher, options: FindOptions): Promise<readonly TenantMatches[]> {
   const { readTargets } = await import("../../rollout/targets/read-targets.js");
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
   const { findInFleet } = await import("./find-in-fleet.js");
@@ -217,7 +221,7 @@ async function searchFleet(matcher: Matcher, options: FindOptions): Promise<read
         targets,
         await openStackStates(targetsFile.file, targetsFile.project),
       );
-      using progress = new SlowProgress("Reading tenants");
+      using progress = new DelayedProgress("Reading tenants");
       const onProgress = (count: number): void => progress.report(`Reading tenants: ${count} of ${selected.length}`);
       return await findInFleet(matcher, selected, {
         requestContext,

@@ -4,7 +4,7 @@ import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
 import type { OtherTenantError } from "../../resources/lifecycle/errors";
 import type { Target } from "../../rollout/model/target";
 import type { RequestContext } from "../../rollout/probing/target-client";
-import { assertAllowed } from "../../rollout/targets/assert-allowed";
+import { assertRunPermissions } from "../../rollout/targets/assert-run-permissions";
 import { checkTenantIdentity } from "../../rollout/targets/tenant-replacement";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { TenantMatches } from "./find-schema";
@@ -15,7 +15,7 @@ import {
   readMatchingRows,
   type TenantSources,
 } from "./find-tenant-matches";
-import type { Matcher } from "./matcher";
+import type { QueryMatcher } from "./query-matcher";
 
 export interface FindInFleetOptions
   extends Pick<ReadEachTenantOptions<never>, "concurrency" | "readIdentityRecords" | "onProgress"> {
@@ -33,13 +33,13 @@ export interface FindInFleetOptions
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  */
 export async function findInFleet(
-  matcher: Matcher,
+  matcher: QueryMatcher,
   targets: readonly Target[],
   { requestContext, concurrency, today, readIdentityRecords, onProgress }: FindInFleetOptions,
 ): Promise<readonly TenantMatches[]> {
   const [first] = targets;
   if (requestContext !== undefined && first !== undefined) {
-    assertAllowed(first.place.file, targets, [], requestContext.environment);
+    assertRunPermissions(first.place.file, targets, [], requestContext.environment);
   }
   const cache: SettingsReadCache = new Map();
   const results = new Map<Target, TenantMatches>();

@@ -20,7 +20,7 @@ import type {
   StackOccurrence,
   TenantOccurrence,
 } from "./find-schema";
-import type { Matcher, QueryMatch } from "./matcher";
+import type { QueryMatch, QueryMatcher } from "./query-matcher";
 
 /** The sources to search for one tenant; absent sources were not read. */
 export interface FindSources {
@@ -32,17 +32,20 @@ export interface FindSources {
 }
 
 /** Returns whether a row is relevant for the query, so that other rows can be dropped. */
-export function isMatchingEntry(matcher: Matcher, { value }: Pick<AllowDenyEntryRow, "value">): boolean {
+export function isMatchingEntry(matcher: QueryMatcher, { value }: Pick<AllowDenyEntryRow, "value">): boolean {
   return matcher.match(canonicalizeValue(value)).length > 0;
 }
 
 /** Returns whether a VIP is relevant for the query; false without a mailbox. */
-export function isMatchingVip(matcher: Matcher, { email }: Pick<VipEmployeeRow, "email">): boolean {
+export function isMatchingVip(matcher: QueryMatcher, { email }: Pick<VipEmployeeRow, "email">): boolean {
   return email !== undefined && matcher.match(canonicalizeMailbox(email)).length > 0;
 }
 
 /** Finds all matches with all their locations, in the order of the query, the nearest first. */
-export function findMatches(matcher: Matcher, { files, rows, vips = [], stack }: FindSources): readonly FindMatch[] {
+export function findMatches(
+  matcher: QueryMatcher,
+  { files, rows, vips = [], stack }: FindSources,
+): readonly FindMatch[] {
   const subjects = new Map<string, FindSubject>();
   const getSubject = (
     identity: Pick<FindSubject, "kind" | "key" | "value" | "entryType" | "verdictScope">,
@@ -157,7 +160,7 @@ function getMatchState({ declared, inactive, actual }: FindSubject, hasFiles: bo
     if (actual.length === 0) return "missing";
     return actual.every((row) => isSameEntryState(row, declared)) ? "agrees" : "differs";
   }
-  if (actual.length > 0) return inactive.length > 0 ? "undeleted" : hasFiles ? "undeclared" : "present";
+  if (actual.length > 0) return inactive.length > 0 ? "pending-removal" : hasFiles ? "undeclared" : "present";
   return inactive.length > 0 ? "inactive" : "stack";
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { declaredFieldsShape } from "../../files/element-fields";
 import { sentFieldsShape } from "../../settings/entry-fields";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../settings/json-schema-builders";
 import { formatJson } from "../../settings/text";
 
 export const FIND_FORMAT = "1";
@@ -35,9 +35,9 @@ const matchSchema = jsonObject({
   entryType: jsonTextField("domain, ip, email_address, or another type of the service."),
   verdictScope: jsonTextField("Only for entries.").exactOptional(),
   state: z
-    .enum(["agrees", "differs", "missing", "undeclared", "undeleted", "inactive", "declared", "present", "stack"])
+    .enum(["agrees", "differs", "missing", "undeclared", "pending-removal", "inactive", "declared", "present", "stack"])
     .describe(
-      "agrees: file and tenant are the same. differs: another list or comment. missing: declared, but not at the tenant. undeclared: at the tenant, but not in the file. undeleted: still at the tenant, but no longer declared. inactive: no longer declared, and not at the tenant or the tenant was not read. declared, present: only the file, or only the tenant, was read. stack: only in the stack's state.",
+      "agrees: file and tenant are the same. differs: another list or comment. missing: declared, but not at the tenant. undeclared: at the tenant, but not in the file. pending-removal: still at the tenant, but no longer declared. inactive: no longer declared, and not at the tenant or the tenant was not read. declared, present: only the file, or only the tenant, was read. stack: only in the stack's state.",
     ),
   declared: jsonObject(declaredShape).exactOptional(),
   inactive: jsonArray(

@@ -10,13 +10,13 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import {
   IdentityBuilder,
   isIdentifiedByEntries,
-  isTenantOfReading,
+  isSameTenantAsEarlier,
   type TenantIdentity,
 } from "../../settings/tenant-identity";
-import { buildDecisions } from "./decisions";
+import { buildDecisions } from "./deciding-entries";
 import { findMatches, isMatchingEntry, isMatchingVip } from "./find-matches";
 import type { ReadError, TenantMatches } from "./find-schema";
-import type { Matcher } from "./matcher";
+import type { QueryMatcher } from "./query-matcher";
 
 /** The sources to search for one tenant; absent sources are not read. */
 export interface TenantSources {
@@ -32,7 +32,7 @@ export interface MatchingRows {
   readonly entries: readonly AllowDenyEntryRow[];
   readonly vips: readonly VipEmployeeRow[];
   readonly identity: TenantIdentity;
-  /** Returns whether the full lists are of the tenant of an earlier reading; undefined if one of them doesn't identify a tenant. */
+  /** Returns whether the full lists are of the tenant of an earlier read; undefined if one of them doesn't identify a tenant. */
   readonly isTenantOf: (earlier: TenantIdentity) => boolean | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface MatchingRowsOptions {
  */
 export async function readMatchingRows(
   client: SettingsClient,
-  matcher: Matcher,
+  matcher: QueryMatcher,
   { onAnswered = () => {}, expected, earlier, isIdentityNeeded = false }: MatchingRowsOptions = {},
 ): Promise<MatchingRows> {
   const onPage = (): (() => void) => {
@@ -101,13 +101,13 @@ export async function readMatchingRows(
     entries: rows.flat(),
     vips: vipRows,
     identity,
-    isTenantOf: (before) => isTenantOfReading(identity, before, (one) => reader.retain(one)),
+    isTenantOf: (before) => isSameTenantAsEarlier(identity, before, (one) => reader.retain(one)),
   };
 }
 
 /** Searches the files, the service and the stack of one tenant. Never throws: the result lists unreadable sources. */
 export function findTenantMatches(
-  matcher: Matcher,
+  matcher: QueryMatcher,
   { name, host, file, tenant, stack, readOptions = {} }: TenantSources,
 ): TenantMatches {
   const readErrors: ReadError[] = [];

@@ -245,7 +245,7 @@ const STATE_TEXT: Readonly<Record<MatchState, string>> = {
   differs: "file and tenant differ",
   missing: "declared, but not at the tenant",
   undeclared: "at the tenant, but not declared",
-  undeleted: "still at the tenant, but no longer declared",
+  "pending-removal": "still at the tenant, but no longer declared",
   inactive: "no longer declared",
   declared: "declared",
   present: "at the tenant",

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../client";
 import { parseAddressRange } from "../../settings/address-range";
-import { parseWildcard } from "../../settings/coverage";
+import { parseWildcard } from "../../settings/covering-values";
 import { canonicalizeValue, type EntryValue } from "../../settings/entry-value";
 import { refang } from "../../settings/refang";
 import { excerpt } from "../../settings/text";

@@ -1,8 +1,10 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, getCommandName, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { getCommandName } from "../../cli/command-name";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
+import { wrapAction } from "../../cli/wrap-action";
 import { createFleetSiteCommand } from "./fleet-site-command";
 import { addFleetReadOptions, type FleetReadOptions, readFleet, warnIfIncomplete } from "./read-fleet";
 

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import { createTodayOption, createWithinOption } from "../../cli/date-options";
+import { DelayedProgress } from "../../cli/delayed-progress";
 import { createIdentityReader, openJournals, openStackStates } from "../../cli/fleet-journals";
 import { DATABASE_DEFAULT_HELP, getExistingJournalLocation } from "../../cli/journal-location";
-import { createTodayOption, createWithinOption, parsePositiveInteger } from "../../cli/plan-options";
-import { SlowProgress } from "../../cli/slow-progress";
+import { parsePositiveInteger } from "../../cli/option-parsers";
 import {
   addSelectionOptions,
   createTargetsOption,
@@ -125,7 +126,7 @@ async function readSelectedStatus(
         until: dueBefore,
         ...(observer && { observer }),
       };
-      using progress = new SlowProgress("Reading tenants");
+      using progress = new DelayedProgress("Reading tenants");
       const onProgress = (count: number): void => progress.report(`Reading tenants: ${count} of ${selected.length}`);
       return await readFleetStatus(selected, { ...statusOptions, onProgress });
     } finally {

@@ -1,8 +1,10 @@
 import { basename, join, relative, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { lockFiles } from "../../cli/write-options";
+import { connectToTenant } from "../../cli/connect-to-tenant";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { wrapAction } from "../../cli/wrap-action";
+import { lockFiles } from "../../cli/write-file-changes";
 import type { SettingsExport } from "../../gitops/export-settings";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
 import { quoteShellWord } from "../../settings/shell-word";
@@ -77,7 +79,7 @@ async function exportTenant(): Promise<SettingsExport> {
   const { readObservedState } = await import("../../plan/observed-state.js");
   const { getHost } = await import("../../gitops/plan-tenant.js");
   const ownDomains = readOwnDomainNames(NO_STACK_CONFIG, process.env);
-  const client = connect();
+  const client = connectToTenant();
   try {
     return exportSettings(await readObservedState(client), { host: getHost(client), ownDomains });
   } finally {

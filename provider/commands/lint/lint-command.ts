@@ -3,11 +3,12 @@ import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { createTodayOption } from "../../cli/date-options";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { type TextTarget, writeOutputs } from "../../cli/output/write-outputs";
 import { getPackageVersion } from "../../cli/package-version";
-import { createTodayOption } from "../../cli/plan-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client/errors";
 import { type Finding, type FindingLevel, sortFindings } from "../../files/finding";
@@ -86,9 +87,9 @@ async function runLintCommand(
   const outputs = parseOutputs(omitUndefined({ format, output }), FORMATS);
   const approvals = parseApprovalsOptions(approvalOptions, today);
   // Loaded here to keep other commands fast.
-  const { lintAll } = await import("../../rollout/targets/lint-all.js");
+  const { lintSettingsAndTargets } = await import("../../rollout/targets/lint-settings-and-targets.js");
   const { buildSarifLog } = await import("./sarif-log.js");
-  const lintResult = await lintAll(paths, today === undefined ? {} : { today });
+  const lintResult = await lintSettingsAndTargets(paths, today === undefined ? {} : { today });
   const approvalResult = await checkRequestedApprovals(approvals, lintResult);
   const findings =
     approvalResult.findings.length === 0
@@ -103,7 +104,7 @@ async function runLintCommand(
         format: 1,
         findings,
         files,
-        tops: topLevelFiles,
+        topLevelFiles,
         counts: countByLevel(findings),
         approvals: counts,
       }),

@@ -1,18 +1,14 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, getCommandName, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { getCommandName } from "../../cli/command-name";
+import { createPlanFromOptions } from "../../cli/create-plan-from-options";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { addFailOnBlocker, createFailOnOption, type FailOnLevel, findFailOnBlocker } from "../../cli/fail-on-option";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import {
-  addFailOnBlocker,
-  addPlanOptions,
-  createFailOnOption,
-  createPlanFromOptions,
-  type FailOnLevel,
-  findFailOnBlocker,
-  type PlanInputOptions,
-} from "../../cli/plan-options";
+import { addPlanOptions, type PlanInputOptions } from "../../cli/plan-options";
 import { printError } from "../../cli/print-error";
+import { wrapAction } from "../../cli/wrap-action";
 import type { Plan } from "../../plan/plan";
 import { sanitizeMultiline } from "../../settings/text";
 import type { PlanFormat } from "./plan-output";

@@ -1,5 +1,5 @@
+import { addFailOnBlocker, type FailOnLevel } from "../../cli/fail-on-option";
 import { getRenderOptions, getTextTarget, type Renderers } from "../../cli/output/write-outputs";
-import { addFailOnBlocker, type FailOnLevel } from "../../cli/plan-options";
 import type { Plan } from "../../plan/plan";
 import { renderPlanHtml } from "../../plan/render/plan-html";
 import { formatPlanJson } from "../../plan/render/plan-json";

@@ -1,9 +1,12 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { createTodayOption, createWithinOption } from "../../cli/date-options";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { parsePositiveInteger } from "../../cli/option-parsers";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { type Renderers, writeOutputs } from "../../cli/output/write-outputs";
-import { createTodayOption, createWithinOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { createReviewDropCommand, createReviewExtendCommand, createReviewKeepCommand } from "./review-decisions";
 
 const FORMATS = ["text", "markdown", "html", "csv", "json"] as const;
@@ -54,15 +57,15 @@ export function createReviewCommand(): Command {
 
 async function runReviewCommand(fileArgument: string | undefined, options: ReviewCommandOptions): Promise<ExitCode> {
   const { readSettings } = await import("../../files/read-settings.js");
-  const { buildReview } = await import("./build-review.js");
+  const { buildReviewWorklist } = await import("./build-review-worklist.js");
   const { REVIEW_FORMAT } = await import("./review-schema.js");
   const outputs = parseOutputs(options, FORMATS);
-  const file = fileArgument ?? (await findDefaultFile());
+  const file = fileArgument ?? (await findDefaultSettingsFile());
   const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
   const tenantData = options.offline
     ? undefined
     : await (await import("../../cli/query-tenant.js")).queryTenant(options);
-  const review = buildReview(settings, tenantData, { withinDays: options.within });
+  const review = buildReviewWorklist(settings, tenantData, { withinDays: options.within });
   const report = {
     format: REVIEW_FORMAT,
     file,
@@ -72,8 +75,9 @@ async function runReviewCommand(fileArgument: string | undefined, options: Revie
   } as const;
   await writeOutputs(outputs, await createReviewRenderers(report));
   // Without this warning, a job would treat unread mail as reviewed.
-  if (review.unread.length > 0) console.error("warning: not all of the mail could be read; there may be more.");
-  return review.items.length === 0 && review.unread.length === 0 ? EXIT.clean : EXIT.changes;
+  if (review.missingEvidence.length > 0)
+    console.error("warning: not all of the mail could be read; there may be more.");
+  return review.items.length === 0 && review.missingEvidence.length === 0 ? EXIT.clean : EXIT.changes;
 }
 
 async function createReviewRenderers(

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { type ExitCode, wrapAction } from "../../cli/command-line";
+import type { ExitCode } from "../../cli/exit-codes";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client/errors";
 import { buildExistingChange, CHANGE_EXIT_CODES } from "../change/change-commands";
 import {
@@ -99,7 +100,7 @@ async function recordDecision(
   values: readonly string[],
   options: DecisionOptions,
 ): Promise<ExitCode> {
-  const { changeLists } = await import("../change/change-lists.js");
+  const { changeSettingsFiles } = await import("../change/change-settings-files.js");
   const { elementReviewSchema } = await import("../../files/settings-schema.js");
   const on = new Date().toISOString().slice(0, 10);
   const by = options.by ?? (await readGitEmail(options));
@@ -108,7 +109,7 @@ async function recordDecision(
     const [issue] = review.error.issues;
     throw new ConfigurationError(`--${String(issue?.path[0])} ${issue?.message}.`);
   }
-  return await changeLists({ ...buildExistingChange(action, values, options), reviewed: review.data }, options);
+  return await changeSettingsFiles({ ...buildExistingChange(action, values, options), reviewed: review.data }, options);
 }
 
 /** Returns the default reviewer: the mailbox that git commits with in the file's repository. */

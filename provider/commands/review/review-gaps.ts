@@ -1,6 +1,6 @@
 import type { Settings } from "../../files/settings-model";
 import { parseMailbox } from "../../settings/entry-value";
-import type { TenantData } from "./worklist";
+import type { TenantData } from "./review-items";
 
 /** Explains in sentences what a review can't check, because the data was not requested or is not available. */
 export function describeReviewGaps(settings: Settings, tenantData: TenantData | undefined): string[] {

@@ -16,7 +16,7 @@ import type { ReviewItem, ReviewReport } from "./review-schema";
  * It fits screens of any width, light and dark mode, and paper.
  */
 export function renderReviewHtml(report: ReviewReport): string {
-  const { items, file, host, today, notKnown, unread } = report;
+  const { items, file, host, today, limitations, missingEvidence } = report;
   const status = getReviewStatus(report);
   return renderHtmlPage({
     title: `Review of ${file}: ${formatCount(items.length, "item")}`,
@@ -28,11 +28,11 @@ export function renderReviewHtml(report: ReviewReport): string {
 </header>
 <main>
 ${renderStatusBanner(status, STATUS_TEXT[status], [items.length === 0 ? "No items to review." : `To review: ${formatReviewCounts(items)}.`])}
-${renderNoteList(UNREAD_HEADING, unread)}
+${renderNoteList(UNREAD_HEADING, missingEvidence)}
 ${items.length === 0 ? undefined : html`<p>${renderHtmlText([untrustedSentence(DECISION_HELP)])}</p>`}
 ${items.length < 2 ? undefined : renderReviewFilters(items)}
 ${renderWorklist(items)}
-${renderNoteList("Not known", notKnown)}
+${renderNoteList("Not known", limitations)}
 </main>`,
   });
 }
@@ -48,9 +48,9 @@ const STATUS_TEXT: Readonly<Record<ReviewStatus, string>> = {
   nothing: "Nothing to review",
 };
 
-function getReviewStatus({ items: [first], unread }: ReviewReport): ReviewStatus {
+function getReviewStatus({ items: [first], missingEvidence }: ReviewReport): ReviewStatus {
   if (first !== undefined) return getReviewSeverity(first);
-  return unread.length > 0 ? "warning" : "nothing";
+  return missingEvidence.length > 0 ? "warning" : "nothing";
 }
 
 function getReviewSeverity({ reasons: [first] }: ReviewItem): "danger" | "warning" | "none" {
@@ -62,8 +62,8 @@ const SEVERITIES: Readonly<Partial<Record<ReviewKind, "danger" | "warning">>> = 
   reported: "danger",
   policy: "warning",
   undeclared: "warning",
-  ended: "warning",
-  ending: "warning",
+  expired: "warning",
+  expiring: "warning",
   due: "warning",
 };
 

@@ -9,13 +9,15 @@ const MAX_MARKDOWN_BYTES = 60_000;
 
 /** Renders a review for an issue: one checkbox per item, and a count of the items that don't fit. */
 export function renderReviewMarkdown(report: ReviewReport): string {
-  const { items, notKnown, unread } = report;
+  const { items, limitations, missingEvidence } = report;
   const head = [
     "<!-- email-security-review -->",
     `**${escapeMarkdown(formatReviewSummary(report))}**`,
     "",
-    ...(unread.length === 0 ? [] : [`**${UNREAD_HEADING}** ${unread.map((note) => escapeMarkdown(note)).join(" ")}\n`]),
-    ...notKnown.map((note) => `${escapeMarkdown(note)}\n`),
+    ...(missingEvidence.length === 0
+      ? []
+      : [`**${UNREAD_HEADING}** ${missingEvidence.map((note) => escapeMarkdown(note)).join(" ")}\n`]),
+    ...limitations.map((note) => `${escapeMarkdown(note)}\n`),
     ...(items.length === 0 ? [] : [escapeMarkdown(DECISION_HELP), ""]),
   ].join("\n");
   const renderBriefItem = (item: ReviewItem): string =>

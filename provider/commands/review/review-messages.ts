@@ -12,9 +12,14 @@ export const DECISION_HELP =
 export const UNREAD_HEADING = "Some data could not be read, so there may be more to review:";
 
 /** Formats a summary, such as "3 items to review in settings.yaml: 1 allow, 2 denies." The result is safe to print. */
-export function formatReviewSummary({ items, file, unread }: Pick<ReviewReport, "items" | "file" | "unread">): string {
+export function formatReviewSummary({
+  items,
+  file,
+  missingEvidence,
+}: Pick<ReviewReport, "items" | "file" | "missingEvidence">): string {
   const fileText = excerpt(file, 300);
-  if (items.length === 0 && unread.length > 0) return `No items to review in ${fileText}, in what could be read.`;
+  if (items.length === 0 && missingEvidence.length > 0)
+    return `No items to review in ${fileText}, in what could be read.`;
   if (items.length === 0) return `No items to review in ${fileText}.`;
   return `${formatCount(items.length, "item")} to review in ${fileText}: ${formatReviewCounts(items)}.`;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { elementSourceSchema } from "../../files/element-source";
 import { placeSchema } from "../../plan/plan-schema";
-import { jsonArray, jsonObject, jsonTextField } from "../../settings/json-fields";
+import { jsonArray, jsonObject, jsonTextField } from "../../settings/json-schema-builders";
 import { formatJson } from "../../settings/text";
 import { REVIEW_KINDS } from "./review-kinds";
 
@@ -23,7 +23,7 @@ const itemSchema = jsonObject({
       kind: z
         .enum(REVIEW_KINDS)
         .describe(
-          "malicious: an allow whose sender the service found malicious. reported: users reported mail from an allowed sender. policy: it violates a rule of the team's policy. undeclared: an allow that exists only at the tenant. ended, ending: its last day is past, or near. due: by the policy's reviewEvery. contradicted: below an entry of the other list. shadowed: below an entry of the same list. owner: its owner's mailbox is outside the organization's own domains. left: the VIP may have left. unused: nothing was detected or reported under it. targeted: a person who isn't a VIP.",
+          "malicious: an allow whose sender the service found malicious. reported: users reported mail from an allowed sender. policy: it violates a rule of the team's policy. undeclared: an allow that exists only at the tenant. expired, expiring: its last day is past, or near. due: by the policy's reviewEvery. contradicted: below an entry of the other list. shadowed: below an entry of the same list. external-owner: its owner's mailbox is outside the organization's own domains. departed: the VIP may have left. unused: nothing was detected or reported under it. targeted: a person who isn't a VIP.",
         ),
       evidence: jsonTextField("Sentences for people, safe to print."),
     }),
@@ -40,14 +40,17 @@ export const reviewSchema = jsonObject({
   host: jsonTextField("The service's host. Absent if the tenant was not read.").exactOptional(),
   today: jsonTextField("The day (UTC) for which `expires` was evaluated."),
   items: jsonArray(itemSchema, "The worst first."),
-  unread: jsonArray(
+  missingEvidence: jsonArray(
     z.string(),
     "Mail that could not be read, so that there may be more items to review. One sentence each, safe to print.",
   ),
-  notKnown: jsonArray(z.string(), "Sources that were not read, or don't report it. One sentence each, safe to print."),
+  limitations: jsonArray(
+    z.string(),
+    "Sources that were not read, or don't report it. One sentence each, safe to print.",
+  ),
 }).meta({
   title: "Email security review",
-  description: "The tenant's settings that need a review, as `email-security review` writes them as JSON.",
+  description: "The tenant's settings to review, as `email-security review` writes them as JSON.",
 });
 
 export type ReviewReport = z.infer<typeof reviewSchema>;

@@ -26,7 +26,10 @@ export function renderReviewText(report: ReviewReport, columns = 80): string {
     lines.push("");
     addLine(0, DECISION_HELP);
   }
-  for (const [heading, notes] of [[UNREAD_HEADING, report.unread] as const, ["Not known:", report.notKnown] as const]) {
+  for (const [heading, notes] of [
+    [UNREAD_HEADING, report.missingEvidence] as const,
+    ["Not known:", report.limitations] as const,
+  ]) {
     if (notes.length === 0) continue;
     lines.push("", heading);
     for (const note of notes) addLine(2, note);

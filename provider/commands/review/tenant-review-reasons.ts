@@ -1,14 +1,14 @@
-import { isOwnFile } from "../../files/own-file";
 import { getReviewDueDay, isReviewValid } from "../../files/reviews";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
+import { isOwnFile } from "../../files/tenant-own-file";
 import { collectEvidence, findMail } from "../../plan/evidence";
 import { parseInstant } from "../../plan/mail-records";
 import type { ObservedState } from "../../plan/observed-state";
 import { formatCount } from "../../render/safe-text";
 import { DAY_MS, type SuggestContext } from "../suggest/suggest-context";
-import { findDepartedVipReason } from "./outsider-reasons";
+import { findDepartedVipReason } from "./external-mailbox-reasons";
+import type { TenantData } from "./review-items";
 import type { ReviewReason } from "./review-schema";
-import type { TenantData } from "./worklist";
 
 type Declaration = DeclaredEntry | DeclaredVip;
 

@@ -8,9 +8,9 @@ import { type PatternTarget, parseListPattern } from "../../settings/list-patter
 import { excerpt } from "../../settings/text";
 import { describeMail, joinSentences } from "../suggest/mail-descriptions";
 import type { SuggestContext } from "../suggest/suggest-context";
+import { addReasons } from "./review-items";
 import type { ReviewItem, ReviewReason } from "./review-schema";
 import { buildReportedReason } from "./tenant-review-reasons";
-import { addReasons } from "./worklist";
 
 /**
  * Returns allows that exist only at the tenant: no file declares them, or a file declares them on the other list. Leaves out entries that

@@ -1,4 +1,4 @@
-import { EXIT, type ExitCode } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import type { RolloutReport } from "../../rollout/model/rollout-report";
 import type { Rollouts } from "../../rollout/rollouts";
@@ -71,5 +71,5 @@ export function getExitCode(report: RolloutReport): ExitCode {
  * before, or their keys now open other tenants.
  */
 export function isPartial({ skipped = [] }: Pick<RolloutReport, "skipped">): boolean {
-  return skipped.some(({ by }) => by === undefined);
+  return skipped.some(({ skippedBy }) => skippedBy === undefined);
 }

@@ -1,15 +1,17 @@
 import { existsSync } from "node:fs";
 import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { createTodayOption } from "../../cli/date-options";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { createFailOnOption } from "../../cli/fail-on-option";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { createFailOnOption, createTodayOption } from "../../cli/plan-options";
 import {
   addSelectionOptions,
   DEFAULT_TARGETS_FILE,
   parseSelection,
   type SelectionOptions,
 } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
 import { formatCount } from "../../render/safe-text";
 import type { RolloutMode } from "../../rollout/model/rollout-mode";
@@ -17,7 +19,6 @@ import type { MailScope } from "../../rollout/planning/search-tenant-mail";
 import type { TargetSelection } from "../../rollout/targets/select-targets";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeMultiline } from "../../settings/text";
-import { runWithRollouts } from "./open-rollouts";
 import { createRolloutHistoryCommands } from "./rollout-history";
 import { runInterruptibly } from "./rollout-interrupt";
 import { createRolloutPruneCommand } from "./rollout-prune";
@@ -35,6 +36,7 @@ import {
 import { createRolloutSkipCommand, createRolloutUnskipCommand } from "./rollout-skip";
 import { createRolloutStatusCommand } from "./rollout-status";
 import { createRolloutAbandonCommand, createRolloutStopCommand } from "./rollout-stop";
+import { runWithRollouts } from "./run-with-rollouts";
 import { showAndRunPlan, showsMailEvidence } from "./show-and-run-plan";
 
 interface RolloutOptions extends RolloutRunFlags, Consent, SelectionOptions {
@@ -122,7 +124,7 @@ async function runRolloutCommand(file: string, commandOptions: RolloutOptions, c
           onProgress: (count, total) => progress.reportPlanned(count, total),
           onMail: (count, total) => progress.reportMailRead(count, total),
           ...selection,
-          ...omitUndefined({ maxConcurrent, today, mail, task: mode }),
+          ...omitUndefined({ maxConcurrent, today, mail, mode }),
         });
       } finally {
         progress.end();

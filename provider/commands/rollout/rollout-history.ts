@@ -1,15 +1,16 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { parseDate, parsePositiveInteger } from "../../cli/option-parsers";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { getRenderOptions, writeOutputs } from "../../cli/output/write-outputs";
-import { parseDate, parsePositiveInteger } from "../../cli/plan-options";
+import { wrapAction } from "../../cli/wrap-action";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { Rollouts } from "../../rollout/rollouts";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote, sanitizeLine } from "../../settings/text";
-import { findRollout, JOURNAL_HELP, runWithPastRollouts } from "./open-rollouts";
+import { findRollout, JOURNAL_HELP, runWithPastRollouts } from "./run-with-rollouts";
 
 const HISTORY_FORMATS = ["text", "json"] as const;
 const RECORD_FORMATS = ["text", "markdown", "json"] as const;
@@ -128,7 +129,7 @@ async function runShowCommand(id: string, options: ShowOptions): Promise<ExitCod
     const tenantNames = tenant === undefined ? undefined : await resolveTenantNames(rollouts, record, tenant);
     const { readRolloutDetails } = await import("../../rollout/history/rollout-details.js");
     const { buildRolloutPage } = await import("../../rollout/history/rollout-page.js");
-    const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/page-view.js");
+    const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/history-page-view.js");
     const details = await readRolloutDetails(rollouts.journal, report);
     const page = buildRolloutPage(details, tenantNames);
     const { renderReportMarkdown } = await import("../../rollout/report/report-markdown.js");
@@ -156,7 +157,7 @@ async function runDiffCommand(from: string, to: string, options: DiffOptions): P
     ];
     const { buildRolloutDifference } = await import("../../rollout/history/rollout-difference.js");
     const { buildDifferencePage } = await import("../../rollout/history/difference-page.js");
-    const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/page-view.js");
+    const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/history-page-view.js");
     const difference = await buildRolloutDifference(rollouts.journal, fromRollout.id, toRollout.id, rollouts.commands);
     const page = buildDifferencePage(difference);
     await writeOutputs(outputs, {
@@ -179,9 +180,9 @@ async function resolveTenantNames(
   name: string,
 ): Promise<ReadonlySet<string>> {
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
-  const { findStackByName, readPresentNames } = await import("../../rollout/targets/present-names.js");
+  const { findStackByName, readCurrentTenantNames } = await import("../../rollout/targets/current-tenant-names.js");
   const targets = (await journal.listTenants(id)).map(({ target }) => target);
-  const present = readPresentNames(spec.source);
+  const present = readCurrentTenantNames(spec.source);
   const presentStack = present?.project === spec.project ? findStackByName(present, name) : undefined;
   const renamed = targets.find(({ stack }) => stack === presentStack);
   if (renamed !== undefined && renamed.name !== name)

@@ -1,4 +1,4 @@
-import { EXIT } from "../../cli/command-line";
+import { EXIT } from "../../cli/exit-codes";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { printError } from "../../cli/print-error";
 import { PlanningFailedError } from "../../rollout/model/rollout-error";

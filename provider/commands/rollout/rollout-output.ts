@@ -1,6 +1,6 @@
-import { shouldUseColor } from "../../cli/command-line";
+import { DelayedProgress } from "../../cli/delayed-progress";
 import { getRenderOptions, type Renderers } from "../../cli/output/write-outputs";
-import { SlowProgress } from "../../cli/slow-progress";
+import { shouldUseColor } from "../../cli/terminal-color";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { RolloutTally } from "../../rollout/journal/rollout-tally";
 import { ZERO_COUNTS } from "../../rollout/journal/run-state";
@@ -20,10 +20,10 @@ import { renderReportHtml } from "../../rollout/report/report-html";
 import { renderReportMarkdown } from "../../rollout/report/report-markdown";
 import { renderReportText } from "../../rollout/report/report-text";
 import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
-import type { RolloutFormat } from "./open-rollouts";
+import type { RolloutFormat } from "./run-with-rollouts";
 
 export class PlanningProgress {
-  readonly #progress = new SlowProgress("Planning");
+  readonly #progress = new DelayedProgress("Planning");
 
   reportPlanned(count: number, total: number): void {
     this.#progress.report(`Planning: ${count} of ${total} tenants`);
@@ -51,7 +51,7 @@ export function formatRolloutList(rollouts: readonly ListedRollout[]): string {
   );
   const width = Math.max(...states.map((state) => state.length));
   const lines = rollouts.map(({ record: { id, spec, reason }, tally }, index) => {
-    const modeText = spec.task === undefined ? "" : `, ${MODE_TEXTS[spec.task].purpose}`;
+    const modeText = spec.mode === undefined ? "" : `, ${MODE_TEXTS[spec.mode].purpose}`;
     const rollbackText = spec.rollsBack === undefined ? "" : `, rolls back ${spec.rollsBack}`;
     const sourceText = `${spec.source}${modeText}${rollbackText}`;
     return `${id}  ${(states[index] ?? "").padEnd(width)}  ${formatTenantCounts(tally)} of ${sourceText}${reason === undefined ? "" : `: ${reason}`}`;
@@ -61,8 +61,8 @@ export function formatRolloutList(rollouts: readonly ListedRollout[]): string {
 
 /** Formats counts, such as `7 tenants, 1 failed, 1 skipped, 2 left`. */
 function formatTenantCounts(rolloutCounts: RolloutTally | undefined): string {
-  const { done, unchanged, failed, skipped, pending, released, running } = rolloutCounts?.counts ?? ZERO_COUNTS;
-  const remaining = pending + released + running;
+  const { done, unchanged, failed, skipped, pending, queued, running } = rolloutCounts?.counts ?? ZERO_COUNTS;
+  const remaining = pending + queued + running;
   const total = done + unchanged + failed + skipped + remaining;
   return [
     `${total} ${total === 1 ? "tenant" : "tenants"}`,

@@ -1,12 +1,13 @@
 import { Command, InvalidArgumentError } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
+import { wrapAction } from "../../cli/wrap-action";
 import { formatCount } from "../../render/safe-text";
 import type { OldRollouts } from "../../rollout/history/old-rollouts";
 import type { Rollouts } from "../../rollout/rollouts";
 import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
-import { JOURNAL_HELP, runWithPastRollouts } from "./open-rollouts";
+import { JOURNAL_HELP, runWithPastRollouts } from "./run-with-rollouts";
 
 interface PruneOptions extends JournalOptions {
   readonly olderThan: number;

@@ -1,11 +1,12 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { type ExitCode, wrapAction } from "../../cli/command-line";
+import type { ExitCode } from "../../cli/exit-codes";
+import { wrapAction } from "../../cli/wrap-action";
 import { sanitizeMultiline } from "../../settings/text";
 import { executeRollout } from "./execute-rollout";
-import { findRollout, runWithKnownRollouts } from "./open-rollouts";
 import { addRunOptions, parseRunOptions, ROLLOUT_EXIT_CODES, type RolloutRunFlags } from "./rollout-run-options";
 import { printSkippedTenants } from "./rollout-skip";
+import { findRollout, runWithKnownRollouts } from "./run-with-rollouts";
 
 const RESUME_EXIT_CODES = {
   ...ROLLOUT_EXIT_CODES,
@@ -48,7 +49,7 @@ async function runResumeCommand(id: string | undefined, commandOptions: RolloutR
     const changedFiles = await rollouts.findChangedFiles(record);
     if (changedFiles.length > 0) {
       const shownFiles = changedFiles.slice(0, 5).join(", ");
-      const newPlanCommand = `\`${rollouts.commands.plan(record.spec.source, [], record.spec.task)}\``;
+      const newPlanCommand = `\`${rollouts.commands.plan(record.spec.source, [], record.spec.mode)}\``;
       console.error(
         sanitizeMultiline(
           `Changed since the rollout was planned, and not used by it: ${shownFiles}${changedFiles.length > 5 ? ", …" : ""}. To apply them, ${

@@ -1,12 +1,12 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { createFailOnOption } from "../../cli/plan-options";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { createFailOnOption } from "../../cli/fail-on-option";
 import { addSelectionOptions, parseSelection, type SelectionOptions } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeMultiline } from "../../settings/text";
-import { findRollout, runWithKnownRollouts } from "./open-rollouts";
 import { runInterruptibly } from "./rollout-interrupt";
 import {
   addRunOptions,
@@ -15,6 +15,7 @@ import {
   ROLLOUT_EXIT_CODES,
   type RolloutRunFlags,
 } from "./rollout-run-options";
+import { findRollout, runWithKnownRollouts } from "./run-with-rollouts";
 import { showAndRunPlan } from "./show-and-run-plan";
 
 interface RollbackOptions extends RolloutRunFlags, Consent, SelectionOptions {

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import type { FailOnLevel } from "../../cli/fail-on-option";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
-import { addOutputOptions, type Output, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
-import { type FailOnLevel, parsePositiveInteger } from "../../cli/plan-options";
-import { JOURNAL_HELP, ROLLOUT_FORMATS, type RolloutFormat } from "./open-rollouts";
+import { parsePositiveInteger } from "../../cli/option-parsers";
+import { addOutputOptions, type Output, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
+import { JOURNAL_HELP, ROLLOUT_FORMATS, type RolloutFormat } from "./run-with-rollouts";
 
 export interface RolloutRunFlags extends JournalOptions, OutputOptions<RolloutFormat> {
   readonly events?: boolean;

@@ -1,20 +1,21 @@
 import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, getJournalLocation, type JournalOptions } from "../../cli/journal-location";
 import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client";
 import { formatCount } from "../../render/safe-text";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
-import type { SkippedTenantState, SkipResult } from "../../rollout/journal/skips";
+import type { SkippedTenantState, SkipResult } from "../../rollout/journal/tenant-skips";
 import type { RolloutReport } from "../../rollout/model/rollout-report";
 import type { Rollouts } from "../../rollout/rollouts";
-import type { CurrentSkip, SkipRequest } from "../../rollout/skipping/skip";
+import type { CurrentSkip, SkipRequest } from "../../rollout/skipping/add-skip";
 import { isPostgresUrl } from "../../settings/postgres-url";
 import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
-import { getTerminalOptions, JOURNAL_HELP, runWithRollouts } from "./open-rollouts";
+import { getTerminalOptions, JOURNAL_HELP, runWithRollouts } from "./run-with-rollouts";
 
 interface SkipOptions extends JournalOptions {
   readonly reason?: string;
@@ -98,8 +99,8 @@ async function assertJournalPresent({ database }: JournalOptions): Promise<void>
 }
 
 async function printSkips({ journal, commands }: Rollouts, file: string): Promise<ExitCode> {
-  const { toSkippedTenant } = await import("../../rollout/journal/skips.js");
-  const { listCurrentSkips } = await import("../../rollout/skipping/skip.js");
+  const { toSkippedTenant } = await import("../../rollout/journal/tenant-skips.js");
+  const { listCurrentSkips } = await import("../../rollout/skipping/add-skip.js");
   const { TextPage } = await import("../../render/text-page.js");
   const { untrusted, safeText } = await import("../../render/safe-text.js");
   const { writeSkippedTenants } = await import("../../rollout/report/report-text.js");
@@ -127,7 +128,7 @@ async function printSkips({ journal, commands }: Rollouts, file: string): Promis
 }
 
 async function skipAndPrint(rollouts: Rollouts, reason: string | undefined, request: SkipRequest): Promise<ExitCode> {
-  const { addSkip } = await import("../../rollout/skipping/skip.js");
+  const { addSkip } = await import("../../rollout/skipping/add-skip.js");
   const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { journal, commands } = rollouts;
   const result = await addSkip(journal, reason, request);
@@ -171,7 +172,7 @@ function describeSkipState(state: SkippedTenantState["state"], isLocked: boolean
 }
 
 async function unskipAndPrint(rollouts: Rollouts, request: SkipRequest): Promise<ExitCode> {
-  const { endSkip } = await import("../../rollout/skipping/skip.js");
+  const { endSkip } = await import("../../rollout/skipping/add-skip.js");
   const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { commands } = rollouts;
   const { skips, rollouts: affectedTenants, declared: names } = await endSkip(rollouts.journal, request);
@@ -211,8 +212,8 @@ export async function printSkippedTenants(
   reported: RolloutReport["skipped"] = [],
 ): Promise<void> {
   const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
-  const { listRolloutSkips } = await import("../../rollout/skipping/skip.js");
-  const { createSkipLookup } = await import("../../rollout/journal/skips.js");
+  const { listRolloutSkips } = await import("../../rollout/skipping/add-skip.js");
+  const { createSkipLookup } = await import("../../rollout/journal/tenant-skips.js");
   const findReported = createSkipLookup(reported);
   const skips = (await listRolloutSkips(rollouts.journal, record)).filter((skip) => findReported(skip) === undefined);
   for (const tenantSkip of skips.slice(0, 20)) console.error(sanitizeMultiline(`${label}: ${formatSkip(tenantSkip)}.`));

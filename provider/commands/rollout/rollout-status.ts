@@ -1,14 +1,21 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
-import { addOutputOptions, type Output, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { addOutputOptions, type Output, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
 import { sanitizeMultiline } from "../../settings/text";
 import { getExitCode } from "./execute-rollout";
-import { findRollout, JOURNAL_HELP, ROLLOUT_FORMATS, type RolloutFormat, runWithKnownRollouts } from "./open-rollouts";
 import { printSkippedTenants } from "./rollout-skip";
+import {
+  findRollout,
+  JOURNAL_HELP,
+  ROLLOUT_FORMATS,
+  type RolloutFormat,
+  runWithKnownRollouts,
+} from "./run-with-rollouts";
 
 interface StatusOptions extends JournalOptions, OutputOptions<RolloutFormat> {
   readonly list?: boolean;

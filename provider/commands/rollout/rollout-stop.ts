@@ -1,12 +1,13 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
 import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { formatCount } from "../../render/safe-text";
 import type { Rollouts } from "../../rollout/rollouts";
 import { sanitizeMultiline } from "../../settings/text";
-import { findRollout, JOURNAL_HELP, runWithRollouts } from "./open-rollouts";
+import { findRollout, JOURNAL_HELP, runWithRollouts } from "./run-with-rollouts";
 
 export function createRolloutStopCommand(): Command {
   return addHelp(
@@ -62,11 +63,11 @@ async function runAbandonCommand(id: string | undefined, options: JournalOptions
     await rollouts.abandon(record.id);
     const { advice, counts } = await rollouts.report(record.id);
     const adviceText = advice
-      .map(({ why, command }) => ` ${why}${command === undefined ? "" : ` \`${command}\``}`)
+      .map(({ reason, command }) => ` ${reason}${command === undefined ? "" : ` \`${command}\``}`)
       .join("");
     console.error(
       sanitizeMultiline(
-        `The rollout ${record.id} is abandoned. Its completed changes stay: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${adviceText}`,
+        `The rollout ${record.id} is abandoned. Its completed changes stay: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.queued + counts.running} not finished.${adviceText}`,
       ),
     );
     return EXIT.clean;

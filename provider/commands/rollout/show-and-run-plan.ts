@@ -1,7 +1,7 @@
-import { EXIT, type ExitCode } from "../../cli/command-line";
-import type { Output } from "../../cli/output/outputs";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import type { FailOnLevel } from "../../cli/fail-on-option";
+import type { Output } from "../../cli/output/output-options";
 import { getTextTarget, writeOutputs } from "../../cli/output/write-outputs";
-import type { FailOnLevel } from "../../cli/plan-options";
 import { printError } from "../../cli/print-error";
 import { FAIL_ON_BLOCKER } from "../../plan/plan";
 import { formatCount } from "../../render/safe-text";
@@ -11,8 +11,8 @@ import type { Rollouts } from "../../rollout/rollouts";
 import { findExceededTolerances } from "../../rollout/targets/tolerance";
 import { sanitizeMultiline } from "../../settings/text";
 import { executeRollout, isPartial } from "./execute-rollout";
-import type { RolloutFormat } from "./open-rollouts";
 import { type Consent, getUnprintedOutputs, isTerminalText, type RolloutRunOptions } from "./rollout-run-options";
+import type { RolloutFormat } from "./run-with-rollouts";
 
 export function showsMailEvidence({ format }: Output<RolloutFormat>): boolean {
   return format === "markdown" || format === "html";
@@ -95,11 +95,15 @@ function checkPlanRunnable(
     printError("a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;
   }
-  const failures = waves.map((wave) => ({ ...wave, failed: wave.counts.failed }));
+  const failures = waves.map(({ name, toleratedFailures, counts: { failed } }) => ({
+    name,
+    tolerated: toleratedFailures,
+    failed,
+  }));
   const exceeded = findExceededTolerances(failures, tolerated).map((name) => {
     const wave = waves.find((candidate) => candidate.name === name);
     const [failed, total] = wave === undefined ? [counts.failed, tenants.length] : [wave.counts.failed, wave.tenants];
-    return `${failed} of ${total} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.tolerated ?? tolerated}`;
+    return `${failed} of ${total} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.toleratedFailures ?? tolerated}`;
   });
   const fixAdvice = "Fix them, or leave them out with --except.";
   if (exceeded.length > 0) {

@@ -65,7 +65,7 @@ export function suggestExpiringAllows(
         return {
           ...commonFields,
           action: `Decide whether to keep the allow of ${name}`,
-          evidence: joinSentences(evidenceText, "It expires unless you extend it."),
+          evidence: evidenceText,
           edits: [],
         };
       }

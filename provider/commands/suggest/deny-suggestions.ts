@@ -3,7 +3,7 @@ import { collectEvidence, type TenantMailHistory } from "../../plan/evidence";
 import { listDomainAndParents, parseInstant, type ReportRecord, type ThreatRecord } from "../../plan/mail-records";
 import { formatCount } from "../../render/safe-text";
 import type { EntryType } from "../../settings/assumptions";
-import { listCoveringValues } from "../../settings/coverage";
+import { listCoveringValues } from "../../settings/covering-values";
 import { parseMailbox } from "../../settings/entry-value";
 import { isFreeMail } from "../../settings/free-mail";
 import { isPublicSuffix } from "../../settings/own-domains";
@@ -70,8 +70,8 @@ export function suggestDenies(context: SuggestContext): Suggestion[] {
     .filter(
       ({ value, entryType }) =>
         !isSubdomainOfTarget(value) &&
-        ownDomains.holding(getMailDomain(value)) === undefined &&
-        ownDomains.below(getMailDomain(value)) === undefined &&
+        ownDomains.findOwnDomain(getMailDomain(value)) === undefined &&
+        ownDomains.findOwnSubdomain(getMailDomain(value)) === undefined &&
         !context.isDenied(value) &&
         !context.isListed("allow", value) &&
         !context.isExcluded("entry", value) &&
@@ -103,7 +103,7 @@ function explainWholeDomain(context: SuggestContext, domain: string): string | u
   const evidence = collectEvidence(base, { kind: "entry", value: domain, entryType: "domain" });
   const verdicts = [...(evidence?.verdicts ?? []), ...(evidence?.reportVerdicts ?? [])];
   if (verdicts.some(({ name }) => name === "safe" || name === "allowed")) return undefined;
-  const ownDomain = ownDomains.lookAlikeOf(domain);
+  const ownDomain = ownDomains.findLookAlike(domain);
   if (ownDomain !== undefined) return `The domain can be mistaken for your own domain ${sanitizeLine(ownDomain)}.`;
   const day = findNewDomains(base).get(domain);
   if (day === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { formatLineLocation } from "../../files/finding";
 import type { DeclaredEntry } from "../../files/settings-model";
-import { listCoveringValues } from "../../settings/coverage";
+import { listCoveringValues } from "../../settings/covering-values";
 import { sanitizeLine } from "../../settings/text";
 import { joinSentences } from "./mail-descriptions";
 import type { SuggestContext } from "./suggest-context";

@@ -1,10 +1,13 @@
 import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { createTodayOption } from "../../cli/date-options";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { parsePositiveInteger } from "../../cli/option-parsers";
 import { writeOutputFile } from "../../cli/output/write-outputs";
-import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { lockFiles, lockWaitReporter } from "../../cli/write-options";
+import { lockFiles, lockWaitReporter } from "../../cli/write-file-changes";
 import { findRepository } from "../../files/repository";
 import type { EvidenceSummary } from "../../plan/plan";
 import { omitUndefined } from "../../settings/omit-undefined";
@@ -67,7 +70,7 @@ interface SuggestCommandOptions {
 }
 
 async function runSuggestCommand(fileArgument: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
-  const file = fileArgument ?? (await findDefaultFile());
+  const file = fileArgument ?? (await findDefaultSettingsFile());
   const { editAndValidateFiles, formatGitPatch } = await import("../../files/edit-files.js");
   const { createFileReader } = await import("../../files/read-source.js");
   const result = await loadSuggestions(file, options);

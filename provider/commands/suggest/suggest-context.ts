@@ -1,14 +1,14 @@
 import type { Place } from "../../files/finding";
-import { findOwnFile } from "../../files/own-file";
 import type { SectionName } from "../../files/settings-editor";
 import type { DeclaredEntry, Settings } from "../../files/settings-model";
+import { findOwnFile } from "../../files/tenant-own-file";
 import { getSection } from "../../gitops/list-change";
 import { collectEvidence, type TenantMailHistory } from "../../plan/evidence";
 import { listDomainAndParents } from "../../plan/mail-records";
 import type { ObservedState } from "../../plan/observed-state";
 import type { Evidence } from "../../plan/plan";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, type List } from "../../settings/assumptions";
-import { listCoveringValues } from "../../settings/coverage";
+import { listCoveringValues } from "../../settings/covering-values";
 import { canonicalizeValue, parseMailbox } from "../../settings/entry-value";
 import { type Pattern, parseListPattern } from "../../settings/list-pattern";
 import { isPublicSuffix, OwnDomains } from "../../settings/own-domains";

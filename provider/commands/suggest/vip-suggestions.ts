@@ -20,7 +20,7 @@ export function suggestVips(context: SuggestContext, { minThreats = 5, maxVips =
       !knownVips.has(email) &&
       !context.isExcluded("vip", email) &&
       parseMailbox(email).ok &&
-      (settings.ownDomains.length === 0 || ownDomains.holding(getMailDomain(email)) !== undefined);
+      (settings.ownDomains.length === 0 || ownDomains.findOwnDomain(getMailDomain(email)) !== undefined);
     return isCandidate ? [{ email, threats }] : [];
   });
   return candidates

@@ -1,6 +1,6 @@
 import { escapeMarkdown, formatMarkdownCode, renderMarkdownDetails } from "../../render/markdown-text";
 import { formatCount } from "../../render/safe-text";
-import type { SkippedItems } from "../../sources/source-reading";
+import type { SkippedItems } from "../../sources/source-content";
 import type { SourceReport, SyncReport } from "../../sources/sync-report";
 import { formatSourceSummary, listValueGroups } from "./sync-messages";
 

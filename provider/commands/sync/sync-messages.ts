@@ -3,14 +3,14 @@ import type { SourceReport } from "../../sources/sync-report";
 
 /** Counts what a sync does with a source: `12 added, 3 left and 1 removed`. */
 export function formatSourceSummary(source: SourceReport): string {
-  const { outcome, added, left, returned, removed, renewed, elements } = source;
+  const { outcome, added, departed, returned, removed, renewed, elements } = source;
   if (outcome === "blocked") return "blocked; nothing is changed";
   const totalText = source.into === "vips" ? formatCount(elements, "VIP") : formatCount(elements, "entry", "entries");
   if (outcome === "unchanged") return `up to date, with ${totalText}`;
   const counts: [number, string][] = [
     [added.length, "added"],
     [returned.length, "returned"],
-    [left.length, "left"],
+    [departed.length, "left"],
     [removed.length, "removed"],
     [renewed, "renewed"],
   ];
@@ -27,7 +27,7 @@ export function listValueGroups(
   const isVips = source.into === "vips";
   return [
     { title: "Removed", values: source.removed },
-    { title: "Left the source, and stay until they expire", values: source.left },
+    { title: "Left the source, and stay until they expire", values: source.departed },
     { title: isVips ? "Joined the group" : "Added", values: source.added },
     { title: "Back in the source", values: source.returned },
   ].filter(({ values }) => values.length > 0);

@@ -1,7 +1,7 @@
-import { getCommandName } from "../../cli/command-line";
+import { getCommandName } from "../../cli/command-name";
 import { type JournalOptions, runWithJournalIfExists } from "../../cli/journal-location";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import type { WriteOptions } from "../../cli/write-options";
+import type { WriteOptions } from "../../cli/write-file-changes";
 import type { Target, Targets } from "../../rollout/model/target";
 import { sanitizeMultiline } from "../../settings/text";
 

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import {
   addJournalOption,
   getExistingJournalLocation,
@@ -9,8 +9,9 @@ import {
 } from "../../cli/journal-location";
 import { queryNamedTenant } from "../../cli/query-tenant";
 import { collectValues, createTargetsOption } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
+import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";
 import { formatCount } from "../../render/safe-text";
 import type { IdentityRecord, IdentityRecords } from "../../rollout/targets/tenant-conflicts";
@@ -146,10 +147,10 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     await getExistingJournalLocation(options.database),
     async (client) => ({ observed: await readObservedState(client), host: getHost(client) }),
   );
-  const { chooseStack, findStackOfRemovedTenant } = await import("../../rollout/tenants/choose-stack.js");
+  const { chooseTenantStack, findStackOfRemovedTenant } = await import("../../rollout/tenants/choose-tenant-stack.js");
   const identityRecords = await readRecordedTenants(options, firstPlacement.placed, "all");
   const stackLookup = { identityRecords, readStack: findRetainedStack };
-  const stackChoice = await chooseStack(prepareTarget, observed, stackLookup);
+  const stackChoice = await chooseTenantStack(prepareTarget, observed, stackLookup);
   const { existingStack: stack, avoidedStacks } = stackChoice;
   using locks = options.dryRun ? undefined : await lockFiles([file, firstPlacement.target.settings]);
   // The service may have been slow, and others may have added a tenant in the meantime.
@@ -231,7 +232,7 @@ async function readRecordedTenants(
   { otherTargets, editedTargets: { file, project } }: TenantPlacement,
   selection: "others" | "all",
 ): Promise<IdentityRecords> {
-  const { readIdentityRecords } = await import("../../rollout/journal/identity-records.js");
+  const { readIdentityRecords } = await import("../../rollout/journal/tenant-identity-records.js");
   const { getBackendFingerprint } = await import("../../rollout/tenants/tenant-skip.js");
   if (selection === "others" && otherTargets.length === 0) return new Map();
   const scope = {

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, getCommandName, shouldUseColor, wrapAction } from "../../cli/command-line";
+import { getCommandName } from "../../cli/command-name";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import {
   addJournalOption,
   getExistingJournalLocation,
@@ -9,12 +10,14 @@ import {
 } from "../../cli/journal-location";
 import { queryNamedTenant } from "../../cli/query-tenant";
 import { createTargetsOption } from "../../cli/tenant-options";
+import { shouldUseColor } from "../../cli/terminal-color";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
+import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";
 import type { ObservedState } from "../../plan/observed-state";
 import type { Database } from "../../rollout/database/database";
-import type { Skip } from "../../rollout/journal/skips";
+import type { Skip } from "../../rollout/journal/tenant-skips";
 import type { Targets } from "../../rollout/model/target";
 import type { TenantRemoval } from "../../rollout/tenants/plan-tenant-removal";
 import type { StackRemoval } from "../../rollout/tenants/stack-removal";
@@ -218,7 +221,7 @@ async function findOtherTenantError(
   const { hasDeclarations } = await import("../../rollout/planning/replaced-tenant.js");
   const { readMarkerFile } = await import("../../rollout/stack/state-file.js");
   const { getProjectDirectory, resolveStateBackend } = await import("../../rollout/stack/state-backend.js");
-  const { readIdentityRecords } = await import("../../rollout/journal/identity-records.js");
+  const { readIdentityRecords } = await import("../../rollout/journal/tenant-identity-records.js");
   const { fingerprint, url } = resolveStateBackend(process.env, getProjectDirectory(file));
   return await runWithJournalIfExists(databaseOption, async (database) => {
     const scope = { project, backend: fingerprint };

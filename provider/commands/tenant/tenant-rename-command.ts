@@ -1,10 +1,11 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { type ExitCode, wrapAction } from "../../cli/command-line";
+import type { ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
 import { createTargetsOption } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
+import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-file-changes";
 import { sanitizeMultiline } from "../../settings/text";
 import { printNextRollout } from "./next-rollout";
 import { assertTenantIdle } from "./tenant-remove-command";

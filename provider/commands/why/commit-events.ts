@@ -3,8 +3,8 @@ import type { GitReader } from "../../gitops/git";
 import { parseRemoteUrl } from "../../gitops/remote-repository";
 import type { HistoryEvent } from "../../gitops/why-schema";
 import { parseChangeRequests } from "./change-requests";
-import { type CommitGraph, getCommitter, parseTrailers, readCommits } from "./commits";
 import type { ElementChange } from "./diff-elements";
+import { type CommitGraph, getCommitter, parseTrailers, readCommits } from "./read-commits";
 
 export type CommittedChange = ElementChange & { readonly commit: string };
 

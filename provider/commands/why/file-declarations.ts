@@ -5,7 +5,7 @@ import { createFileReader } from "../../files/read-source";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
 import { readYaml } from "../../files/yaml-source";
 import type { CoveringEntry, FileDeclaration } from "../../gitops/why-schema";
-import { listCoveringValues } from "../../settings/coverage";
+import { listCoveringValues } from "../../settings/covering-values";
 import { omitUndefined } from "../../settings/omit-undefined";
 
 /** Returns what the settings declare, expired or removed for a value, and the entries that cover it. */

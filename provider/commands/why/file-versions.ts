@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import type { GitReader } from "../../gitops/git";
 import type { FileElement } from "../../gitops/why-schema";
-import type { CommitFiles } from "./commits";
 import { diffElements, type ElementChange } from "./diff-elements";
 import { ElementFinder } from "./element-finder";
 import type { FileVersion } from "./include-changes";
+import type { CommitFiles } from "./read-commits";
 
 /** The versions of settings files in git, up to the size limit. */
 export class FileVersions {

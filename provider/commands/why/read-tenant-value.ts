@@ -12,7 +12,7 @@ import { type ObservedState, readObservedState } from "../../plan/observed-state
 import { explainTenantMismatch } from "../../plan/tenant-mismatch";
 import { encodeRowKey } from "../../resources/lifecycle/entry-match";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { CoverageIndex } from "../../settings/coverage";
+import { CoverageIndex } from "../../settings/covering-values";
 import { formatErrorWithCode } from "../../settings/email-security-error";
 import { pickEntryState } from "../../settings/entry-fields";
 import { canonicalizeMailbox, canonicalizeValue } from "../../settings/entry-value";

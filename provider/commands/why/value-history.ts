@@ -4,10 +4,10 @@ import { GitError, GitReader } from "../../gitops/git";
 import type { FileElement, HistoryEvent } from "../../gitops/why-schema";
 import { sanitizeLine } from "../../settings/text";
 import { buildHistoryEvents, type CommittedChange } from "./commit-events";
-import { type CommitFiles, CommitGraph, listMergedFiles, listSettingsCommits } from "./commits";
 import { diffElements, type ElementChange } from "./diff-elements";
 import { FileVersions } from "./file-versions";
 import { buildIncludeEvents } from "./include-changes";
+import { type CommitFiles, CommitGraph, listMergedFiles, listSettingsCommits } from "./read-commits";
 
 /** A value's history in git, newest first, with its gaps. */
 export interface ValueHistory {

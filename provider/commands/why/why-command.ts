@@ -2,11 +2,14 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { connectToTenant } from "../../cli/connect-to-tenant";
+import { createTodayOption } from "../../cli/date-options";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, getExistingJournalLocation, type JournalOptions } from "../../cli/journal-location";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { parsePositiveInteger } from "../../cli/option-parsers";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
 import { queryNamedTenant } from "../../cli/query-tenant";
 import {
   createTargetsOption,
@@ -15,6 +18,7 @@ import {
   type NamedTenant,
   resolveNamedTenant,
 } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError, type SettingsClient } from "../../client";
 import type { FileDeclaration, WhyReport } from "../../gitops/why-schema";
 import { formatErrorWithCode } from "../../settings/email-security-error";
@@ -80,7 +84,7 @@ async function runWhyCommand(
     );
   const { tenant, targets } = options;
   const namedTenant = tenant === undefined ? undefined : await resolveNamedTenant(tenant, targets);
-  const file = namedTenant?.target.settings ?? fileArgument ?? (await findDefaultFile());
+  const file = namedTenant?.target.settings ?? fileArgument ?? (await findDefaultSettingsFile());
   const tenantLookup = namedTenant === undefined ? await findTenantOfFile(file, targets) : { named: namedTenant };
   const report = await buildWhyReport(value, file, tenantLookup, options);
   const { formatWhyJson, renderWhyMarkdown, renderWhyText } = await import("./why-output.js");
@@ -197,7 +201,7 @@ async function readWhyTenant(
   try {
     if (namedTenant !== undefined && options.tenant !== undefined)
       return await queryNamedTenant(namedTenant, journalUrl, queryTenant);
-    const client = connect();
+    const client = connectToTenant();
     try {
       return await queryTenant(client);
     } finally {

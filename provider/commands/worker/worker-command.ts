@@ -1,8 +1,9 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { DATABASE_DEFAULT_HELP, getJournalLocation } from "../../cli/journal-location";
-import { parsePositiveInteger } from "../../cli/plan-options";
+import { parsePositiveInteger } from "../../cli/option-parsers";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { isPostgresUrl } from "../../settings/postgres-url";

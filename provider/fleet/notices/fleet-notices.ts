@@ -10,7 +10,7 @@ import { excerpt } from "../../settings/text";
 import { getDifferenceTransition, groupDifferences, sortByWorstDrift } from "../status/difference-groups";
 import type { FleetDifference, FleetStatus } from "../status/status-schema";
 import { readSentNotices, type SentNotices, writeSentNotices } from "./sent-notices";
-import { findUnsentChanges, selectNoticeableDrift, type UnsentChanges } from "./unsent-changes";
+import { findUnsentChanges, selectReportableDrift, type UnsentChanges } from "./unsent-changes";
 
 export interface NoticeResult {
   /** The reason why a receiver did not get a notice, as a sentence. */
@@ -74,10 +74,10 @@ export class FleetNotices {
   /** @returns the reason why the contents could not be stored, as a sentence. */
   #store({ format, ...state }: SentNotices): string | undefined {
     // A kind of notice without receivers counts as not sent, so it is new for a receiver that is added later.
-    const { drift, accepted } = this.#notifier.isWanted("drift") ? state : this.#sentNotices;
-    const { ends } = this.#notifier.isWanted("expiring") ? state : this.#sentNotices;
+    const { drift, acceptedSeqs } = this.#notifier.isWanted("drift") ? state : this.#sentNotices;
+    const { expiring } = this.#notifier.isWanted("expiring") ? state : this.#sentNotices;
     try {
-      writeSentNotices(this.#file, { format, drift, ...omitUndefined({ accepted }), ends });
+      writeSentNotices(this.#file, { format, drift, ...omitUndefined({ acceptedSeqs }), expiring });
       return undefined;
     } catch (error) {
       return (error as Error).message;
@@ -89,8 +89,8 @@ const MAX_ITEMS = 20;
 
 function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Notice {
   const { tenants } = status;
-  const driftedCount = tenants.filter((tenant) => selectNoticeableDrift(tenant).length > 0).length;
-  const unknownCount = drifted.filter(({ syncStatus }) => syncStatus === "not-known").length;
+  const driftedCount = tenants.filter((tenant) => selectReportableDrift(tenant).length > 0).length;
+  const unknownCount = drifted.filter(({ syncStatus }) => syncStatus === "unknown").length;
   const unreadCount = tenants.filter(({ error }) => error !== undefined).length;
   const differences = drifted.flatMap(({ drift }) => drift);
   const riskyCount = differences.filter(({ risks }) => risks !== undefined).length;
@@ -109,16 +109,18 @@ function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Noti
     tenants: sortByWorstDrift(drifted)
       .slice(0, MAX_ITEMS)
       .map(({ name }) => excerpt(name)),
-    next: [
+    advice: [
       {
-        why: "To see each difference, with its time and author if the service reports them:",
+        reason: "To see each difference, with its time and author if the service reports them:",
         command: formatStatusCommand(status),
       },
     ],
     changes: groupDifferences({ tenants: drifted }, "drift")
       .slice(0, MAX_ITEMS)
       .flatMap(({ difference, members: [first] }) =>
-        first === undefined ? [] : [buildNoticeChange(first.tenant.name, NOTICE_SIGNS[difference.what], difference)],
+        first === undefined
+          ? []
+          : [buildNoticeChange(first.tenant.name, NOTICE_SIGNS[difference.driftKind], difference)],
       ),
   };
 }
@@ -126,15 +128,15 @@ function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Noti
 function buildExpiryNotice(status: FleetStatus, { expiring }: UnsentChanges): Notice {
   const names = new Set(expiring.flatMap(({ tenants }) => tenants));
   // The entries are sorted by expiry.
-  const firstDate = expiring[0]?.expires ?? status.until;
+  const firstDate = expiring[0]?.expires ?? status.expiringUntil;
   return {
     ...buildNoticeHeader("expiring", status, [
-      `${formatCount(expiring.length, "entry", "entries")} of ${formatCount(names.size, "tenant")} ${expiring.length === 1 ? "expires" : "expire"} by ${status.until}, the first on ${firstDate}.`,
+      `${formatCount(expiring.length, "entry", "entries")} of ${formatCount(names.size, "tenant")} ${expiring.length === 1 ? "expires" : "expire"} by ${status.expiringUntil}, the first on ${firstDate}.`,
     ]),
     tenants: [...names].slice(0, MAX_ITEMS).map((name) => excerpt(name)),
-    next: [
+    advice: [
       {
-        why: "To keep an entry longer, set a later expiry in its file. To list them:",
+        reason: "To keep an entry longer, set a later expiry in its file. To list them:",
         command: formatStatusCommand(status),
       },
     ],
@@ -146,20 +148,20 @@ function buildExpiryNotice(status: FleetStatus, { expiring }: UnsentChanges): No
 
 type NoticeChange = NonNullable<Notice["changes"]>[number];
 
-const NOTICE_SIGNS: Readonly<Record<FleetDifference["what"], NoticeChange["sign"]>> = {
+const NOTICE_SIGNS: Readonly<Record<FleetDifference["driftKind"], NoticeChange["sign"]>> = {
   added: "add",
   changed: "change",
   missing: "remove",
-  leaving: "change",
+  "pending-removal": "change",
 };
 
 /** Names only the first tenant, because a change that several tenants share appears once. */
 function buildNoticeChange(
   tenant: string,
   sign: NoticeChange["sign"],
-  { list, value, there }: Pick<FleetDifference, "list" | "value" | "there">,
+  { list, value, actual }: Pick<FleetDifference, "list" | "value" | "actual">,
 ): NoticeChange {
-  const listText = list === "vip" ? undefined : excerpt(there?.list ?? list);
+  const listText = list === "vip" ? undefined : excerpt(actual?.list ?? list);
   return {
     tenant: excerpt(tenant),
     sign,
@@ -168,11 +170,11 @@ function buildNoticeChange(
   };
 }
 
-function buildNoticeHeader(kind: "drift" | "expiring", { at, file }: FleetStatus, summary: readonly string[]) {
+function buildNoticeHeader(kind: "drift" | "expiring", { readAt, file }: FleetStatus, summary: readonly string[]) {
   return {
     format: NOTICE_FORMAT,
     kind,
-    at,
+    occurredAt: readAt,
     summary: excerpt(summary.join(" "), 1_000),
     source: excerpt(file, 300),
   } as const;

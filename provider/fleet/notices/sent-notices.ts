@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
 import { readRegularFile } from "../../machine/regular-file";
-import { jsonArray, jsonObject } from "../../settings/json-fields";
+import { jsonArray, jsonObject } from "../../settings/json-schema-builders";
 import { quote, sanitizeLine } from "../../settings/text";
 
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -15,8 +15,8 @@ const sentNoticesSchema = jsonObject({
   /** By stack. */
   drift: z.record(z.string(), hashesSchema).readonly(),
   /** The `acceptedSeq` of the tenants with drift, by stack. Absent: nobody accepted another tenant there. */
-  accepted: z.record(z.string(), z.int().min(1)).readonly().exactOptional(),
-  ends: hashesSchema,
+  acceptedSeqs: z.record(z.string(), z.int().min(1)).readonly().exactOptional(),
+  expiring: hashesSchema,
 });
 
 /** The present facts that receivers were notified about, as hashes. The file therefore reveals nothing about the contents of tenants. */
@@ -40,7 +40,7 @@ export function readSentNotices(file: string): SentNotices {
     if (data !== undefined) return data;
     reason = "it has a different format than this release writes";
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { format: 1, drift: {}, ends: [] };
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { format: 1, drift: {}, expiring: [] };
     reason = error instanceof SyntaxError ? "it isn't valid JSON" : (error as Error).message;
   }
   throw new ConfigurationError(

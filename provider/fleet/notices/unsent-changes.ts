@@ -22,12 +22,12 @@ export interface UnsentChanges {
  * @param unselectedStacks the stacks of the targets file's tenants that the status leaves out. Default: none.
  */
 export function findUnsentChanges(
-  { tenants, ends, today }: FleetStatus,
+  { tenants, expiring, today }: FleetStatus,
   sent: SentNotices,
   unselectedStacks: ReadonlySet<string> = new Set(),
 ): UnsentChanges {
   const sentDrift = new Map(Object.entries(sent.drift));
-  const sentAccepted = new Map(Object.entries(sent.accepted ?? {}));
+  const sentAccepted = new Map(Object.entries(sent.acceptedSeqs ?? {}));
   const isUnselected = ([stack]: readonly [string, unknown]): boolean => unselectedStacks.has(stack);
   const currentDrift = new Map<string, readonly string[]>([...sentDrift].filter(isUnselected));
   const currentAccepted = new Map<string, number>([...sentAccepted].filter(isUnselected));
@@ -37,7 +37,7 @@ export function findUnsentChanges(
     const { stack, error } = tenant;
     const acceptedSeq = error === undefined ? tenant.acceptedSeq : sentAccepted.get(stack);
     const sentHashes = new Set(sentAccepted.get(stack) === acceptedSeq ? sentDrift.get(stack) : []);
-    const noticeable = selectNoticeableDrift(tenant);
+    const noticeable = selectReportableDrift(tenant);
     const hashes = error === undefined ? noticeable.map(hashDrift) : [...sentHashes];
     if (hashes.length > 0) currentDrift.set(stack, hashes);
     if (hashes.length > 0 && acceptedSeq !== undefined) currentAccepted.set(stack, acceptedSeq);
@@ -45,8 +45,8 @@ export function findUnsentChanges(
     newHashes.push(...newDrift.map((difference) => `${stack} ${hashDrift(difference)}`));
     return newDrift.length === 0 ? [] : [{ ...tenant, drift: newDrift }];
   });
-  const upcoming = ends.filter(({ isOver }) => !isOver);
-  const sentExpiries = new Set(sent.ends);
+  const upcoming = expiring.filter(({ isExpired }) => !isExpired);
+  const sentExpiries = new Set(sent.expiring);
   const newExpiring = upcoming.filter((difference) => !sentExpiries.has(hashExpiry(difference)));
   // The entries of unusable or unselected files are unknown. They have not expired, and must not be new again in a later run.
   const hasUnread = unselectedStacks.size > 0 || tenants.some(({ syncStatus }) => syncStatus === "unusable");
@@ -61,8 +61,8 @@ export function findUnsentChanges(
     currentState: {
       format: 1,
       drift: Object.fromEntries(currentDrift),
-      ...(currentAccepted.size === 0 ? {} : { accepted: Object.fromEntries(currentAccepted) }),
-      ends: [...currentExpiries],
+      ...(currentAccepted.size === 0 ? {} : { acceptedSeqs: Object.fromEntries(currentAccepted) }),
+      expiring: [...currentExpiries],
     },
   };
 }
@@ -71,18 +71,26 @@ export function findUnsentChanges(
  * Returns the differences that a person may have caused at a tenant. If the last rollout's result is unknown, these are
  * undeclared entries, and entries on another list than declared.
  */
-export function selectNoticeableDrift({
+export function selectReportableDrift({
   syncStatus,
   drift,
-  unattributed = [],
+  unclassified = [],
 }: TenantStatus): readonly FleetDifference[] {
-  if (syncStatus !== "not-known") return drift;
-  return unattributed.filter(({ there, declared }) => there !== undefined && there.list !== declared?.list);
+  if (syncStatus !== "unknown") return drift;
+  return unclassified.filter(({ actual, declared }) => actual !== undefined && actual.list !== declared?.list);
 }
 
 /** Hashes what somebody did. Excludes the declarations of the files, which may change independently. */
-function hashDrift({ what, list, value, scope, there }: FleetDifference): string {
-  return hashValues([what, list, value, scope, there && getComparableValues(there), there?.by, there?.at]);
+function hashDrift({ driftKind, list, value, scope, actual }: FleetDifference): string {
+  return hashValues([
+    driftKind,
+    list,
+    value,
+    scope,
+    actual && getComparableValues(actual),
+    actual?.createdBy,
+    actual?.createdAt,
+  ]);
 }
 
 function hashExpiry({ list, value, scope, expires, place }: ExpiringEntry): string {

@@ -4,16 +4,16 @@ import type { ObservedState } from "../../plan/observed-state";
 import type { RecentRollouts } from "../../rollout/history/recent-rollouts";
 import type { FleetStatus } from "../status/status-schema";
 import { EntryStore } from "./data/entry-store";
-import { AllowAges } from "./data/site-data";
+import { AllowAgeCounter } from "./data/site-data";
 import { buildSiteRun } from "./data/site-runs";
 import { openSite, type SiteDirectory, writeSite } from "./site-directory";
 import { generateSiteFiles } from "./site-files";
 
-/** Builds a site: watches the reading of the fleet, and writes the site afterwards. */
+/** Builds a site: observes the read of the fleet, and writes the site afterwards. */
 export class SiteBuilder {
   readonly #directory: SiteDirectory;
   readonly #store = new EntryStore();
-  readonly #ages: AllowAges;
+  readonly #ages: AllowAgeCounter;
   /** Receives the mail evidence of one tenant. Undefined if the site doesn't need it, so that no mail is read. */
   readonly onMail: ((name: string, onMail: TenantMailHistory) => void) | undefined;
 
@@ -25,7 +25,7 @@ export class SiteBuilder {
   constructor(path: string, source: string, includesMail: boolean, nowMs = Date.now()) {
     this.#directory = openSite(path, source);
     this.onMail = includesMail ? (name, mail) => this.#store.addMail(name, mail) : undefined;
-    this.#ages = new AllowAges(nowMs);
+    this.#ages = new AllowAgeCounter(nowMs);
   }
 
   /** The unreadable files of earlier runs, which are missing from the site's history. */
@@ -60,7 +60,7 @@ export class SiteBuilder {
     unselectedStacks: ReadonlySet<string>,
   ): { readonly files: number; readonly bytes: number } {
     const entries = this.#store.buildFleetEntries(status.tenants);
-    const earlierRuns = this.#directory.runs.filter(({ at }) => at < status.at);
+    const earlierRuns = this.#directory.runs.filter(({ readAt }) => readAt < status.readAt);
     const run = buildSiteRun(status, { run: earlierRuns.at(-1), stacks: unselectedStacks });
     const runs = [...earlierRuns, run];
     const files = generateSiteFiles({ status, entries, rollouts, runs, ages: this.#ages.counts });

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
 import { readRegularFile } from "../../machine/regular-file";
-import { jsonArray } from "../../settings/json-fields";
+import { jsonArray } from "../../settings/json-schema-builders";
 import { quote, sanitizeLine } from "../../settings/text";
 import { getRunFileName, parseSiteRun, type SiteRun, selectRetainedRuns } from "./data/site-runs";
 import { isSitePath } from "./pages/paths";

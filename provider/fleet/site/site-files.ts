@@ -48,7 +48,7 @@ export function* generateSiteFiles(data: SiteData): Generator<SiteFile> {
   );
   yield fleet;
   const layout: PageLayout = { status, style: style[0], script: scripts[0], fleet: fleet[0] };
-  const expiringByTenant = groupByTenant(status.ends);
+  const expiringByTenant = groupByTenant(status.expiring);
   const reviewsByTenant = groupByTenant(status.reviews);
   const findingsByTenant = groupByTenant(status.findings);
   for (const tenant of status.tenants) {
@@ -59,7 +59,7 @@ export function* generateSiteFiles(data: SiteData): Generator<SiteFile> {
       renderTenantPage(layout, {
         tenant,
         entries: tenantEntries,
-        ends: expiringByTenant.get(name) ?? [],
+        expiring: expiringByTenant.get(name) ?? [],
         reviews: reviewsByTenant.get(name) ?? [],
         findings: findingsByTenant.get(name) ?? [],
         history: rollouts?.stacks.get(stack) ?? [],

@@ -10,10 +10,10 @@ nav a[aria-current] { background: var(--card); color: var(--ink); box-shadow: in
 main a, footer a { color: var(--blue); text-underline-offset: .15em; }
 [hidden] { display: none !important; }
 .is-in-sync, .is-done { --tone: var(--green); --tone-card: var(--green-card); }
-.is-behind, .is-not-known, .is-never-rolled-out, .is-skipped, .is-waiting, .is-gated, .is-abandoned, .is-rolled-back { --tone: var(--amber); --tone-card: var(--amber-card); }
-.is-drifted, .is-key-wrong, .is-unreachable, .is-unusable, .is-failed, .is-stopped { --tone: var(--red); --tone-card: var(--red-card); }
+.is-behind, .is-unknown, .is-never-rolled-out, .is-skipped, .is-waiting, .is-gated, .is-abandoned, .is-rolled-back { --tone: var(--amber); --tone-card: var(--amber-card); }
+.is-drifted, .is-wrong-key, .is-unreachable, .is-unusable, .is-failed, .is-stopped { --tone: var(--red); --tone-card: var(--red-card); }
 .is-running, .is-soaking, .is-checking { --tone: var(--blue); --tone-card: var(--blue-card); }
-.is-unchanged, .is-pending, .is-released { --tone: var(--soft); --tone-card: var(--sunk); }
+.is-unchanged, .is-pending, .is-queued { --tone: var(--soft); --tone-card: var(--sunk); }
 .state { display: inline-block; justify-self: start; padding: .05rem .55rem; border-radius: .4rem; background: var(--tone-card); color: var(--tone); font-size: .8125rem; font-weight: 650; white-space: nowrap; }
 .tallies { grid-template-columns: repeat(auto-fit, minmax(7.25rem, 1fr)); }
 .tallies li { font-size: .85rem; }

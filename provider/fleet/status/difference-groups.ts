@@ -9,7 +9,7 @@ export interface DifferenceGroup {
   readonly members: readonly { readonly tenant: TenantStatus; readonly difference: FleetDifference }[];
 }
 
-export type DifferenceKind = "drift" | "behind" | "unattributed";
+export type DifferenceKind = "drift" | "pendingChanges" | "unclassified";
 
 /**
  * Groups differences that several tenants share. The most dangerous come first, then the risky ones, then those of the most tenants. The
@@ -38,18 +38,18 @@ export function groupDifferences(
 }
 
 /**
- * Returns the effect of drift on a tenant, or of the next rollout on a tenant that is behind. If neither is known, additional entries count
- * as drift, and missing ones as behind.
+ * Returns the effect of drift on a tenant, or of the next rollout with its pending changes. If neither is known, additional entries count as
+ * drift, and missing ones as pending changes.
  */
 export function getDifferenceTransition(
-  { what, list, there, declared }: FleetDifference,
+  { driftKind, list, actual, declared }: FleetDifference,
   kind: DifferenceKind,
 ): Transition {
   const getList = (one: { readonly list?: string } | undefined): string | undefined =>
     one && (list === "vip" ? "vip" : one.list);
-  return kind === "drift" || (kind === "unattributed" && there !== undefined)
-    ? { from: getList(declared), to: getList(there), isLingering: what === "leaving" }
-    : { from: getList(there), to: getList(declared) };
+  return kind === "drift" || (kind === "unclassified" && actual !== undefined)
+    ? { from: getList(declared), to: getList(actual), isLingering: driftKind === "pending-removal" }
+    : { from: getList(actual), to: getList(declared) };
 }
 
 /** Sorts tenants by their most dangerous drift, the worst first. Tenants of equal rank keep their order. */
@@ -72,6 +72,15 @@ function getRiskOrder({ risks }: FleetDifference): number {
 }
 
 /** Returns everything that two tenants must have in common, which excludes the line in the file, the author and the time. */
-function getDifferenceIdentity({ what, list, value, scope, there, declared, why, risks }: FleetDifference): string {
-  return JSON.stringify([what, list, value, scope, there && pickSentFields(there), declared, why, risks]);
+function getDifferenceIdentity({
+  driftKind,
+  list,
+  value,
+  scope,
+  actual,
+  declared,
+  reason,
+  risks,
+}: FleetDifference): string {
+  return JSON.stringify([driftKind, list, value, scope, actual && pickSentFields(actual), declared, reason, risks]);
 }

@@ -124,7 +124,7 @@ function buildExpiringEntry(
     value: entry.kind === "vip" ? entry.email : entry.value,
     ...omitUndefined({ scope }),
     expires,
-    isOver: isExpired,
+    isExpired,
     ...omitUndefined({ owner, ticket }),
     place: { file: location.file, line: location.line },
   };

@@ -12,8 +12,8 @@ import type { StackMarker } from "../../rollout/model/stack-marker";
 import type { Target } from "../../rollout/model/target";
 import type { FormerStack } from "../../rollout/planning/renamed-tenant";
 import { isAddressWideFailure } from "../../rollout/probing/address-health";
-import { assertAllowed } from "../../rollout/targets/assert-allowed";
-import { SameKeyError } from "../../rollout/targets/same-key";
+import { assertRunPermissions } from "../../rollout/targets/assert-run-permissions";
+import { SameKeyError } from "../../rollout/targets/find-same-keys";
 import { SameTenantError } from "../../rollout/targets/tenant-conflicts";
 import { checkTenantIdentity, createIdentityComparator } from "../../rollout/targets/tenant-replacement";
 import { EmailSecurityError } from "../../settings/email-security-error";
@@ -64,7 +64,7 @@ export interface FleetObserver {
 interface TenantReading extends TenantDifferences {
   readonly identity: TenantIdentity;
   readonly readAt: string;
-  readonly holds: NonNullable<TenantStatus["holds"]>;
+  readonly elementCounts: NonNullable<TenantStatus["elementCounts"]>;
   /** The reason why it is another tenant than the one that its stack was applied to. */
   readonly mismatch?: OtherTenantError;
   /** The stack that it had before it was renamed. */
@@ -85,13 +85,23 @@ interface TenantReading extends TenantDifferences {
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  */
 export async function readFleetStatus(targets: readonly Target[], options: FleetStatusOptions): Promise<FleetStatus> {
-  const { file, project, requestContext, lastApplied, stackStates, concurrency, today, until, observer, onProgress } =
-    options;
+  const {
+    file,
+    project,
+    requestContext,
+    lastApplied,
+    stackStates,
+    concurrency,
+    today,
+    until: expiringUntil,
+    observer,
+    onProgress,
+  } = options;
   const { now = () => new Date(), readIdentityRecords } = options;
-  assertAllowed(file, targets, [], requestContext.environment);
-  const at = now().toISOString();
+  assertRunPermissions(file, targets, [], requestContext.environment);
+  const readAt = now().toISOString();
   const cache: SettingsReadCache = new Map();
-  const fileFindings = new FileFindings(until);
+  const fileFindings = new FileFindings(expiringUntil);
   const lintedTargets = new Set<Target>();
   // Lints each tenant's files in turn, while others wait for responses. Keeps only the reported facts, to save memory.
   const lintTarget = (target: Target): LintResult => {
@@ -142,11 +152,11 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         const state = declaredLists === undefined ? readState() : undefined;
         const lists = declaredLists ?? state?.lists;
         if (lists !== undefined) return { lists };
-        if (applied !== undefined) return { unknownRollout: "not-known" };
+        if (applied !== undefined) return { unknownRollout: "unknown" };
         // A first rollout has not reached this tenant yet, so nobody has removed the missing entries.
         if (pending !== undefined) return { lists: EMPTY_LISTS, unknownRollout: "never-rolled-out" };
         const isNew = state === undefined ? (lastApplied?.rollouts.size ?? 0) > 0 : !state.exists;
-        return { unknownRollout: isNew ? "never-rolled-out" : "not-known" };
+        return { unknownRollout: isNew ? "never-rolled-out" : "unknown" };
       };
       // A rollout with another journal may have read the tenant later.
       const fingerprint = (record ?? applied)?.fingerprint ?? getFingerprint(readState());
@@ -180,7 +190,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
       return {
         ...differences,
         readAt: observed.readAt,
-        holds: countEntries(observed),
+        elementCounts: countEntries(observed),
         identity,
         ...omitUndefined({
           formerStack,
@@ -211,13 +221,13 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
   );
   return {
     format: FLEET_STATUS_FORMAT,
-    at,
+    readAt,
     file,
     project,
     today,
-    until,
+    expiringUntil,
     tenants: tenantStatuses,
-    ends: fileFindings.expiring,
+    expiring: fileFindings.expiring,
     reviews: fileFindings.reviews,
     findings: fileFindings.findings,
     isJournalRead: lastApplied !== undefined,
@@ -243,7 +253,7 @@ function findOtherJournalsRollout(
 ): TenantReading["lastRollout"] {
   if (marker === undefined || lastApplied?.rollouts.has(marker.rollout) === true) return undefined;
   const isLast = applied === undefined || isChangedByOtherJournal(marker, applied, lastApplied);
-  return isLast ? { id: marker.rollout, at: marker.at } : undefined;
+  return isLast ? { id: marker.rollout, finishedAt: marker.at } : undefined;
 }
 
 const EMPTY_LISTS: StackLists = { entries: { content: {} }, vips: { content: {} } };
@@ -270,15 +280,15 @@ function buildTenantStatus(
           id: applied.rollout,
           wave: applied.wave,
           state: applied.state,
-          at: new Date(applied.atMs).toISOString(),
+          finishedAt: new Date(applied.atMs).toISOString(),
         }),
       skipped: skip && {
-        since: new Date(skip.sinceMs).toISOString(),
+        skippedAt: new Date(skip.sinceMs).toISOString(),
         reason: skip.reason,
-        ...omitUndefined({ by: skip.by }),
+        ...omitUndefined({ skippedBy: skip.by }),
       },
       acceptedSeq: value?.acceptedSeq,
-      notReachedBy: pending && {
+      unappliedRollout: pending && {
         id: pending.rollout,
         wave: pending.wave,
         state: pending.state,
@@ -286,14 +296,14 @@ function buildTenantStatus(
       },
     }),
   };
-  if (value === undefined) return { ...base, error: buildErrorView(error), drift: [], behind: [] };
-  const { readAt, holds, unchanged, drift, behind, unattributed, formerStack, formerAddress } = value;
+  if (value === undefined) return { ...base, error: buildErrorView(error), drift: [], pendingChanges: [] };
+  const { readAt, elementCounts, unchanged, drift, pendingChanges, unclassified, formerStack, formerAddress } = value;
   const extras = {
-    ...(unattributed.length === 0 ? {} : { unattributed }),
+    ...(unclassified.length === 0 ? {} : { unclassified }),
     ...(formerAddress === undefined ? {} : { formerAddress: formatAddress(formerAddress) }),
-    ...(formerStack === undefined ? {} : { formerStack: { stack: formerStack.stack, why: formerStack.evidence } }),
+    ...(formerStack === undefined ? {} : { formerStack: { stack: formerStack.stack, evidence: formerStack.evidence } }),
   };
-  return { ...base, readAt, holds, unchanged, drift, behind, ...extras };
+  return { ...base, readAt, elementCounts, unchanged, drift, pendingChanges, ...extras };
 }
 
 /** Returns the fingerprint of the people that the stack's last run saw. */
@@ -301,11 +311,11 @@ function getFingerprint(state: StackState | undefined): string | undefined {
   return state?.lists?.entries.fingerprint ?? state?.lists?.vips.fingerprint;
 }
 
-function getSyncStatus({ drift, behind, unattributed, unknownRollout }: TenantDifferences): SyncStatus {
+function getSyncStatus({ drift, pendingChanges, unclassified, unknownRollout }: TenantDifferences): SyncStatus {
   if (drift.length > 0) return "drifted";
-  if (unattributed.length > 0 && unknownRollout === "not-known") return unknownRollout;
-  if (behind.length > 0) return "behind";
-  return unattributed.length > 0 ? "never-rolled-out" : "in-sync";
+  if (unclassified.length > 0 && unknownRollout === "unknown") return unknownRollout;
+  if (pendingChanges.length > 0) return "behind";
+  return unclassified.length > 0 ? "never-rolled-out" : "in-sync";
 }
 
 /** Errors of a key that belongs to no tenant, or to another one. */
@@ -318,7 +328,7 @@ const KEY_ERROR_CODES: ReadonlySet<string> = new Set([
 ]);
 
 function getErrorSyncStatus(error: unknown): SyncStatus {
-  if (error instanceof EmailSecurityError && KEY_ERROR_CODES.has(error.code)) return "key-wrong";
+  if (error instanceof EmailSecurityError && KEY_ERROR_CODES.has(error.code)) return "wrong-key";
   return isAddressWideFailure(error) ? "unreachable" : "unusable";
 }
 
@@ -339,7 +349,7 @@ function formatSettingsErrors({ findings }: SettingsFileError): string {
   return `Its settings files are invalid: ${errors.slice(0, MAX_ERRORS).map(formatFinding).join("; ")}${suffix}`;
 }
 
-function countEntries({ rows, vips }: ObservedState): NonNullable<TenantStatus["holds"]> {
+function countEntries({ rows, vips }: ObservedState): NonNullable<TenantStatus["elementCounts"]> {
   const countOn = (list: string): number => rows.filter((row) => row.list === list).length;
   return {
     allow: countOn("allow"),

@@ -6,7 +6,7 @@ import { excerpt, quote } from "../../settings/text";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
 export interface StatusAdvice {
-  readonly why: string;
+  readonly reason: string;
   readonly command?: string;
 }
 
@@ -26,7 +26,7 @@ export function buildStatusAdvice(
   // A new rollout can't include the tenants of an unfinished one.
   const unfinished = tenants
     .filter((tenant) => tenant.syncStatus !== "in-sync" && isInUnfinishedRollout(tenant))
-    .flatMap(({ notReachedBy }) => notReachedBy ?? []);
+    .flatMap(({ unappliedRollout }) => unappliedRollout ?? []);
   const differing = tenants.filter(
     (tenant) =>
       tenant.skipped === undefined &&
@@ -38,14 +38,14 @@ export function buildStatusAdvice(
   return [
     ...renamed.slice(0, MAX_COMMAND_NAMES).map((tenant) => buildRenameAdvice(tenant, file, commands)),
     ...[...Map.groupBy(unfinished, ({ id }) => id)].map(([id, reached]) => ({
-      why: `The rollout ${excerpt(id)} has not finished ${formatCount(reached.length, "tenant")}. To see whether it is still running, and how to resume it:`,
+      reason: `The rollout ${excerpt(id)} has not finished ${formatCount(reached.length, "tenant")}. To see whether it is still running, and how to resume it:`,
       command: commands.status(id),
     })),
     ...(differing.length === 0
       ? []
       : [
           {
-            why: `To plan the changes that bring ${formatCount(differing.length, "tenant")} in sync with the files, without applying them:`,
+            reason: `To plan the changes that bring ${formatCount(differing.length, "tenant")} in sync with the files, without applying them:`,
             command: commands.plan(file, differing.length > MAX_COMMAND_NAMES ? [] : differing.map(({ name }) => name)),
           },
         ]),
@@ -53,23 +53,23 @@ export function buildStatusAdvice(
   ];
 }
 
-function isInUnfinishedRollout({ notReachedBy }: Pick<TenantStatus, "notReachedBy">): boolean {
-  return notReachedBy !== undefined && isOpenState(notReachedBy.rolloutState);
+function isInUnfinishedRollout({ unappliedRollout }: Pick<TenantStatus, "unappliedRollout">): boolean {
+  return unappliedRollout !== undefined && isOpenState(unappliedRollout.rolloutState);
 }
 
 /** A new stack doesn't know the declarations of the former one. */
 function buildRenameAdvice(
-  { name, stack, formerStack: { stack: formerStack, why } = { stack: "", why: "" } }: TenantStatus,
+  { name, stack, formerStack: { stack: formerStack, evidence } = { stack: "", evidence: "" } }: TenantStatus,
   file: string,
   commands: RolloutCommands,
 ): StatusAdvice {
-  const problem = `${quote(name)} has no stack yet, but looks like the tenant of the stack ${quote(formerStack)}: ${why}.`;
+  const problem = `${quote(name)} has no stack yet, but looks like the tenant of the stack ${quote(formerStack)}: ${evidence}.`;
   return formerStack === name
     ? {
-        why: `${problem} If it is the same tenant, remove \`stack: ${stack}\` from its lines in ${quote(file)}.`,
+        reason: `${problem} If it is the same tenant, remove \`stack: ${stack}\` from its lines in ${quote(file)}.`,
       }
     : {
-        why: `${problem} If the tenant was renamed, give it that stack:`,
+        reason: `${problem} If the tenant was renamed, give it that stack:`,
         command: commands.renameTenant(formerStack, name, file),
       };
 }
@@ -86,11 +86,11 @@ function buildUnmanagedAdvice(
     if (!getAllDifferences(tenant).every((one) => one.isUnmanaged && one.risks === undefined)) continue;
     const target = targets.find(({ name }) => name === tenant.name);
     const command = target && commands.adopt(target);
-    if (command !== undefined) return { why: `${problem}, for example for ${quote(tenant.name)}:`, command };
+    if (command !== undefined) return { reason: `${problem}, for example for ${quote(tenant.name)}:`, command };
   }
-  return { why: `${problem}.` };
+  return { reason: `${problem}.` };
 }
 
-function getAllDifferences({ drift, behind, unattributed = [] }: TenantStatus): readonly FleetDifference[] {
-  return [...drift, ...behind, ...unattributed];
+function getAllDifferences({ drift, pendingChanges, unclassified = [] }: TenantStatus): readonly FleetDifference[] {
+  return [...drift, ...pendingChanges, ...unclassified];
 }

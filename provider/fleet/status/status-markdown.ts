@@ -39,8 +39,8 @@ export function renderStatusMarkdown(
 function renderAdviceMarkdown(advice: readonly StatusAdvice[]): string {
   if (advice.length === 0) return "";
   const steps = advice.map(
-    ({ why, command }) =>
-      `${escapeMarkdown(why)}\n\n${command === undefined ? "" : formatMarkdownBlock(command, MAX_COMMAND_LENGTH)}`,
+    ({ reason, command }) =>
+      `${escapeMarkdown(reason)}\n\n${command === undefined ? "" : formatMarkdownBlock(command, MAX_COMMAND_LENGTH)}`,
   );
   return `### Next steps\n\n${steps.join("\n")}`;
 }

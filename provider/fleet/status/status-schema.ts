@@ -1,17 +1,17 @@
 import { z } from "zod";
 import { sentFieldsShape } from "../../settings/entry-fields";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../settings/json-schema-builders";
 import { formatJson } from "../../settings/text";
 
 export const FLEET_STATUS_FORMAT = 1;
 
 /** The statuses of a tenant, the worst first. */
 export const SYNC_STATUSES = [
-  "key-wrong",
+  "wrong-key",
   "unreachable",
   "unusable",
   "drifted",
-  "not-known",
+  "unknown",
   "never-rolled-out",
   "behind",
   "in-sync",
@@ -29,20 +29,20 @@ const line = jsonObject({ file: jsonTextField("As it was specified."), line: z.i
 export type FleetLine = z.infer<typeof line>;
 
 const difference = jsonObject({
-  what: z
-    .enum(["added", "changed", "missing", "leaving"])
+  driftKind: z
+    .enum(["added", "changed", "missing", "pending-removal"])
     .describe(
-      "added: exists, but undeclared. changed: exists with other values. missing: declared, but doesn't exist. leaving: still exists, and is to be removed.",
+      "added: exists, but undeclared. changed: exists with other values. missing: declared, but doesn't exist. pending-removal: still exists, and is to be removed.",
     ),
   list,
   value: jsonTextField("In canonical form."),
   scope,
-  there: jsonObject(
+  actual: jsonObject(
     {
       ...sentFieldsShape,
       list: z.string().exactOptional(),
-      by: jsonTextField("The person who created it, according to the service.").exactOptional(),
-      at: jsonTextField("When it was created, according to the service.").exactOptional(),
+      createdBy: jsonTextField("The person who created it, according to the service.").exactOptional(),
+      createdAt: jsonTextField("When it was created, according to the service.").exactOptional(),
     },
     "Its state at the tenant, with its author and time if the service reports them.",
   ).exactOptional(),
@@ -52,8 +52,8 @@ const difference = jsonObject({
     .literal(true)
     .describe("It is undeclared, and its list's mode keeps such elements: no rollout removes it.")
     .exactOptional(),
-  why: jsonTextField(
-    "Why it is leaving, or what changed at the tenant since its last rollout, if known.",
+  reason: jsonTextField(
+    "Why it will be removed, or what changed at the tenant since its last rollout, if known.",
   ).exactOptional(),
   risks: jsonArray(z.string(), "The codes of the added entry's risks.").exactOptional(),
 }).meta({ id: "Difference", description: "An entry or VIP that differs from the files." });
@@ -69,35 +69,35 @@ const tenant = jsonObject({
   syncStatus: z
     .enum(SYNC_STATUSES)
     .describe(
-      "The worst first. key-wrong: its key is unavailable, rejected, or belongs to another tenant. unreachable: its service doesn't respond. unusable: its files are invalid, or it can't be read for another reason. drifted: it differs from its files and its last rollout. not-known: it differs from its files, and its last rollout is unknown. never-rolled-out: it differs from its files, and no rollout has changed it yet. behind: its files have changes that no rollout has applied. in-sync: it matches its files.",
+      "The worst first. wrong-key: its key is unavailable, rejected, or belongs to another tenant. unreachable: its service doesn't respond. unusable: its files are invalid, or it can't be read for another reason. drifted: it differs from its files and its last rollout. unknown: it differs from its files, and its last rollout is unknown. never-rolled-out: it differs from its files, and no rollout has changed it yet. behind: its files have changes that no rollout has applied. in-sync: it matches its files.",
     ),
   error: jsonObject(
     { code: jsonTextField("The code of the error."), message: z.string() },
     "Why it could not be read or checked.",
   ).exactOptional(),
   readAt: jsonTextField("When it was read (ISO 8601, UTC); absent if it was not read.").exactOptional(),
-  holds: jsonObject(
+  elementCounts: jsonObject(
     { allow: z.int().min(0), deny: z.int().min(0), vips: z.int().min(0) },
     "The number of its elements of each kind.",
   ).exactOptional(),
   unchanged: jsonCountField("The number of entries and VIPs that match the files.").exactOptional(),
   drift: jsonArray(difference, "Its differences from its files and its last rollout."),
-  behind: jsonArray(difference, "Changes in its files that no rollout has applied."),
-  unattributed: jsonArray(
+  pendingChanges: jsonArray(difference, "Changes in its files that no rollout has applied."),
+  unclassified: jsonArray(
     difference,
-    "Its differences from its files, if no known rollout shows what changed.",
+    "Differences that are either drift or pending changes: no known rollout shows which.",
   ).exactOptional(),
   lastRollout: jsonObject(
     {
       id: z.string(),
       wave: z.string().describe("Absent if the journal doesn't have the rollout.").exactOptional(),
       state: z.enum(["done", "unchanged"]).describe("Absent if the journal doesn't have the rollout.").exactOptional(),
-      at: jsonTextField("When (ISO 8601, UTC)."),
+      finishedAt: jsonTextField("When that rollout finished at the tenant (ISO 8601, UTC)."),
     },
     "The newest rollout after which it matched the rollout's declarations, by the journal or by the stack's state.",
   ).exactOptional(),
   formerStack: jsonObject(
-    { stack: z.string(), why: jsonTextField("The source of the information.") },
+    { stack: z.string(), evidence: jsonTextField("The evidence for it, as a sentence.") },
     "The stack that it probably had before it was renamed in the targets file.",
   ).exactOptional(),
   formerAddress: jsonTextField(
@@ -112,20 +112,20 @@ const tenant = jsonObject({
     .exactOptional(),
   skipped: jsonObject(
     {
-      since: jsonTextField("Since when (ISO 8601, UTC)."),
-      by: jsonTextField("The person who decided it: dana@build-7.").exactOptional(),
+      skippedAt: jsonTextField("When (ISO 8601, UTC)."),
+      skippedBy: jsonTextField("The person: dana@build-7.").exactOptional(),
       reason: jsonTextField("Why."),
     },
     "Rollouts skip it, because a person skipped it.",
   ).exactOptional(),
-  notReachedBy: jsonObject(
+  unappliedRollout: jsonObject(
     {
       id: z.string(),
       wave: z.string(),
       state: jsonTextField("The tenant's result in it: pending, running, failed."),
       rolloutState: jsonTextField("The rollout's state: running, waiting, stopped, abandoned, rolled-back, done."),
     },
-    "The newest rollout after that one, which has not reached its declared settings.",
+    "The newest rollout after that one. It has not applied its settings to the tenant.",
   ).exactOptional(),
 }).meta({ id: "Tenant", description: "The status of a tenant." });
 
@@ -137,12 +137,12 @@ const expiringEntrySchema = jsonObject({
   value: jsonTextField("In canonical form."),
   scope,
   expires: jsonTextField("The last day (UTC) on which it applies."),
-  isOver: z.boolean(),
+  isExpired: z.boolean(),
   owner: z.string().exactOptional(),
   ticket: z.string().exactOptional(),
   place: line,
   tenants: names,
-}).meta({ id: "End", description: "Entries of a file that expire soon, or have expired." });
+}).meta({ id: "ExpiringEntry", description: "Entries of a file that expire soon, or have expired." });
 
 export type ExpiringEntry = z.infer<typeof expiringEntrySchema>;
 
@@ -162,13 +162,13 @@ export type FleetFinding = z.infer<typeof finding>;
  */
 export const statusSchema = jsonObject({
   format: z.literal(FLEET_STATUS_FORMAT).describe("The version of this format."),
-  at: jsonTextField("When reading started (ISO 8601, UTC)."),
+  readAt: jsonTextField("When reading started (ISO 8601, UTC)."),
   file: jsonTextField("The targets file."),
   project: jsonTextField("The Pulumi project of the stacks."),
   today: jsonTextField("The day (UTC) on which expiry is evaluated."),
-  until: jsonTextField("The last day (UTC) whose expiries are reported."),
+  expiringUntil: jsonTextField("The last day (UTC) whose expiries are reported."),
   tenants: jsonArray(tenant, "In the order of the targets file; only the selected ones."),
-  ends: jsonArray(expiringEntrySchema, "Soonest first."),
+  expiring: jsonArray(expiringEntrySchema, "Soonest first."),
   reviews: jsonArray(finding, "Entries that the team's policy requires a review for."),
   findings: jsonArray(finding, "Other findings about the files: risks, contradictions, overridden rules."),
   isJournalRead: z

@@ -3,17 +3,17 @@ import { excerpt, sanitizeLine } from "../../settings/text";
 import { type FleetStatus, SYNC_STATUSES, type SyncStatus } from "./status-schema";
 
 export const SYNC_STATUS_TEXTS: Readonly<Record<SyncStatus, string>> = {
-  "key-wrong": "with a wrong key",
+  "wrong-key": "with a wrong key",
   unreachable: "unreachable",
   unusable: "that can't be checked",
   drifted: "drifted",
-  "not-known": "with unknown drift",
+  unknown: "with unknown drift",
   "never-rolled-out": "never rolled out",
   behind: "behind their files",
   "in-sync": "in sync",
 };
 
-export function buildStatusSummary({ tenants, file, project, at, isJournalRead }: FleetStatus): string[] {
+export function buildStatusSummary({ tenants, file, project, readAt, isJournalRead }: FleetStatus): string[] {
   const counts = SYNC_STATUSES.toReversed().flatMap((syncStatus) => {
     const many = tenants.filter((tenant) => tenant.syncStatus === syncStatus).length;
     return many === 0 ? [] : [`${many} ${SYNC_STATUS_TEXTS[syncStatus]}`];
@@ -28,7 +28,7 @@ export function buildStatusSummary({ tenants, file, project, at, isJournalRead }
   const noneText = never === 0 ? [] : [`none ${isJournalRead ? "yet" : "known"} for ${formatCount(never, "tenant")}`];
   const lastLine = `Last rollouts: ${[...last, ...noneText].join(", ")}${older}.`;
   return [
-    `${formatCount(tenants.length, "tenant")} of ${sanitizeLine(file)} (project ${excerpt(project)}), read ${formatMinute(at).join("")}: ${counts.join(", ")}.`,
+    `${formatCount(tenants.length, "tenant")} of ${sanitizeLine(file)} (project ${excerpt(project)}), read ${formatMinute(readAt).join("")}: ${counts.join(", ")}.`,
     ...(isJournalRead || rollouts.size > 0 ? [lastLine] : []),
     ...(isJournalRead
       ? []

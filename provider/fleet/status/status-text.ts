@@ -40,8 +40,8 @@ export function renderStatusText(
   }
   const advice = buildStatusAdvice(status, commands, targets);
   if (advice.length > 0) lines.push("", "Next steps:");
-  for (const { why, command } of advice) {
-    writeLine(2, why);
+  for (const { reason, command } of advice) {
+    writeLine(2, reason);
     if (command !== undefined) lines.push(`    ${sanitizeLine(command)}`);
   }
   return sanitizeMultiline(`${lines.join("\n")}\n`);

@@ -41,7 +41,7 @@ export interface StatusPoint {
   readonly details: readonly string[];
   /** The names of the tenants that it applies to. */
   readonly tenants: readonly string[];
-  /** The effect on the entry, for drift and for tenants that are behind. */
+  /** The effect on the entry, for drift and pending changes. */
   readonly transition?: Transition;
   /** The same content for views that show the tenants themselves. */
   readonly withoutTenants: { readonly head: string; readonly details: readonly string[] };
@@ -56,9 +56,9 @@ const MAX_NAMES = 8;
 export const MAX_NAMES_TO_FIX = 100;
 
 export function buildStatusView(status: FleetStatus): StatusView {
-  const { tenants, until } = status;
-  const over = status.ends.filter(({ isOver }) => isOver);
-  const ahead = status.ends.filter(({ isOver }) => !isOver);
+  const { tenants, expiringUntil } = status;
+  const over = status.expiring.filter(({ isExpired }) => isExpired);
+  const ahead = status.expiring.filter(({ isExpired }) => !isExpired);
   const worth = status.findings.filter(({ level }) => level !== "note");
   const notes = status.findings.length - worth.length;
   const sections = [
@@ -75,24 +75,24 @@ export function buildStatusView(status: FleetStatus): StatusView {
       buildFormerAddressPoints(tenants),
     ),
     buildSection(`Drifted (${formatTenantCount(tenants, "drift")})`, buildDifferencePoints(status, "drift")),
-    ...UNATTRIBUTED_TITLES.map(([syncStatus, title]) => {
-      const some = tenants.filter((one) => getUnattributedReason(one) === syncStatus);
+    ...UNCLASSIFIED_TITLES.map(([syncStatus, title]) => {
+      const some = tenants.filter((one) => getUnclassifiedReason(one) === syncStatus);
       return buildSection(
-        `${title} (${formatTenantCount(some, "unattributed")})`,
-        buildDifferencePoints(status, "unattributed", some),
+        `${title} (${formatTenantCount(some, "unclassified")})`,
+        buildDifferencePoints(status, "unclassified", some),
       );
     }),
     buildSection(
-      `Behind their files (${formatTenantCount(tenants, "behind")})`,
-      buildDifferencePoints(status, "behind"),
+      `Behind their files (${formatTenantCount(tenants, "pendingChanges")})`,
+      buildDifferencePoints(status, "pendingChanges"),
     ),
     buildSection("Unfinished rollouts", buildUnfinishedRolloutPoints(tenants)),
     buildSection(
-      `Expires by ${until} (${ahead.length})`,
+      `Expiring by ${expiringUntil} (${ahead.length})`,
       ahead.map((one) => buildExpiryPoint(one, status)),
     ),
     buildSection(
-      `Expired, but still in the files (${over.length})`,
+      `Expired, and still in the files (${over.length})`,
       sortByDanger(over, getExpiryTransition).map((one) => ({
         ...buildExpiryPoint(one, status),
         transition: getExpiryTransition(one),
@@ -122,15 +122,15 @@ function getExpiryTransition({ list }: ExpiringEntry): Transition {
 }
 
 /** The titles for differences without a known cause, by reason. */
-const UNATTRIBUTED_TITLES = [
-  ["not-known", "Unknown drift: they differ from their files, and no rollout is on record here"],
+const UNCLASSIFIED_TITLES = [
+  ["unknown", "Unknown drift: they differ from their files, and no rollout is on record here"],
   ["never-rolled-out", "Never rolled out, and different from their files"],
 ] as const;
 
 /** During a first rollout, a tenant may already be behind or drifted, so its status doesn't always tell the reason. */
-function getUnattributedReason({ syncStatus, unattributed }: TenantStatus): SyncStatus | undefined {
-  if (unattributed === undefined) return undefined;
-  return syncStatus === "not-known" ? syncStatus : "never-rolled-out";
+function getUnclassifiedReason({ syncStatus, unclassified }: TenantStatus): SyncStatus | undefined {
+  if (unclassified === undefined) return undefined;
+  return syncStatus === "unknown" ? syncStatus : "never-rolled-out";
 }
 
 function buildSection(title: string, points: readonly StatusPoint[]): StatusSection {
@@ -187,13 +187,13 @@ function buildFormerAddressPoints(tenants: readonly TenantStatus[]): StatusPoint
 /** Shows skipped tenants until they are unskipped. Tenants that were skipped together share a point. */
 function buildSkippedPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
   const all = tenants.flatMap(({ name, skipped }) => (skipped === undefined ? [] : [{ name, ...skipped }]));
-  const groups = Map.groupBy(all, ({ since, by = "", reason }) => `${since} ${by} ${reason}`);
+  const groups = Map.groupBy(all, ({ skippedAt, skippedBy = "", reason }) => `${skippedAt} ${skippedBy} ${reason}`);
   return [...groups.values()].flatMap((some) => {
     const [first] = some;
     if (first === undefined) return [];
-    const { since, by, reason } = first;
+    const { skippedAt, skippedBy, reason } = first;
     const names = some.map(({ name }) => name);
-    const own = `since ${formatMinute(since).join("")}${by === undefined ? "" : ` by ${excerpt(by)}`}`;
+    const own = `since ${formatMinute(skippedAt).join("")}${skippedBy === undefined ? "" : ` by ${excerpt(skippedBy)}`}`;
     const details = [excerpt(toSingleLine(reason), 500), UNSKIP_HINT];
     return [
       {
@@ -215,7 +215,7 @@ function buildDifferencePoints(
 ): StatusPoint[] {
   return groupDifferences({ tenants }, which).map((group) => {
     const { difference, members } = group;
-    const word = DIFFERENCE_LABELS[which][difference.what];
+    const word = DIFFERENCE_LABELS[which][difference.driftKind];
     const risks = (difference.risks ?? []).map((risk) => `, risky: ${risk}`).join("");
     const withoutTenants = {
       head: `${word} ${formatEntryName(difference)}${risks}`,
@@ -225,7 +225,7 @@ function buildDifferencePoints(
     return {
       head: `${withoutTenants.head}, ${formatCount(names.length, "tenant")}`,
       details: [
-        formatTenants(names, status, which === "behind" ? MAX_NAMES : MAX_NAMES_TO_FIX),
+        formatTenants(names, status, which === "pendingChanges" ? MAX_NAMES : MAX_NAMES_TO_FIX),
         ...withoutTenants.details,
       ],
       tenants: names,
@@ -235,20 +235,20 @@ function buildDifferencePoints(
   });
 }
 
-const DIFFERENCE_LABELS: Readonly<Record<DifferenceKind, Readonly<Record<FleetDifference["what"], string>>>> = {
-  drift: { added: "added", changed: "changed", missing: "missing", leaving: "leaving" },
+const DIFFERENCE_LABELS: Readonly<Record<DifferenceKind, Readonly<Record<FleetDifference["driftKind"], string>>>> = {
+  drift: { added: "added", changed: "changed", missing: "missing", "pending-removal": "pending removal:" },
   /** The action of the next rollout. */
-  behind: {
+  pendingChanges: {
     added: "to be removed:",
     changed: "to be changed:",
     missing: "to be added:",
-    leaving: "to be removed:",
+    "pending-removal": "to be removed:",
   },
-  unattributed: {
+  unclassified: {
     added: "undeclared",
     changed: "different from the files:",
     missing: "missing",
-    leaving: "leaving",
+    "pending-removal": "pending removal:",
   },
 };
 
@@ -256,28 +256,28 @@ function formatEntryName({
   list,
   value,
   scope,
-  there,
-}: Pick<FleetDifference, "list" | "value" | "scope" | "there">): string {
+  actual,
+}: Pick<FleetDifference, "list" | "value" | "scope" | "actual">): string {
   const unicode = decodePunycode(value);
   const unicodeText = unicode === undefined ? "" : ` (${excerpt(unicode, 300)})`;
   const of = scope === undefined ? "" : ` (${excerpt(scope)})`;
-  return `${list === "vip" ? "VIP" : excerpt(there?.list ?? list)} ${excerpt(value, 300)}${unicodeText}${of}`;
+  return `${list === "vip" ? "VIP" : excerpt(actual?.list ?? list)} ${excerpt(value, 300)}${unicodeText}${of}`;
 }
 
 function describeDifference({ difference, members }: DifferenceGroup): string[] {
-  const { there, declared, why } = difference;
+  const { actual, declared, reason } = difference;
   const facts: string[] = [];
-  if (there !== undefined && declared !== undefined) {
-    if (there.list !== declared.list)
-      facts.push(`on the ${excerpt(there.list ?? "")} list, declared on the ${declared.list} list`);
-    for (const [name, text, other] of findDifferingTexts(there, declared))
+  if (actual !== undefined && declared !== undefined) {
+    if (actual.list !== declared.list)
+      facts.push(`on the ${excerpt(actual.list ?? "")} list, declared on the ${declared.list} list`);
+    for (const [name, text, other] of findDifferingTexts(actual, declared))
       facts.push(`${name} ${formatOptionalText(text)}, declared ${formatOptionalText(other)}`);
   } else {
-    for (const [name, text] of getDetailTexts(there ?? declared ?? {}))
+    for (const [name, text] of getDetailTexts(actual ?? declared ?? {}))
       facts.push(`${name} ${formatOptionalText(text)}`);
   }
-  if (there !== undefined) facts.push(describeAuthors(members));
-  if (why !== undefined) facts.push(excerpt(why, 300));
+  if (actual !== undefined) facts.push(describeAuthors(members));
+  if (reason !== undefined) facts.push(excerpt(reason, 300));
   const places = new Set(
     members.flatMap(({ difference: { place } }) => (place === undefined ? [] : [formatFileLine(place)])),
   );
@@ -291,9 +291,9 @@ function formatOptionalText(text: string | undefined): string {
 }
 
 function describeAuthors(members: DifferenceGroup["members"]): string {
-  const all = members.map(({ difference: { there = {} } }) => there);
-  const makers = [...new Set(all.flatMap(({ by }) => (by === undefined ? [] : [by])))];
-  const times = [...new Set(all.flatMap(({ at }) => (at === undefined ? [] : [at])))].sort();
+  const all = members.map(({ difference: { actual = {} } }) => actual);
+  const makers = [...new Set(all.flatMap(({ createdBy }) => (createdBy === undefined ? [] : [createdBy])))];
+  const times = [...new Set(all.flatMap(({ createdAt }) => (createdAt === undefined ? [] : [createdAt])))].sort();
   if (makers.length + times.length === 0) return "its creator and date are unknown";
   const names = makers.slice(0, 3).map((maker) => excerpt(maker));
   const more = makers.length > names.length ? ` and ${makers.length - names.length} more` : "";
@@ -309,13 +309,18 @@ function describeAuthors(members: DifferenceGroup["members"]): string {
 }
 
 /** Returns whether a rollout that was abandoned or rolled back has nothing left to do for a tenant. */
-function isFinishedFor({ syncStatus, notReachedBy }: Pick<TenantStatus, "syncStatus" | "notReachedBy">): boolean {
-  return syncStatus === "in-sync" && notReachedBy !== undefined && isFinalState(notReachedBy.rolloutState);
+function isFinishedFor({
+  syncStatus,
+  unappliedRollout,
+}: Pick<TenantStatus, "syncStatus" | "unappliedRollout">): boolean {
+  return syncStatus === "in-sync" && unappliedRollout !== undefined && isFinalState(unappliedRollout.rolloutState);
 }
 
 function buildUnfinishedRolloutPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
-  const waiting = tenants.flatMap(({ name, syncStatus, notReachedBy }) =>
-    notReachedBy === undefined || isFinishedFor({ syncStatus, notReachedBy }) ? [] : [{ name, ...notReachedBy }],
+  const waiting = tenants.flatMap(({ name, syncStatus, unappliedRollout }) =>
+    unappliedRollout === undefined || isFinishedFor({ syncStatus, unappliedRollout })
+      ? []
+      : [{ name, ...unappliedRollout }],
   );
   const rollouts = [...Map.groupBy(waiting, ({ id }) => id)].sort(([one], [other]) => (one < other ? 1 : -1));
   return rollouts.map(([id, some]) => {

@@ -17,15 +17,15 @@ export interface TenantDifferences {
   /** The changes that somebody made at the tenant. */
   readonly drift: readonly FleetDifference[];
   /** The changes of the files that no rollout has applied yet. */
-  readonly behind: readonly FleetDifference[];
+  readonly pendingChanges: readonly FleetDifference[];
   /** The differences without a known cause, because no known rollout covers them. */
-  readonly unattributed: readonly FleetDifference[];
+  readonly unclassified: readonly FleetDifference[];
   readonly unknownRollout?: UnknownRolloutReason;
   readonly unchanged: number;
 }
 
 /** The reason why the declarations of a tenant's last rollout are unknown. */
-export type UnknownRolloutReason = "not-known" | "never-rolled-out";
+export type UnknownRolloutReason = "unknown" | "never-rolled-out";
 
 export type LastRolloutLists =
   | { readonly lists: StackLists; readonly unknownRollout?: undefined }
@@ -36,8 +36,8 @@ export type LastRolloutLists =
   | { readonly lists?: StackLists; readonly unknownRollout: UnknownRolloutReason };
 
 /**
- * Compares a tenant with its files and with the declarations of its last rollout. A difference counts as behind if the tenant still holds
- * the state that the rollout left. Any other difference is drift. Writes nothing.
+ * Compares a tenant with its files and with the declarations of its last rollout. A difference counts as a pending change if the tenant
+ * still holds the state that the rollout left. Any other difference is drift. Writes nothing.
  *
  * @param readLastDeclared reads the declarations of the last rollout. Called only if there is a difference.
  * @param fingerprint the fingerprint of the people that the last rollout saw; undefined if there is none.
@@ -55,20 +55,24 @@ export async function compareTenant(
   if (matchesDeclaration(settings, observed)) {
     const expectations = { ownDomains: settings.ownDomains, hasVips: vips.length > 0 };
     assertExpectedTenant(observed, expectations, fingerprint, acceptance);
-    return { drift: [], behind: [], unattributed: [], unchanged: entries.length + vips.length };
+    return { drift: [], pendingChanges: [], unclassified: [], unchanged: entries.length + vips.length };
   }
   const { lists, unknownRollout } = await readLastDeclared();
   const { items, unchanged } = detectDrift(settings, observed, host, lists, { acceptance });
   const ownDomains = new OwnDomains(settings.ownDomains);
   const getDifferenceKind = (item: DriftItem) =>
-    lists !== undefined && isBehind(item, lists) ? "behind" : unknownRollout === undefined ? "drift" : "unattributed";
+    lists !== undefined && isPendingChange(item, lists)
+      ? "pendingChanges"
+      : unknownRollout === undefined
+        ? "drift"
+        : "unclassified";
   const itemsByKind = Map.groupBy(items, getDifferenceKind);
   const selectDifferences = (kind: ReturnType<typeof getDifferenceKind>) =>
-    (itemsByKind.get(kind) ?? []).map((item) => buildDifference(item, ownDomains, settings, kind === "behind"));
+    (itemsByKind.get(kind) ?? []).map((item) => buildDifference(item, ownDomains, settings, kind === "pendingChanges"));
   return {
     drift: selectDifferences("drift"),
-    behind: selectDifferences("behind"),
-    unattributed: selectDifferences("unattributed"),
+    pendingChanges: selectDifferences("pendingChanges"),
+    unclassified: selectDifferences("unclassified"),
     unchanged,
     ...omitUndefined({ unknownRollout }),
   };
@@ -76,7 +80,7 @@ export async function compareTenant(
 
 /**
  * Returns whether the tenant holds exactly the declared entries, like most tenants. This check avoids a plan, which
- * takes far longer than the reading.
+ * takes far longer than the read.
  */
 function matchesDeclaration({ entries, vips }: Settings, observed: ObservedState): boolean {
   if (entries.length + vips.length === 0 || observed.rows.length !== entries.length) return false;
@@ -97,7 +101,7 @@ function matchesDeclaration({ entries, vips }: Settings, observed: ObservedState
 }
 
 /** Returns whether the tenant still holds the state that the last rollout left, so that only the files have changed. */
-function isBehind({ driftKind, kind, key, actual }: DriftItem, applied: StackLists): boolean {
+function isPendingChange({ driftKind, kind, key, actual }: DriftItem, applied: StackLists): boolean {
   if (driftKind === "added") return false;
   const lastState = getLastAppliedState(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
   return isSameEntryState(lastState, actual);
@@ -107,7 +111,7 @@ function buildDifference(
   item: DriftItem,
   ownDomains: OwnDomains,
   settings: Settings,
-  isBehind: boolean,
+  isPendingChange: boolean,
 ): FleetDifference {
   const { driftKind, kind, value, verdictScope, entryType, actual, declared, place, reason } = item;
   const list = kind === "vip" ? ("vip" as const) : ((actual ?? declared)?.list ?? "deny");
@@ -116,17 +120,20 @@ function buildDifference(
       ? []
       : findEntryRisks({ list: actual.list, value, entryType: entryType as EntryType }, ownDomains);
   return {
-    what: driftKind,
+    driftKind,
     list,
     value,
     ...(verdictScope === undefined || verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { scope: verdictScope }),
     ...omitUndefined({
-      there: actual && { ...pickSentFields(actual), ...omitUndefined({ by: actual.createdBy, at: actual.createdAt }) },
+      actual: actual && {
+        ...pickSentFields(actual),
+        ...omitUndefined({ createdBy: actual.createdBy, createdAt: actual.createdAt }),
+      },
       declared: declared && pickSentFields(declared),
       isUnmanaged: isUnmanagedItem(item, settings) || undefined,
       place: place && { file: place.file, line: place.line },
-      // Behind differences need no reason, because the files are the reason, unless an entry is leaving.
-      why: isBehind && driftKind !== "leaving" ? undefined : reason,
+      // Pending changes need no reason, because the files are the reason, unless an entry was expired or removed.
+      reason: isPendingChange && driftKind !== "pending-removal" ? undefined : reason,
       risks: risks.length === 0 ? undefined : risks.map(({ code }) => code),
     }),
   };

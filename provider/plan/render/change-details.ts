@@ -109,7 +109,7 @@ function describeThreats(
   const direction = kind === "vip" ? "to this mailbox" : "from this sender";
   if (evidence.threats === 0) return safeText`No threats ${direction} ${window}.`;
   const verdicts = formatCounts(evidence.verdicts, evidence.threats);
-  const lastText = evidence.last === undefined ? [] : safeText`, last ${formatDay(evidence.last)}`;
+  const lastText = evidence.lastThreatAt === undefined ? [] : safeText`, last ${formatDay(evidence.lastThreatAt)}`;
   const hasRecipients = kind === "entry" && evidence.recipientCount > 0;
   const recipientText = hasRecipients ? `; to ${describePeopleCount(evidence.recipientCount, evidence.vipCount)}` : "";
   const letThroughText =
@@ -135,10 +135,10 @@ function describeSenders({ senders, senderCount }: Evidence, kind: PlanChange["k
   )}`;
 }
 
-function describeReports({ reports, reportVerdicts, lastReport }: Evidence): SafeText {
+function describeReports({ reports, reportVerdicts, lastReportAt }: Evidence): SafeText {
   if (reports === 0) return [];
   const verdicts = formatCounts(reportVerdicts, reports);
-  const lastText = lastReport === undefined ? [] : safeText`, last ${formatDay(lastReport)}`;
+  const lastText = lastReportAt === undefined ? [] : safeText`, last ${formatDay(lastReportAt)}`;
   return safeText`${formatCount(reports, "user report")}${lastText}${
     verdicts.length > 0 ? safeText`; analysis: ${verdicts}` : []
   }.`;
@@ -212,8 +212,8 @@ export function describeRecipients(summary: {
 
 const MAX_RECIPIENTS = 4;
 
-function describeAcceptedRisk({ accepted, after }: PlanChange): SafeText {
-  const reason = accepted ?? after?.acceptRisk;
+function describeAcceptedRisk({ acceptedRiskReason, after }: PlanChange): SafeText {
+  const reason = acceptedRiskReason ?? after?.acceptRisk;
   return reason === undefined ? [] : safeText`accepted: ${untrusted(reason)}`;
 }
 

@@ -70,11 +70,11 @@ export function describeHiddenUnmanaged(hidden: readonly UnmanagedItem[]): strin
 
 /** Formats `allow old.example: expired on 2026-10-31, still at the tenant, settings/acme.yaml:18`. */
 export function describeExpired(item: ExpiredItem): SafeText {
-  const { value, expires, place, isThere, stays } = item;
+  const { value, expires, place, isPresent, isKept } = item;
   const locationText = place === undefined ? [] : safeText`, ${describeLine(place)}`;
-  const stateText = !isThere
+  const stateText = !isPresent
     ? "not at the tenant"
-    : stays === true
+    : isKept === true
       ? "still at the tenant, and not removed by the next run"
       : "still at the tenant";
   return safeText`${formatListName(item)} ${describeValue(value)}: expired on ${formatDay(expires)}, ${stateText}${locationText}`;

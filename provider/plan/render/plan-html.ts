@@ -97,7 +97,7 @@ export function renderBlockersHtml(blockers: Plan["blockers"]): Html | undefined
 
 function renderOverrides({ overrides }: PlanView): Html | undefined {
   if (overrides.length === 0) return undefined;
-  return html`<section><h2>${OVERRIDES_HEADING} <span class="n">${formatNumber(overrides.length)}</span></h2><ul class="loosened">${new Html(
+  return html`<section><h2>${OVERRIDES_HEADING} <span class="n">${formatNumber(overrides.length)}</span></h2><ul class="overrides">${new Html(
     renderWithinLimit(
       "",
       [overrides.map((finding) => () => html`<li>${renderHtmlText(describeOverride(finding))}</li>`.toString())],

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { tenantSettingsArguments } from "../../plan/declared-list-arguments";
 import { definitions } from "../../resources/functions/definitions";
 import type { FunctionDefinition } from "../../resources/functions/function-definition";
-import { getLifecycle } from "../../resources/lifecycles";
+import { getLifecycle } from "../../resources/get-lifecycle";
 import type { ResourceKind } from "../../resources/resource-type";
 import { allowDenyEntryArguments, vipEmployeeArguments } from "../../settings/arguments";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";

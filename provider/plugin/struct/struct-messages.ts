@@ -2,7 +2,7 @@ import { type BinaryReader, type BinaryWriter, Message } from "google-protobuf";
 import { readStruct } from "../../resources/struct/read-struct";
 import { writeStruct } from "../../resources/struct/write-struct";
 import { omitUndefined } from "../../settings/omit-undefined";
-import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown";
+import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown-value";
 
 /*
  * The build substitutes this for `google-protobuf/google/protobuf/struct_pb.js`: the parts that Pulumi's generated messages

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { getItemSchema } from "../../client/fields";
+import { getItemSchema } from "../../client/schema-fields";
 import { type CamelCased, toCamelCase } from "./camel-case";
 
 /** The schema of a row after `camelCaseKeys`, field by field. */

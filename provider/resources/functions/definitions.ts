@@ -17,7 +17,7 @@ import { quote } from "../../settings/text";
 import { camelCaseKeys } from "./camel-case";
 import { buildCamelCaseSchema } from "./camel-case-schema";
 import { defineFunction, type FunctionDefinition } from "./function-definition";
-import { takeFirst } from "./take";
+import { takeFirst } from "./take-first";
 
 /* The functions for reading data, each defined once. A provider supplies the client and returns the result. */
 

@@ -18,16 +18,16 @@ import {
 import { omitUndefined } from "../../settings/omit-undefined";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { sanitizeLine } from "../../settings/text";
-import { UNKNOWN } from "../../settings/unknown";
+import { UNKNOWN } from "../../settings/unknown-value";
 import { getRowNaturalKey, readConfirmed } from "../../tenant";
 import { buildDeclarableEntry } from "./declarable";
 import { logEntryDuplicates } from "./duplicate-rows";
 import { enforcePlanForEntry, isPlanEnforced } from "./enforce-plan";
-import { adoptRow, logAdopted, patchEntry } from "./entry-changes";
+import { adoptRow, logAdoption, patchEntry } from "./entry-changes";
 import { addConflict, assertNoConflict, describeConflict, describeReplacement } from "./entry-conflicts";
 import { deleteEntry, resolveStateRow } from "./entry-deletion";
 import { formatUniqueEntryName } from "./entry-name";
-import { clearFormerScope, clearOtherList } from "./entry-removal";
+import { removeFormerScopeRows, removeFromOtherList } from "./entry-removal";
 import {
   type AllowDenyEntryState,
   buildAllowDenyEntryState,
@@ -41,7 +41,7 @@ import {
   isRowOfEntry,
   rowMatchesState,
 } from "./entry-state";
-import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
+import { ensureEntry, findManagedEntry, rowMatchesDeclaration } from "./entry-writes";
 import { describeExistingEntry, NotImportableError } from "./errors";
 import {
   buildFieldChanges,
@@ -103,7 +103,7 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
     const foundRows: AllowDenyEntryRow[] = [];
     const row = await ensureEntry(inputs, context, undefined, (found) => foundRows.push(found));
     if (foundRows.some((found) => Object.keys(buildEntryChange(found, inputs)).length === 0)) {
-      logAdopted(row, inputs, context);
+      logAdoption(row, inputs, context);
     }
     const id = getResourceId(row);
     const state = await addConflict(id, buildAllowDenyEntryState(id, row, inputs), context);
@@ -157,8 +157,9 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
     const { tenant, confirmTenant, log } = context;
     const query = { ...state, id: state.entryId ?? id };
     // If a program passes a state with an id, the state may contain only the value.
-    const isAsExpected = (one: AllowDenyEntryRow) => state.list === undefined || rowMatchesState(one, id, state);
-    const row = await tenant.findEntryConfirmed(query, { matchesState: isAsExpected });
+    const matchesExpectedEntry = (one: AllowDenyEntryRow) =>
+      state.list === undefined || rowMatchesState(one, id, state);
+    const row = await tenant.findEntryConfirmed(query, { matchesState: matchesExpectedEntry });
     await confirmTenant("entries");
     if (row === undefined) return undefined;
     if (state.list !== undefined && row.id !== query.id) log(describeReplacement(state, query.id, row));
@@ -197,9 +198,9 @@ async function updateEntry(
   const change = buildEntryChange(buildCreateBody(ENTRY_FIELD_DEFINITIONS, { ...state }), inputs);
   const entryId = state.entryId ?? id;
   const query = { ...state, id: entryId };
-  const isAsExpected = (row: AllowDenyEntryRow) => rowMatchesState(row, id, state);
+  const matchesExpectedEntry = (row: AllowDenyEntryRow) => rowMatchesState(row, id, state);
   if (isPlanEnforced(context)) {
-    await tenant.findEntryConfirmed(query, { matchesState: isAsExpected });
+    await tenant.findEntryConfirmed(query, { matchesState: matchesExpectedEntry });
     await enforcePlanForEntry(query, inputs, context);
   }
   await context.confirmTenant("entries");
@@ -220,22 +221,22 @@ async function updateEntry(
     isMove ? await findRowOnList(inputs.list, inputs, entryId, tenant) : undefined;
   const isListed = (await tenant.findEntry(query))?.id === entryId;
   if (isListed && (await findRowOnTargetList()) !== undefined)
-    await tenant.findEntryConfirmed(query, { matchesState: isAsExpected });
+    await tenant.findEntryConfirmed(query, { matchesState: matchesExpectedEntry });
   const targetRow = await readConfirmed(
     tenant,
     "entries",
     findRowOnTargetList,
-    (row) => row !== undefined && isAsDeclared(row, inputs),
+    (row) => row !== undefined && rowMatchesDeclaration(row, inputs),
   );
   const current = await tenant.findEntry(query);
   const ownRow = resolveStateRow(current, state, entryId, tenant);
   const removeOthers = async () => {
     if (isRemovingOthers)
-      await clearOtherList({ ...inputs, formerScope: verdictScope, named: ownRow }, context, () => true);
+      await removeFromOtherList({ ...inputs, formerScope: verdictScope, named: ownRow }, context, () => true);
     // Another resource may leave the program without its allow being deleted.
     else if (inputs.list === "deny")
-      await clearOtherList(inputs, context, (other) => isManagedRow(other, inputs, context));
-    if (change.verdict_scope !== undefined && !isMove) await clearFormerScope(state, context);
+      await removeFromOtherList(inputs, context, (other) => isManagedRow(other, inputs, context));
+    if (change.verdict_scope !== undefined && !isMove) await removeFormerScopeRows(state, context);
   };
   // A row that no list shows is requested by its id anyway.
   const requestedFields = current?.id === entryId ? {} : { list: inputs.list };
@@ -246,7 +247,7 @@ async function updateEntry(
       const resultState =
         Object.keys(changeBody).length === 0 ? row : await patchEntry(tenant, row.id, changeBody, inputs);
       // Somebody created this row. The resource's own one is removed.
-      if (row === targetRow) logAdopted(row, inputs, context);
+      if (row === targetRow) logAdoption(row, inputs, context);
       await removeOthers();
       return buildAllowDenyEntryState(id, resultState, inputs);
     } catch (error) {
@@ -260,7 +261,7 @@ async function updateEntry(
     tenant,
     "entries",
     () => tenant.findEntry(query),
-    (row) => row !== undefined && isAsDeclared(row, inputs),
+    (row) => row !== undefined && rowMatchesDeclaration(row, inputs),
   );
   if (remainingRow !== undefined) {
     try {

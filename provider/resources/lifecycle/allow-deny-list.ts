@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { ENTRY_LISTS, type List } from "../../settings/assumptions";
-import { isSameListText } from "../../settings/comparable";
+import { isSameListText } from "../../settings/compare-arguments";
 import { isContradiction } from "../../settings/contradiction";
 import { getDangerRank } from "../../settings/danger";
 import {
@@ -43,7 +43,7 @@ export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
 
   getKeyByDeclaration: (key) => key.slice(key.indexOf(" ") + 1),
 
-  canHold: ({ list }) => list !== undefined,
+  canContain: ({ list }) => list !== undefined,
 
   // The state of a list has the declarations, without the service's ids.
   getManagedIds: () => [],

@@ -1,5 +1,5 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { isSameListText } from "../../settings/comparable";
+import { isSameListText } from "../../settings/compare-arguments";
 import { decodeEntry, type EncodedList, isUnmanaged, type ListedEntry } from "../../settings/encoded-list";
 import { sanitizeLine } from "../../settings/text";
 import { getRowNaturalKey } from "../../tenant";

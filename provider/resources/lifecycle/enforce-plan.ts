@@ -59,7 +59,11 @@ export function enforcePlan(
  * Enforces the plan for an adopted entry of another scope, which the adoption replaces. Called when the entry is found,
  * because it isn't known before.
  */
-export function enforcePlanForAdopted(row: AllowDenyEntryRow, declared: PlannedEntry, context: LifecycleContext): void {
+export function enforcePlanForAdoption(
+  row: AllowDenyEntryRow,
+  declared: PlannedEntry,
+  context: LifecycleContext,
+): void {
   const key = encodeRowKey(row);
   if (key === encodeEntryKey(declared) || row.verdict_scope === undefined) return;
   const change = { key, before: encodeEntry(row), after: undefined };

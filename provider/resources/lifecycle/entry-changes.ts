@@ -33,7 +33,7 @@ export async function adoptRow(
  *
  * @param row the row before any change.
  */
-export function logAdopted(
+export function logAdoption(
   row: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   { log }: Pick<LifecycleContext, "log">,
@@ -56,7 +56,7 @@ export async function patchEntry(
 ): Promise<AllowDenyEntryRow> {
   let row = await sendChange(tenant, id, requestedChange, inputs);
   const remainingChange = buildEntryChange(row, inputs);
-  // Fields that differ although they were not sent were changed by somebody else since the last reading.
+  // Fields that differ although they were not sent were changed by somebody else since the last read.
   const hasUnseenChange =
     Object.keys(remainingChange).length > 0 && !Object.keys(remainingChange).some((field) => field in requestedChange);
   if (hasUnseenChange) row = await sendChange(tenant, id, remainingChange, inputs);

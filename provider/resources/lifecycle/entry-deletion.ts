@@ -26,12 +26,12 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
   const entryId = state.entryId ?? id;
   const query = { ...state, id: entryId };
   let current = await tenant.findEntry(query);
-  const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
-  if (current !== undefined && !isAsInState(current)) {
+  const isStateRow = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
+  if (current !== undefined && !isStateRow(current)) {
     // The lists may not show the row yet, or may show it as before the last run. Other rows are duplicates only if the
     // lists show the row as in the state.
-    const rows = await tenant.findEntriesConfirmed(query, isAsInState);
-    current = rows.find(isAsInState) ?? (await tenant.findEntry(query));
+    const rows = await tenant.findEntriesConfirmed(query, isStateRow);
+    current = rows.find(isStateRow) ?? (await tenant.findEntry(query));
   }
   const row = resolveStateRow(current, state, entryId, tenant);
   const logDeclared = ({ list }: AllowDenyEntryRow) =>

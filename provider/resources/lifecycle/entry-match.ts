@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../settings/assumptions";
-import { isSameListText } from "../../settings/comparable";
+import { isSameListText } from "../../settings/compare-arguments";
 import {
   buildAlternateKey,
   decodeEntry,
@@ -43,10 +43,10 @@ export class EntryMatch {
       const equalRows = rowsOfKey ?? findRowsWithoutScope(entry, this.#byKey);
       const candidates = equalRows.length < 2 ? equalRows : sortBySpelling(equalRows, entry.value);
       const isOnList = (candidate: AllowDenyEntryRow): boolean => candidate.list === entry.list;
-      const isAsKnown = (candidate: AllowDenyEntryRow): boolean =>
+      const matchesKnownEntry = (candidate: AllowDenyEntryRow): boolean =>
         isOnList(candidate) && isSameListText(encodeRow(candidate, entry), stripUnmanaged(text ?? ""));
       const row =
-        (candidates.length < 2 ? undefined : candidates.find(isAsKnown)) ??
+        (candidates.length < 2 ? undefined : candidates.find(matchesKnownEntry)) ??
         candidates.find(isOnList) ??
         candidates.find((candidate) => !this.#assigned.has(candidate));
       if (row === undefined) missing.push(key);

@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { ENTRY_LISTS } from "../../settings/assumptions";
-import { isOverlappingScope } from "../../settings/coverage";
+import { isOverlappingScope } from "../../settings/covering-values";
 import { buildEntryDeclarationKey } from "../../settings/encoded-list";
 import { buildNaturalKey } from "../../settings/entry-value";
 import { sanitizeLine } from "../../settings/text";
@@ -27,7 +27,7 @@ interface ClearedEntry extends EntryIdentity {
  * @param isLeftAlone see `ensureEntry`.
  * @throws {AlreadyExistsError} if one row may not be removed; then none is.
  */
-export async function clearOtherList(
+export async function removeFromOtherList(
   entry: ClearedEntry,
   context: LifecycleContext,
   isRemovable: (row: AllowDenyEntryRow) => boolean,
@@ -49,17 +49,22 @@ export async function clearOtherList(
       (row) => ENTRY_LISTS.some((list) => list === row.list) && isRemovedScope(row) && isRemaining(row),
     );
     const isLeft = (row: AllowDenyEntryRow): boolean => isRemaining(row) && !isRemovedScope(row);
-    const leftRows = findLeftRows(entry, rows, { ...context, isLeft });
-    return { rows, leftRows, removableRows, unremovableRow: removableRows.find((row) => !isRemovable(row)) };
+    const rowsLeftBehind = findRowsLeftBehind(entry, rows, { ...context, isLeft });
+    return {
+      rows,
+      rowsLeftBehind: rowsLeftBehind,
+      removableRows,
+      unremovableRow: removableRows.find((row) => !isRemovable(row)),
+    };
   };
   // The lists may still show a row that an earlier run removed.
-  const { rows, leftRows, removableRows, unremovableRow } = await readConfirmed(
+  const { rows, rowsLeftBehind, removableRows, unremovableRow } = await readConfirmed(
     tenant,
     "entries",
     findRows,
-    (found) => found.unremovableRow !== undefined || found.leftRows.length > 0,
+    (found) => found.unremovableRow !== undefined || found.rowsLeftBehind.length > 0,
   );
-  logRemainingRows(entry, leftRows, { ...context, isLeft: () => true });
+  logRemainingRows(entry, rowsLeftBehind, { ...context, isLeft: () => true });
   if (removableRows.length === 0) return;
   assertOnOneList(removableRows, rows);
   if (unremovableRow !== undefined) {
@@ -74,7 +79,7 @@ export async function clearOtherList(
  * Removes the rows of an entry's former scope after a change of scope, like a removal of the entry would. A remaining
  * row would keep the former scope in effect.
  */
-export async function clearFormerScope(former: EntryIdentity, context: LifecycleContext): Promise<void> {
+export async function removeFormerScopeRows(former: EntryIdentity, context: LifecycleContext): Promise<void> {
   const listedRows = await context.tenant.findEntriesByValue(former);
   const rows = listedRows.filter(
     (row) =>
@@ -109,10 +114,10 @@ function logRemovedDuplicates(
  * @param listedRows all rows of the value.
  */
 export function assertOnOneList(rows: readonly AllowDenyEntryRow[], listedRows: readonly AllowDenyEntryRow[]): void {
-  const doubtfulRow = rows.find((row) => listedRows.some(({ id, list }) => id === row.id && list !== row.list));
-  if (doubtfulRow === undefined) return;
+  const uncertainRow = rows.find((row) => listedRows.some(({ id, list }) => id === row.id && list !== row.list));
+  if (uncertainRow === undefined) return;
   throw new NotAppliedError(
-    `The tenant has ${describeExistingEntry(doubtfulRow)}, and the other list shows the same id: one of the lists lags behind a change. Nothing was removed. Run again with a refresh; if the error remains, check it in the console.`,
+    `The tenant has ${describeExistingEntry(uncertainRow)}, and the other list shows the same id: one of the lists lags behind a change. Nothing was removed. Run again with a refresh; if the error remains, check it in the console.`,
   );
 }
 
@@ -138,7 +143,7 @@ export function logRemainingRows(
   rows: readonly AllowDenyEntryRow[],
   context: LeftRowsContext & Pick<LifecycleContext, "log">,
 ): void {
-  const remainingRows = findLeftRows(entry, rows, context);
+  const remainingRows = findRowsLeftBehind(entry, rows, context);
   if (remainingRows.length === 0) return;
   context.log(
     `${sanitizeLine(entry.value)} is also at the tenant as ${remainingRows.map(describeExistingEntry).join(" | ")}, which this program doesn't declare and this resource doesn't manage. Remove unintended ones in the console.`,
@@ -149,7 +154,7 @@ type LeftRowsContext = Pick<LifecycleContext, "isDeclared" | "isManaged"> & {
   readonly isLeft: (row: AllowDenyEntryRow) => boolean;
 };
 
-function findLeftRows(
+function findRowsLeftBehind(
   entry: EntryIdentity,
   rows: readonly AllowDenyEntryRow[],
   { isDeclared, isManaged, isLeft }: LeftRowsContext,

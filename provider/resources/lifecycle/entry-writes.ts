@@ -1,7 +1,7 @@
 import { type AllowDenyEntryRow, ConflictError, EmailSecurityError, NotFoundError } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { ENTRY_LISTS } from "../../settings/assumptions";
-import { isSameComment } from "../../settings/comparable";
+import { isSameComment } from "../../settings/compare-arguments";
 import { buildEntryDeclarationKey } from "../../settings/encoded-list";
 import { buildCreateBody, ENTRY_FIELD_DEFINITIONS } from "../../settings/entry-fields";
 import { describeDetails } from "../../settings/entry-state-text";
@@ -9,10 +9,10 @@ import { canonicalizeValue } from "../../settings/entry-value";
 import { canonicalizeComment, quote, sanitizeLine } from "../../settings/text";
 import { type CreatedEntry, readConfirmed, type TenantCache } from "../../tenant";
 import { logEntryDuplicates } from "./duplicate-rows";
-import { enforcePlanForAdopted } from "./enforce-plan";
-import { adoptRow, logAdopted, patchEntry } from "./entry-changes";
+import { enforcePlanForAdoption } from "./enforce-plan";
+import { adoptRow, logAdoption, patchEntry } from "./entry-changes";
 import { buildConflictError, findConflictingAllow } from "./entry-conflicts";
-import { clearOtherList, removeRow } from "./entry-removal";
+import { removeFromOtherList, removeRow } from "./entry-removal";
 import {
   type AllowDenyEntryState,
   buildAllowDenyEntryState,
@@ -55,7 +55,7 @@ export async function ensureEntry(
     // A row is removable if a resource of this stack moved the entry from there, or if the user requested adoption.
     const isRemovable = (candidate: AllowDenyEntryRow): boolean =>
       (inputs.adopt === true && !isOwnAllow) || isManagedRow(candidate, inputs, context);
-    await clearOtherList(
+    await removeFromOtherList(
       inputs,
       context,
       isRemovable,
@@ -68,9 +68,9 @@ export async function ensureEntry(
 }
 
 /**
- * Finds the entry at the service. The lists may lag, so one reading isn't always sufficient. If a resource's state
- * names the entry, for example before a rename, a reading without it, or with it on the other list, needs confirmation.
- * If no state names it, a reading that shows it needs confirmation, because an earlier run may have removed it moments
+ * Finds the entry at the service. The lists may lag, so one read isn't always sufficient. If a resource's state
+ * names the entry, for example before a rename, a read without it, or with it on the other list, needs confirmation.
+ * If no state names it, a read that shows it needs confirmation, because an earlier run may have removed it moments
  * ago.
  */
 export async function findManagedEntry(
@@ -97,10 +97,10 @@ export async function findManagedEntry(
  */
 function isUnproven(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs, context: LifecycleContext): boolean {
   if (isManagedRow(row, inputs, context)) return false;
-  return inputs.adopt !== true || isAsDeclared(row, inputs);
+  return inputs.adopt !== true || rowMatchesDeclaration(row, inputs);
 }
 
-export function isAsDeclared(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs): boolean {
+export function rowMatchesDeclaration(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs): boolean {
   return Object.keys(buildEntryChange(row, inputs)).length === 0;
 }
 
@@ -135,7 +135,7 @@ async function ensureUnlocked(
       const result = await adoptEntry(adoptedRow, inputs, context);
       if (conflict !== undefined) {
         const formerScope = conflict.verdict_scope ?? inputs.verdictScope;
-        await clearOtherList({ ...inputs, formerScope }, context, () => true, isLeftAlone);
+        await removeFromOtherList({ ...inputs, formerScope }, context, () => true, isLeftAlone);
       }
       return result;
     } catch (error) {
@@ -164,7 +164,7 @@ async function findExisting(
     (await findConflict((row) => !isRowOfEntry(row, inputs)));
   if (existingRow === undefined) return { row: undefined, conflict, duplicates: [] };
   const duplicates = findDuplicateRows(existingRow, await tenant.findEntriesByValue(inputs));
-  const row = duplicates.find((one) => isAsDeclared(one, inputs)) ?? existingRow;
+  const row = duplicates.find((one) => rowMatchesDeclaration(one, inputs)) ?? existingRow;
   return { row, conflict, duplicates };
 }
 
@@ -236,9 +236,9 @@ async function adoptEntry(
   if (differingFields.length === 0) return existing;
   const isManaged = isManagedRow(existing, inputs, context);
   if (inputs.adopt || isManaged) {
-    enforcePlanForAdopted(existing, inputs, context);
+    enforcePlanForAdoption(existing, inputs, context);
     const row = await adoptRow(existing, inputs, context);
-    logAdopted(existing, inputs, context, isManaged ? "Changed in place, not replaced:" : "Adopted");
+    logAdoption(existing, inputs, context, isManaged ? "Changed in place, not replaced:" : "Adopted");
     return row;
   }
   throw new AlreadyExistsError(

@@ -130,7 +130,7 @@ export interface ResourceDeclaration {
   /** Whether a key is declared. Declared objects are never deleted. */
   readonly has: (key: string) => boolean;
   /** For a list: the reasons why one run may not remove the undeclared items it holds. Empty if it may. */
-  readonly findRemovalBlockers?: (heldTexts: Readonly<Record<string, string>>) => readonly string[];
+  readonly findRemovalBlockers?: (currentTexts: Readonly<Record<string, string>>) => readonly string[];
   readonly mode?: ListMode;
   /** Whether this is a pruning list without ignore patterns: it removes everything undeclared that its mode prunes. */
   readonly isPruningAll?: boolean;

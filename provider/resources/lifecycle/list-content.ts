@@ -1,15 +1,15 @@
 import type { RawArguments } from "../../settings/arguments";
-import { isSameListText } from "../../settings/comparable";
+import { isSameListText } from "../../settings/compare-arguments";
 import { type EncodedList, isUnmanaged, markUnmanaged } from "../../settings/encoded-list";
 import type { ListKind } from "../../settings/list-arguments";
-import { createPruneFilter } from "../../settings/list-safeguards";
+import { createPruneFilter } from "../../settings/list-protection";
 import { formatKeyPath } from "../../settings/property-path";
-import { UNKNOWN } from "../../settings/unknown";
+import { UNKNOWN } from "../../settings/unknown-value";
 import type { PropertyChange } from "./lifecycle";
 import type { ListInputs, ListPlan } from "./list-resource";
 
 /** Returns the removals with the actual text of each item that the tenant still has. */
-export function useActualTexts(removed: ListPlan["removals"], actual: EncodedList): ListPlan["removals"] {
+export function replaceWithActualTexts(removed: ListPlan["removals"], actual: EncodedList): ListPlan["removals"] {
   return removed.map(([key, text]) => [key, actual[key] ?? text]);
 }
 

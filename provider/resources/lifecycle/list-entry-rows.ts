@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { isSameListText } from "../../settings/comparable";
+import { isSameListText } from "../../settings/compare-arguments";
 import {
   buildEntryDeclarationKey,
   encodeEntryKey,

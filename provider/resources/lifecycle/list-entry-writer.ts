@@ -4,16 +4,16 @@ import { buildEntryDeclarationKey, encodeEntryKey, type ListedEntry } from "../.
 import { canonicalizeValue } from "../../settings/entry-value";
 import type { AllowDenyListInputs } from "../../settings/list-arguments";
 import { canPrune } from "../../settings/list-mode";
-import { parseValidPatterns } from "../../settings/list-safeguards";
+import { parseValidPatterns } from "../../settings/list-protection";
 import { getRowNaturalKey, hasNaturalKey, readConfirmed } from "../../tenant";
 import { decodeEntries, getNaturalKey, type KeyedEntry } from "./decode-entries";
 import { isRemovalReviewed } from "./enforce-plan";
-import { adoptRow, logAdopted } from "./entry-changes";
+import { adoptRow, logAdoption } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { encodeRowKey } from "./entry-match";
-import { assertOnOneList, clearOtherList, logRemainingRows, logRemovedRows, removeRow } from "./entry-removal";
+import { assertOnOneList, logRemainingRows, logRemovedRows, removeFromOtherList, removeRow } from "./entry-removal";
 import { buildRowDeclarationKey, getManagedRowId, isRowOfEntry } from "./entry-state";
-import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
+import { ensureEntry, findManagedEntry, rowMatchesDeclaration } from "./entry-writes";
 import { AlreadyExistsError, EntryChangedError, NotAppliedError, PrunedByNextRunError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
 import { ListEntryRows } from "./list-entry-rows";
@@ -131,7 +131,7 @@ export class ListEntryWriter {
       if (ownRow !== undefined && targetRow !== undefined && ownRow.id !== targetRow.id) {
         // A service may have the entry on both lists. Remove the one on the other list.
         if (await this.#tryUpdateRow(targetRow, entry)) {
-          logAdopted(targetRow, entry, context);
+          logAdoption(targetRow, entry, context);
           await this.#removeFromOtherList({ ...entry, named: ownRow });
           return;
         }
@@ -139,11 +139,11 @@ export class ListEntryWriter {
       const row = ownRow ?? targetRow ?? changedRow;
       // An earlier run declared the entry, or a refresh showed it, so the update is intended.
       if (row !== undefined && (await this.#tryUpdateRow(row, entry))) {
-        if (row === targetRow && !isAsDeclared(row, entry)) logAdopted(row, entry, context);
+        if (row === targetRow && !rowMatchesDeclaration(row, entry)) logAdoption(row, entry, context);
         if (row.list !== entry.list || (isRemovingOthers && entry.list === "deny"))
           await this.#removeFromOtherList(entry);
         else if (entry.list === "deny")
-          await clearOtherList(entry, context, (other) => isManagedRow(other, entry, context), isLeftAlone);
+          await removeFromOtherList(entry, context, (other) => isManagedRow(other, entry, context), isLeftAlone);
         return;
       }
       logRemainingRows(entry, otherRows, { ...context, isLeft: () => true });
@@ -175,13 +175,13 @@ export class ListEntryWriter {
       "entries",
       async () => pick(await this.#rows.findRows(entry)),
       ({ ownRow, targetRow }) =>
-        targetRow !== undefined && (ownRow?.id === targetRow.id || isAsDeclared(targetRow, entry)),
+        targetRow !== undefined && (ownRow?.id === targetRow.id || rowMatchesDeclaration(targetRow, entry)),
     );
   }
 
   /** Removes what a move left behind on the other list. */
   async #removeFromOtherList(entry: ListedEntry & { readonly named?: AllowDenyEntryRow }): Promise<void> {
-    await clearOtherList(
+    await removeFromOtherList(
       entry,
       this.#context,
       () => true,

@@ -8,8 +8,8 @@ import {
   createIgnoreFilter,
   findRemovals,
   parseValidPatterns,
-  validateSafeguards,
-} from "../../settings/list-safeguards";
+  validateListProtection,
+} from "../../settings/list-protection";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
 import { readConfirmed } from "../../tenant";
@@ -24,7 +24,7 @@ import {
   PartialFailureError,
   type ResourceDeclaration,
 } from "./lifecycle";
-import { addPrunable, buildContentChanges, isContentKnown, useActualTexts } from "./list-content";
+import { addPrunable, buildContentChanges, isContentKnown, replaceWithActualTexts } from "./list-content";
 import { buildListNotAppliedError, formatFailureReasons } from "./list-failures";
 import { formatItemCount, formatItemNames } from "./list-names";
 import {
@@ -64,7 +64,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
       const content = removeFiltered(getContent(previous), removalFilter);
       return {
         inputs: { ...previous, [kind.property]: content },
-        failures: validateSafeguards(kind, previous, content, previous),
+        failures: validateListProtection(kind, previous, content, previous),
       };
     },
 
@@ -89,7 +89,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
         },
         find: (subject) => getItem(resource.getKeyBySubject(subject)),
         has: (key) => getItem(resource.getKeyByDeclaration(key))?.key === key,
-        findRemovalBlockers: (heldContent) => findExceededRemovalLimits(heldContent, inputs),
+        findRemovalBlockers: (currentContent) => findExceededRemovalLimits(currentContent, inputs),
       };
       const { mode } = inputs;
       if (mode === undefined || !canPruneAny(mode)) return baseDeclaration;
@@ -99,7 +99,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
         mode,
         isPruningAll: ignoredPatterns.length === 0,
         wouldPrune: ({ target }) =>
-          resource.canHold(target) &&
+          resource.canContain(target) &&
           canPrune(mode, target.list) &&
           !ignoredPatterns.some((pattern) => pattern.matches(target)),
       };
@@ -268,7 +268,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
   ): Promise<ListState> {
     const known = getContent(before);
     const keptContent = removeFiltered(known, removalFilter);
-    const guardProblems = validateSafeguards(kind, before, keptContent, before).map(
+    const guardProblems = validateListProtection(kind, before, keptContent, before).map(
       ({ property, reason }) => `${property} ${reason}`,
     );
     if (guardProblems.length > 0) throw new RemovalGuardError(guardProblems.join("\n"));
@@ -276,7 +276,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
     const actual = await assertListInPlan({ declared: {}, known, removals }, inputs, context);
     await context.confirmTenant(resource.list, { isRemoval: true });
     // The plan shows the actual entries, which may differ from those in the state.
-    const plan = { declared: {}, known: { ...known, ...actual }, removals: useActualTexts(removals, actual) };
+    const plan = { declared: {}, known: { ...known, ...actual }, removals: replaceWithActualTexts(removals, actual) };
     const failures = await resource.apply(plan, inputs, context);
     const content = { ...keptContent };
     for (const failure of failures) if (failure.actualText !== undefined) content[failure.key] = failure.actualText;
@@ -304,11 +304,11 @@ export function createListLifecycle<Inputs extends ListInputs>(
     if (guardProblems.length > 0) throw new RemovalGuardError(guardProblems.join("\n"));
   }
 
-  function findExceededRemovalLimits(heldContent: EncodedList, inputs: Inputs): string[] {
-    const safeguardFailures = validateSafeguards(kind, inputs as unknown as RawArguments, getContent(inputs), {
-      [kind.property]: heldContent,
+  function findExceededRemovalLimits(currentContent: EncodedList, inputs: Inputs): string[] {
+    const protectionFailures = validateListProtection(kind, inputs as unknown as RawArguments, getContent(inputs), {
+      [kind.property]: currentContent,
     });
-    return safeguardFailures.map(({ property, reason }) => `${property} ${reason}`);
+    return protectionFailures.map(({ property, reason }) => `${property} ${reason}`);
   }
 
   /**
@@ -317,7 +317,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
    */
   async function assertReplacementAllowed(
     ownContent: EncodedList,
-    findReplacementProblems: (heldContent: EncodedList) => readonly string[],
+    findReplacementProblems: (currentContent: EncodedList) => readonly string[],
     context: LifecycleContext,
   ): Promise<void> {
     const { known } = await resource.observe(ownContent, context, { shouldConfirm: true });

@@ -1,5 +1,5 @@
 import type { ListKind } from "../../settings/list-arguments";
-import { formatFirst, sanitizeLine } from "../../settings/text";
+import { formatFirstItems, sanitizeLine } from "../../settings/text";
 
 export function formatItemCount(count: number, kind: ListKind): string {
   return `${count} ${count === 1 ? kind.noun[0] : kind.noun[1]}`;
@@ -8,5 +8,5 @@ export function formatItemCount(count: number, kind: ListKind): string {
 export const MAX_LISTED_ITEMS = 5;
 
 export function formatItemNames(names: readonly string[], separator = ", "): string {
-  return formatFirst(names, sanitizeLine, separator);
+  return formatFirstItems(names, sanitizeLine, separator);
 }

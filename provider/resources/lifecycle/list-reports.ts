@@ -2,7 +2,7 @@ import { truncateByDanger } from "../../settings/danger";
 import { formatErrorWithCode } from "../../settings/email-security-error";
 import { type EncodedList, isUnmanaged } from "../../settings/encoded-list";
 import type { ListKind } from "../../settings/list-arguments";
-import { createIgnoreFilter, createPruneFilter } from "../../settings/list-safeguards";
+import { createIgnoreFilter, createPruneFilter } from "../../settings/list-protection";
 import { sanitizeLine } from "../../settings/text";
 import { PRUNE_ADVICE } from "./errors";
 import type { LifecycleContext } from "./lifecycle";

@@ -22,7 +22,7 @@ export interface ListResource<Inputs extends ListInputs> {
   /** Maps the key of a declaration to its key in the list. Undefined for another kind. */
   readonly getKeyByDeclaration: (key: string) => string | undefined;
   /** Whether this kind of list can hold an item that another resource declares. */
-  readonly canHold: (target: PatternTarget) => boolean;
+  readonly canContain: (target: PatternTarget) => boolean;
   /** Returns the ids of a content as far as they are known without a request. */
   readonly getManagedIds: (content: EncodedList) => readonly string[];
   readonly buildRemovalWarnings: (names: readonly string[], mode: string | undefined) => readonly string[];

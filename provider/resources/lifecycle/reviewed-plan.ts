@@ -56,7 +56,7 @@ const planFileSchema = z.object({
   ),
   only: z
     .object({
-      what: z.literal("expired"),
+      reason: z.literal("expired"),
       removes: z.array(z.object({ kind: z.string(), key: z.string() })),
     })
     .exactOptional(),

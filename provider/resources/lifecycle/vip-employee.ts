@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { NotFoundError, type VipEmployeeRow } from "../../client";
 import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
-import { toComparable } from "../../settings/comparable";
+import { toComparable } from "../../settings/compare-arguments";
 import {
   applyArguments,
   areSentFieldsEqual,
@@ -16,7 +16,7 @@ import {
 import { canonicalizeMailbox, parseMailbox } from "../../settings/entry-value";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote, sanitizeLine } from "../../settings/text";
-import { UNKNOWN } from "../../settings/unknown";
+import { UNKNOWN } from "../../settings/unknown-value";
 import { readConfirmed } from "../../tenant";
 import { logVipDuplicates } from "./duplicate-rows";
 import { enforcePlanForVip, isPlanEnforced } from "./enforce-plan";

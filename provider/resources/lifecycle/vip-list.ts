@@ -1,5 +1,5 @@
 import type { VipEmployeeRow } from "../../client";
-import { isSameListText } from "../../settings/comparable";
+import { isSameListText } from "../../settings/compare-arguments";
 import { getDangerRank } from "../../settings/danger";
 import {
   decodeVip,
@@ -44,7 +44,7 @@ export const vipListLifecycle = createListLifecycle<VipListInputs>({
 
   getKeyByDeclaration: parseVipDeclarationKey,
 
-  canHold: ({ list }) => list === undefined,
+  canContain: ({ list }) => list === undefined,
 
   getManagedIds: (content) => Object.keys(content).map(buildVipDeclarationKey),
 
@@ -59,7 +59,7 @@ export const vipListLifecycle = createListLifecycle<VipListInputs>({
 
   importIds: "vip-list",
 
-  lookUp: (given, context) => (given === "vip-list" ? lookUp(context) : undefined),
+  lookUp: (id, context) => (id === "vip-list" ? lookUp(context) : undefined),
 
   async apply(plan, _inputs, context) {
     const { tenant } = context;

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Journal } from "../journal/journal";
 import type { RolloutSpec } from "../journal/rollout-record";
-import { createSkipLookup } from "../journal/skips";
+import { createSkipLookup } from "../journal/tenant-skips";
 import { chooseNextStep, type RolloutStep, type RunState } from "../model/next-step";
 import { RolloutCommands } from "../model/rollout-commands";
 import type { RolloutEvent } from "../model/rollout-event";
 import type { RolloutState } from "../model/wave";
 import type { JobQueue } from "../queue/job-queue";
-import { checkHealth, type HealthContext } from "./health";
 import { buildJournalFailureError, getJournalFailure } from "./journal-failure";
+import { checkHealth, type HealthContext } from "./wave-health";
 
 export interface CoordinatorOptions {
   readonly journal: Journal;
@@ -88,7 +88,7 @@ async function runSteps(
     const [unrecorded] = queue.unrecorded ?? [];
     if (unrecorded !== undefined) throw unrecorded;
     if (runState.state !== "running" || aborted.aborted) return runState.state;
-    const busy = runState.waves.reduce((total, { counts }) => total + counts.released + counts.running, 0);
+    const busy = runState.waves.reduce((total, { counts }) => total + counts.queued + counts.running, 0);
     const isBusy = busy > 0;
     if (stopping.aborted && !isBusy) {
       await queue.drain();

@@ -98,7 +98,7 @@ function formatStateLine({ runState, unrecorded }: LastKnownRollout): string[] {
   const countStates = (...states: (keyof (typeof counts)[number])[]): number =>
     counts.reduce((total, waveCounts) => states.reduce((subtotal, state) => subtotal + waveCounts[state], total), 0);
   const [upToDate, failed] = [countStates("done", "unchanged"), countStates("failed")];
-  const [remaining, skipped] = [countStates("pending", "released", "running"), countStates("skipped")];
+  const [remaining, skipped] = [countStates("pending", "queued", "running"), countStates("skipped")];
   const suffix = unrecorded.length === 0 ? "" : ", including those above";
   return [
     `According to its last records, ${upToDate} of ${upToDate + failed + skipped + remaining} tenants match their files, ${failed} failed, ${skipped === 0 ? "" : `${skipped} are skipped, `}and ${remaining} are left${suffix}.`,

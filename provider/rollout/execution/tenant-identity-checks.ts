@@ -5,9 +5,9 @@ import { PLANNED_IDENTITY_VARIABLE } from "../../resources/tenant-verifier";
 import { isEmptyTenantAccepted } from "../../settings/mail-domains";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { isEmptyIdentity, type TenantIdentity } from "../../settings/tenant-identity";
-import { readIdentityRecords } from "../journal/identity-records";
 import type { Journal } from "../journal/journal";
 import type { ClaimedJob, TenantSummary } from "../journal/rollout-record";
+import { readIdentityRecords } from "../journal/tenant-identity-records";
 import type { Target } from "../model/target";
 import { listStackNames, readMarkerFile } from "../stack/state-file";
 import { describeKeySource } from "../targets/read-key";
@@ -39,7 +39,7 @@ export function buildExpectedTenantEnv(
 }
 
 /** Whether the tenant had no identifying content at planning time, so that it couldn't be compared with others. */
-export function isPlannedEmpty({ identity }: TenantSummary): boolean {
+export function wasEmptyWhenPlanned({ identity }: TenantSummary): boolean {
   return identity !== undefined && isEmptyIdentity(identity);
 }
 

@@ -58,7 +58,7 @@ import {
   assertNoDuplicateTenant,
   assertNoOtherTenant,
   buildExpectedTenantEnv,
-  isPlannedEmpty,
+  wasEmptyWhenPlanned,
 } from "./tenant-identity-checks";
 
 export interface TenantJobOptions {
@@ -166,7 +166,7 @@ async function applyPlan(
     const assertOwnTenant = async (observed: ObservedState): Promise<void> =>
       await assertNoOtherTenant(claimed, observed, options.journal, environment, workspace.environment);
     // Another key of this tenant may have been used since the planning, and the plan of an earlier release doesn't identify it.
-    if (isPlannedEmpty(summary) || summary.identity === undefined) await assertOwnTenant(await readObserved());
+    if (wasEmptyWhenPlanned(summary) || summary.identity === undefined) await assertOwnTenant(await readObserved());
     for (const repair of await repairStackFiles(stack)) await options.journal.addNote(claimed, repair);
     const runUp = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
       const up = retryAfterProcessDeath(claimed, options.journal, signal, (mayHavePending) =>
@@ -196,7 +196,7 @@ async function applyPlan(
     if (identity !== undefined) {
       try {
         await options.journal.recordIdentity(claimed, identity);
-        if (isPlannedEmpty(summary)) await assertNoDuplicateTenant(claimed, identity, options.journal);
+        if (wasEmptyWhenPlanned(summary)) await assertNoDuplicateTenant(claimed, identity, options.journal);
       } catch (error) {
         // The tenant is changed in any case. The end of the job reports a journal failure.
         if (!isStorageError(error)) throw error;
@@ -239,7 +239,7 @@ export function buildStackMarker({
   const known = omitUndefined({ identity, acceptedSeq: isAccepted ? seq : marker?.acceptedSeq });
   // A stack without a marker, such as a new one, gets one even without a write, because nothing else identifies its
   // tenant.
-  if (spec.task === undefined && (isChanged || marker === undefined)) {
+  if (spec.mode === undefined && (isChanged || marker === undefined)) {
     return { ...source, at: new Date().toISOString(), ...known, ...(isChanged ? {} : { isUnchanged: true }) };
   }
   if (marker === undefined) return undefined;
@@ -336,12 +336,12 @@ async function buildStackLockedError(
 
 function buildNextCommands(
   id: string,
-  { source, rollsBack, task }: RolloutSpec,
+  { source, rollsBack, mode }: RolloutSpec,
   commands: RolloutCommands,
 ): NextCommands {
   return {
     resume: commands.resume(id),
-    newRollout: rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack),
+    newRollout: rollsBack === undefined ? commands.plan(source, [], mode) : commands.rollback(rollsBack),
   };
 }
 

@@ -12,12 +12,12 @@ import {
 import type { DeclaredChange, DeclaredValue, RolloutDifference, TenantDifference } from "../model/history-schema";
 import { TENANT_STATE_LABELS } from "../report/state-labels";
 import { buildGroupedLines, formatChangeSubject, formatNameList } from "./grouped-changes";
-import type { PageLine, PageSection, PageView } from "./page-view";
+import type { PageLine, PageSection, PageView } from "./history-page-view";
 import { DECLARED_FIELDS } from "./rollout-difference";
 
 /** Builds the page that compares two rollouts. A difference that several tenants share appears once. */
-export function buildDifferencePage({ from, to, tenants, same }: RolloutDifference): PageView {
-  const comparable = tenants.filter(({ only }) => only === undefined);
+export function buildDifferencePage({ from, to, tenants, unchangedTenantCount }: RolloutDifference): PageView {
+  const comparable = tenants.filter(({ onlyIn }) => onlyIn === undefined);
   const changed = comparable.filter(({ changes }) => changes.length > 0);
   const notAppliedLines = comparable.flatMap((tenant) => buildNotAppliedLines(tenant, from.id, to.id));
   return {
@@ -25,7 +25,7 @@ export function buildDifferencePage({ from, to, tenants, same }: RolloutDifferen
     introduction: [
       safeText`${untrusted(from.digest)} → ${untrusted(to.digest)}`,
       [
-        `Of the tenants in both rollouts, ${formatNumber(comparable.length)} differ and ${formatNumber(same)} have the same declarations.`,
+        `Of the tenants in both rollouts, ${formatNumber(comparable.length)} differ and ${formatNumber(unchangedTenantCount)} have the same declarations.`,
       ],
     ],
     sections: [
@@ -62,10 +62,10 @@ function buildNotAppliedLines({ name, states = {} }: TenantDifference, from: str
   );
 }
 
-function buildUnreadableLines({ name, unreadable }: TenantDifference): readonly PageLine[] {
-  return unreadable === undefined
+function buildUnreadableLines({ name, readError }: TenantDifference): readonly PageLine[] {
+  return readError === undefined
     ? []
-    : [{ label: "!", text: safeText`${untrusted(name)}: ${untrustedSentence(unreadable)}` }];
+    : [{ label: "!", text: safeText`${untrusted(name)}: ${untrustedSentence(readError)}` }];
 }
 
 function buildDeclaredChangeLine(change: DeclaredChange): PageLine {
@@ -104,7 +104,7 @@ function formatValue(value: unknown): SafeText {
 }
 
 function buildOnlyInSection(tenants: readonly TenantDifference[], side: "from" | "to", id: string): PageSection[] {
-  const names = tenants.filter((tenant) => tenant.only === side).map(({ name }) => name);
+  const names = tenants.filter((tenant) => tenant.onlyIn === side).map(({ name }) => name);
   if (names.length === 0) return [];
   return [
     {

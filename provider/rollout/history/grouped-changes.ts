@@ -2,7 +2,7 @@ import { type ChangedLists, getChangeTransition } from "../../plan/plan";
 import { describeValue } from "../../plan/render/plan-descriptions";
 import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
 import { getDangerRank } from "../../settings/danger";
-import type { PageLine } from "./page-view";
+import type { PageLine } from "./history-page-view";
 
 /** Formats names, and counts those beyond `maxNames`: `t001`; `t001, t002, t003 and 37 more`. */
 export function formatNameList(tenantNames: readonly string[], maxNames = 5): SafeText {

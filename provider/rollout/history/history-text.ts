@@ -24,7 +24,7 @@ export interface HistoryTextOptions {
 
 /** Renders a history for a terminal, newest first, with a trailing newline. Values from outside are sanitized. */
 export function renderHistoryText(
-  { rollouts, older }: RolloutHistory,
+  { rollouts, omittedCount }: RolloutHistory,
   { color = false, width = 80, tenant }: HistoryTextOptions = {},
 ): string {
   if (rollouts.length === 0) {
@@ -43,9 +43,9 @@ export function renderHistoryText(
     );
     for (const line of buildRolloutLines(rollout)) page.addText(line, { indent: 4 });
   }
-  if (older > 0) {
+  if (omittedCount > 0) {
     page.addBlankLine();
-    page.addText([`… and ${formatCount(older, "older rollout")}; --limit shows more`], { style: "dim" });
+    page.addText([`… and ${formatCount(omittedCount, "older rollout")}; --limit shows more`], { style: "dim" });
   }
   return page.toString();
 }
@@ -61,26 +61,38 @@ function formatPastState(rollout: PastRollout, tenant = ""): SafeText {
     : safeText`${label}, ${untrusted(tenant)} ${TENANT_STATE_LABELS[tenantState].word}`;
 }
 
-function getStateLabel({ state, isHeld, rolledBackBy }: PastRollout): string {
+function getStateLabel({ state, isActive, rolledBackBy }: PastRollout): string {
   if (state === "rolled-back") return rolledBackBy === undefined ? "partly rolled back" : "rolled back";
-  return state === "running" && !isHeld ? "interrupted" : state;
+  return state === "running" && !isActive ? "interrupted" : state;
 }
 
 const MAX_CHANGES = 3;
 
 function buildRolloutLines(rollout: PastRollout): readonly SafeText[] {
-  const { by, revision, isChanged, digest, reason, rollsBack, rollsBackTo, prunedAt, changes, source, task } = rollout;
+  const {
+    plannedBy,
+    revision,
+    hasUncommittedChanges,
+    digest,
+    reason,
+    rollsBack,
+    rollsBackTo,
+    prunedAt,
+    changes,
+    source,
+    mode,
+  } = rollout;
   const durationMs = getElapsedMs(rollout.startedAt, rollout.finishedAt);
   const details: SafeText[] = [
     [untrusted(source)],
     [formatTenantCounts(rollout)],
     ...(durationMs === undefined ? [] : [[`took ${formatDuration(durationMs)}`]]),
-    ...(by === undefined ? [] : [safeText`by ${untrusted(by)}`]),
+    ...(plannedBy === undefined ? [] : [safeText`by ${untrusted(plannedBy)}`]),
     [untrusted(digest)],
     ...(revision === undefined
       ? []
       : [
-          safeText`commit ${untrusted(revision.slice(0, 12))}${isChanged === true ? ", with uncommitted changes" : ""}`,
+          safeText`commit ${untrusted(revision.slice(0, 12))}${hasUncommittedChanges === true ? ", with uncommitted changes" : ""}`,
         ]),
   ];
   return [
@@ -89,7 +101,7 @@ function buildRolloutLines(rollout: PastRollout): readonly SafeText[] {
     ...(rollsBack === undefined
       ? []
       : [safeText`rolls back ${untrusted(rollsBack)} to ${untrusted(rollsBackTo ?? "")}`]),
-    ...describeRolloutMode(task),
+    ...describeRolloutMode(mode),
     ...(reason === undefined ? [] : [[untrustedSentence(reason)]]),
     ...(prunedAt === undefined
       ? []
@@ -112,8 +124,8 @@ function formatChanges({ planned, changes }: PastRollout): SafeText {
 
 /** For example: `7 tenants, 1 failed, 2 left`. */
 function formatTenantCounts({ counts }: PastRollout): string {
-  const { done, unchanged, failed, pending, released, running } = counts;
-  const remaining = pending + released + running;
+  const { done, unchanged, failed, pending, queued, running } = counts;
+  const remaining = pending + queued + running;
   return [
     formatCount(done + unchanged + failed + remaining, "tenant"),
     ...(failed > 0 ? [`${formatNumber(failed)} failed`] : []),

@@ -1,11 +1,11 @@
 import type { Database } from "../database/database";
 import type { Journal } from "../journal/journal";
 import { parseLaterChange } from "../journal/journal-reader";
-import { getRollbackStatus } from "../journal/rollback-status";
 import { compareRollouts, isPossiblyLater } from "../journal/rollout-order";
 import type { LaterChange, RolloutRecord, RolloutSpec } from "../journal/rollout-record";
 import { findRetryableRollouts } from "../journal/rollout-tally";
 import { isOpenRollout } from "../journal/select-rollout";
+import { getStackRollbackStatus } from "../journal/stack-rollback-status";
 
 export interface OldRollouts {
   /** The rollouts that may be pruned, newest first. */
@@ -72,7 +72,7 @@ async function readChangesByStack(
   const changes = new Map<string, StackChange[]>();
   for (const record of records.toSorted(compareRollouts)) {
     const { id, spec } = record;
-    if (spec.task !== undefined) continue;
+    if (spec.mode !== undefined) continue;
     for (const row of rowsByRollout.get(id) ?? []) {
       const change = parseLaterChange(row, id, spec.rollsBack);
       if (change === undefined) continue;
@@ -97,8 +97,8 @@ function canBeRolledBack(record: RolloutRecord, stacks: ReadonlyMap<string, read
   for (const stackChanges of stacks.values()) {
     if (!stackChanges.some(({ rollout, isBegun }) => rollout === id && isBegun)) continue;
     const later = stackChanges.filter((change) => change.rollout !== id && isPossiblyLater(change.record, record));
-    const { by, since } = getRollbackStatus(id, later);
-    if (by === undefined && since.length === 0) return true;
+    const { rolledBackBy, laterRollouts } = getStackRollbackStatus(id, later);
+    if (rolledBackBy === undefined && laterRollouts.length === 0) return true;
   }
   return false;
 }

@@ -68,10 +68,10 @@ function buildPrunedPlan({ changes = [] }: Partial<Plan>): PrunedPlan {
  */
 export function buildRecordedChange(change: PlanChange | RecordedChange): RecordedChange {
   const { sign, kind, key, value, before, after } = change;
-  const { reason, accepted } = change;
+  const { reason, acceptedRiskReason } = change;
   return {
     ...{ sign, kind, key, value },
     ...omitUndefined({ before: before && pickEntryState(before), after: after && pickEntryState(after) }),
-    ...omitUndefined({ reason, ...pickMetadata(change), accepted }),
+    ...omitUndefined({ reason, ...pickMetadata(change), acceptedRiskReason }),
   };
 }

@@ -36,7 +36,7 @@ export interface StackOutcome {
 /** The maximum number of tenants to read. A rollout of 10,000 tenants must not be read a hundred times. */
 const MAX_TENANTS = 60_000;
 
-export interface RecentLimits {
+export interface RecentRolloutLimits {
   /** The maximum number of rollouts. Default: 100. */
   readonly maxRollouts?: number;
   /**
@@ -54,7 +54,7 @@ export interface RecentLimits {
 export async function readRecentRollouts(
   database: Database,
   { project, backend }: RolloutScope,
-  { maxRollouts = 100, maxPlans = 5_000 }: RecentLimits = {},
+  { maxRollouts = 100, maxPlans = 5_000 }: RecentRolloutLimits = {},
 ): Promise<JournalRollouts> {
   const journal = new JournalReader(database);
   const records = (await journal.listRollouts()).filter(

@@ -41,7 +41,7 @@ export async function readRolloutDetails(
   return {
     ...{ format: DETAILS_FORMAT, report, project, today },
     ...omitUndefined({ origin, prunedAt: prunedAtMs === undefined ? undefined : formatIsoTime(prunedAtMs) }),
-    happened: (await journal.listMilestones(id)).map(buildEventRecord),
+    milestones: (await journal.listMilestones(id)).map(buildEventRecord),
     tenants,
   };
 }
@@ -70,14 +70,14 @@ function buildReportedChange({ sign, kind, list, value }: TenantChange): Recorde
 }
 
 function buildEventRecord(event: RolloutEvent): RolloutMilestone {
-  const { at, kind } = event;
+  const { occurredAt, kind } = event;
   return {
-    at,
+    occurredAt,
     kind: kind === "started" && event.resumed ? "resumed" : kind,
     ...("wave" in event ? { wave: event.wave } : {}),
     ...(kind === "tenant-skipped" ? { tenant: event.tenant } : {}),
     ...omitUndefined({
-      by: kind === "started" || kind === "tenant-skipped" ? event.by : undefined,
+      actor: kind === "started" || kind === "tenant-skipped" ? event.actor : undefined,
       detail: getEventDetails(event),
     }),
   };

@@ -38,7 +38,7 @@ export async function buildRolloutDifference(
     if (difference === undefined) sameCount += 1;
     else tenants.push(difference);
   }
-  return { format: DIFFERENCE_FORMAT, from: one.rollout, to: other.rollout, tenants, same: sameCount };
+  return { format: DIFFERENCE_FORMAT, from: one.rollout, to: other.rollout, tenants, unchangedTenantCount: sameCount };
 }
 
 interface RolloutSide {
@@ -86,15 +86,15 @@ function compareTenantDeclarations(stack: string, one: RolloutSide, other: Rollo
   const [before, after] = [one.tenants.get(stack), other.tenants.get(stack)];
   const name = (after ?? before)?.name ?? stack;
   if (before === undefined || after === undefined) {
-    return { name, only: before === undefined ? "to" : "from", changes: [] };
+    return { name, onlyIn: before === undefined ? "to" : "from", changes: [] };
   }
   const [oldSettings, newSettings] = [one.readSettings(before), other.readSettings(after)];
-  const unreadable =
+  const readError =
     typeof oldSettings === "string" ? oldSettings : typeof newSettings === "string" ? newSettings : undefined;
   const states = omitUndefined({ from: getUnappliedState(before), to: getUnappliedState(after) });
   const stateFields = Object.keys(states).length === 0 ? {} : { states };
   if (typeof oldSettings === "string" || typeof newSettings === "string") {
-    return { name, ...stateFields, changes: [], ...omitUndefined({ unreadable }) };
+    return { name, ...stateFields, changes: [], ...omitUndefined({ readError }) };
   }
   const changes = compareDeclarations(listDeclaredElements(oldSettings), listDeclaredElements(newSettings));
   return changes.length === 0 ? undefined : { name, ...stateFields, changes };

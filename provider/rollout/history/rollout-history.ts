@@ -4,8 +4,8 @@ import { findCompleteRollback } from "../journal/rollback-progress";
 import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
 import { HISTORY_FORMAT, type PastRollout, type RolloutHistory } from "../model/history-schema";
 import { countTenantStates, formatIsoTime } from "../report/build-rollout-report";
-import { ChangeTally } from "../report/change-tally";
-import { findStackByName, readPresentNames } from "../targets/present-names";
+import { ChangeTally } from "../report/shared-changes";
+import { findStackByName, readCurrentTenantNames } from "../targets/current-tenant-names";
 
 export interface HistoryRequest {
   /** Selects the rollouts that changed the tenant with this name, or tried to change it, whatever its name was then. */
@@ -39,7 +39,7 @@ export async function readRolloutHistory(
       ...omitUndefined({ rolledBackBy: await findCompleteRollback(journal, record) }),
     });
   }
-  return { format: HISTORY_FORMAT, rollouts, older: matchingRecords.length - rollouts.length };
+  return { format: HISTORY_FORMAT, rollouts, omittedCount: matchingRecords.length - rollouts.length };
 }
 
 interface SelectedTenant {
@@ -58,7 +58,7 @@ async function selectTenant(
   name: string,
   records: readonly RolloutRecord[],
 ): Promise<SelectedTenant> {
-  const present = records[0] && readPresentNames(records[0].spec.source);
+  const present = records[0] && readCurrentTenantNames(records[0].spec.source);
   const rows = await journal.database.query("SELECT rollout, stack FROM rollout_tenants WHERE name = $1", [name]);
   const recordedStacks = new Map(rows.map((row) => [String(row["rollout"]), String(row["stack"])]));
   const lastRecord = records.find(({ id }) => recordedStacks.has(id));
@@ -80,7 +80,7 @@ function buildPastRollout(
   stack: string | undefined,
   isLocked: boolean,
 ): PastRollout {
-  const { source, origin, rollsBack, rollsBackTo, task, prunedAtMs } = spec;
+  const { source, origin, rollsBack, rollsBackTo, mode, prunedAtMs } = spec;
   const startedTenants = tenants.filter(
     ({ target, attempt }) => attempt > 0 && (stack === undefined || target.stack === stack),
   );
@@ -95,7 +95,7 @@ function buildPastRollout(
     ...{
       id,
       state,
-      isHeld: isLocked,
+      isActive: isLocked,
       source,
       digest,
       startedAt: formatIsoTime(startedAtMs),
@@ -110,12 +110,12 @@ function buildPastRollout(
       reason,
       rollsBack,
       rollsBackTo,
-      task,
+      mode,
       finishedAt: finishedAtMs === undefined ? undefined : formatIsoTime(finishedAtMs),
       prunedAt: prunedAtMs === undefined ? undefined : formatIsoTime(prunedAtMs),
-      by: origin && (origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`),
+      plannedBy: origin && (origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`),
       revision: origin?.revision,
-      isChanged: origin?.isChanged,
+      hasUncommittedChanges: origin?.hasUncommittedChanges,
       tenantState: stack === undefined ? undefined : startedTenants[0]?.state,
     }),
   };

@@ -12,7 +12,7 @@ import {
 import { findDifferingTexts, getDetailTexts } from "../../settings/entry-state-text";
 import type { RecordedChange, RolloutDetails, RolloutMilestone, TenantDetails } from "../model/history-schema";
 import { buildGroupedLines, formatChangeSubject } from "./grouped-changes";
-import type { PageLine, PageSection, PageView } from "./page-view";
+import type { PageLine, PageSection, PageView } from "./history-page-view";
 
 /**
  * Builds the page of a rollout's record. In addition to the report, it shows who planned it from what, its events, and
@@ -21,13 +21,13 @@ import type { PageLine, PageSection, PageView } from "./page-view";
  * @param tenantNames the names of the tenants to show. Default: all.
  */
 export function buildRolloutPage(details: RolloutDetails, tenantNames?: ReadonlySet<string>): PageView {
-  const { happened, tenants } = details;
+  const { milestones, tenants } = details;
   const changedTenants = tenants.filter(({ name, changes }) => changes.length > 0 && tenantNames?.has(name) !== false);
   return {
     title: [],
     introduction: buildIntroduction(details),
     sections: [
-      { heading: ["Events (UTC)"], lines: happened.map(buildEventLine) },
+      { heading: ["Events (UTC)"], lines: milestones.map(buildEventLine) },
       {
         heading: safeText`Planned changes in ${formatCount(changedTenants.length, "tenant")}`,
         lines: buildGroupedLines(changedTenants, buildChangeLine),
@@ -44,7 +44,7 @@ function buildIntroduction({ origin, project, today, prunedAt }: RolloutDetails)
       : safeText`Planned by ${untrusted(origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`)}${
           origin.revision === undefined
             ? []
-            : safeText` at commit ${untrusted(origin.revision)}${origin.isChanged === true ? " with uncommitted changes" : ""}`
+            : safeText` at commit ${untrusted(origin.revision)}${origin.hasUncommittedChanges === true ? " with uncommitted changes" : ""}`
         }`;
   const projectText = safeText`project ${untrusted(project)}, expiry evaluated on ${untrusted(today)}`;
   return [
@@ -70,19 +70,19 @@ const EVENT_LABELS: Readonly<Record<string, string>> = {
   "tenant-skipped": "skipped",
 };
 
-export function buildEventLine({ at, kind, wave, tenant, by, detail }: RolloutMilestone): PageLine {
+export function buildEventLine({ occurredAt, kind, wave, tenant, actor, detail }: RolloutMilestone): PageLine {
   const parts: SafeText[] = [
     ...(wave === undefined ? [] : [safeText`wave ${untrusted(wave)}:`]),
     ...(tenant === undefined ? [] : [[untrusted(tenant)]]),
     EVENT_LABELS[kind] === undefined ? [untrusted(kind)] : [EVENT_LABELS[kind]],
-    ...(by === undefined ? [] : [safeText`by ${untrusted(by)}`]),
+    ...(actor === undefined ? [] : [safeText`by ${untrusted(actor)}`]),
     ...(detail === undefined ? [] : kind === "wave-soaking" ? [formatMinute(detail)] : [[untrustedSentence(detail)]]),
   ];
-  return { label: at.slice(0, 16).replace("T", " "), text: joinTexts(parts, " ") };
+  return { label: occurredAt.slice(0, 16).replace("T", " "), text: joinTexts(parts, " ") };
 }
 
 export function buildChangeLine(change: RecordedChange): PageLine {
-  const { sign, before, after, expires, reason, accepted } = change;
+  const { sign, before, after, expires, reason, acceptedRiskReason } = change;
   const isUpdate = before !== undefined && after !== undefined;
   const previousTexts = isUpdate ? findDifferingTexts(before, after) : [];
   const details: readonly SafeText[] = [
@@ -90,7 +90,7 @@ export function buildChangeLine(change: RecordedChange): PageLine {
     ...formatLabeled("expires", expires),
     ...previousTexts.flatMap(([name, previous]) => formatLabeled(`${name} was`, previous)),
     ...getDetailTexts(after ?? before ?? {}).flatMap(([name, text]) => formatLabeled(name, text)),
-    ...formatLabeled("accepted", accepted),
+    ...formatLabeled("accepted", acceptedRiskReason),
     ...(reason === undefined ? [] : [[untrustedSentence(reason)]]),
   ];
   return {

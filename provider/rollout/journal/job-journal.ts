@@ -9,7 +9,7 @@ import { appendEvent } from "./append-event";
 import { JournalReader, readRolloutRecord } from "./journal-reader";
 import type { ClaimedJob, TenantSummary } from "./rollout-record";
 import { countFreeSlots, countFreeWaveSlots } from "./run-state";
-import { skipIfActive } from "./skips";
+import { skipIfActive } from "./tenant-skips";
 
 /** Records the jobs of a rollout's tenants: their dispatch, start, outcome and reset. */
 export abstract class JobJournal extends JournalReader {
@@ -24,13 +24,13 @@ export abstract class JobJournal extends JournalReader {
   /** Resets tenants that a dead process had started. Only the process that holds the rollout and runs its tenants itself may call this. */
   async resetInterrupted(id: string): Promise<void> {
     await this.database.query(
-      "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state IN ('released', 'running')",
+      "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state IN ('queued', 'running')",
       [id],
     );
   }
 
   /**
-   * Marks tenants as released and enqueues their jobs. Dispatches fewer if other rollouts or another coordinator of
+   * Marks tenants as queued and enqueues their jobs. Dispatches fewer if other rollouts or another coordinator of
    * this rollout have taken the capacity. Dispatches none after a person requested a stop.
    */
   async dispatch(id: string, wave: number, names: readonly string[], queue: JobQueue): Promise<void> {
@@ -54,7 +54,7 @@ export abstract class JobJournal extends JournalReader {
         const remainingSlots = slotsByAddress.get(address);
         if (remainingSlots !== undefined && remainingSlots <= 0) continue;
         if (remainingSlots !== undefined) slotsByAddress.set(address, remainingSlots - 1);
-        await transaction.query("UPDATE rollout_tenants SET state = 'released' WHERE rollout = $1 AND name = $2", [
+        await transaction.query("UPDATE rollout_tenants SET state = 'queued' WHERE rollout = $1 AND name = $2", [
           id,
           name,
         ]);
@@ -69,7 +69,7 @@ export abstract class JobJournal extends JournalReader {
   async enqueueUnfinished(id: string, queue: JobQueue): Promise<void> {
     await this.database.transaction(async (transaction) => {
       const rows = await transaction.query(
-        "SELECT name, wave, round FROM rollout_tenants WHERE rollout = $1 AND state IN ('released', 'running') ORDER BY wave, position",
+        "SELECT name, wave, round FROM rollout_tenants WHERE rollout = $1 AND state IN ('queued', 'running') ORDER BY wave, position",
         [id],
       );
       const jobs = rows.map((row) => ({
@@ -100,7 +100,7 @@ export abstract class JobJournal extends JournalReader {
       if (previous?.["state"] === "running" && (await skipIfActive(transaction, job, now))) return undefined;
       const [row] = await transaction.query(
         `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
-         WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('released', 'running')
+         WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('queued', 'running')
          RETURNING target, attempt, plan, digest, summary`,
         [job.rollout, job.tenant, job.retryRound, worker, now],
       );
@@ -200,12 +200,11 @@ export abstract class JobJournal extends JournalReader {
     });
   }
 
-  /** Resets tenants that were released but not started. */
+  /** Resets tenants that were queued but not started. */
   async resetReleased(id: string): Promise<void> {
-    await this.database.query(
-      "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state = 'released'",
-      [id],
-    );
+    await this.database.query("UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state = 'queued'", [
+      id,
+    ]);
   }
 
   protected async appendEvent(transaction: Queryable, id: string, event: RolloutEventData): Promise<void> {

@@ -122,9 +122,9 @@ export class JournalReader {
     );
     const changes: LaterChange[] = [];
     for (const [rollout, rolloutRows] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
-      const { project, backend, rollsBack, task } = (await this.getRollout(rollout)).spec;
+      const { project, backend, rollsBack, mode } = (await this.getRollout(rollout)).spec;
       // Pruning expired entries or reverting drift doesn't prevent the rollback of an earlier rollout.
-      if (project !== spec.project || backend !== spec.backend || task !== undefined) continue;
+      if (project !== spec.project || backend !== spec.backend || mode !== undefined) continue;
       for (const row of rolloutRows) {
         const change = parseLaterChange(row, rollout, rollsBack);
         if (change !== undefined) changes.push(change);
@@ -167,7 +167,7 @@ export class JournalReader {
       `SELECT other.rollout AS id, other.stack AS stack FROM rollout_tenants own
        JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
        JOIN rollouts r ON r.id = other.rollout AND r.state IN ('running', 'waiting', 'stopped')
-       WHERE own.rollout = $1 AND other.state IN ('pending', 'released', 'running') ORDER BY other.rollout, other.stack`,
+       WHERE own.rollout = $1 AND other.state IN ('pending', 'queued', 'running') ORDER BY other.rollout, other.stack`,
       [id],
     );
     const { project, backend, rollsBack } = (await this.getRollout(id)).spec;
@@ -220,7 +220,7 @@ export async function readRolloutRecord(database: Queryable, id: string): Promis
 function parseEvent(row: Row, rollout: string): RolloutEvent {
   return {
     seq: Number(row["seq"]),
-    at: new Date(Number(row["at"])).toISOString(),
+    occurredAt: new Date(Number(row["at"])).toISOString(),
     rollout,
     ...decodeJson<RolloutEventData>(row["happening"]),
   };

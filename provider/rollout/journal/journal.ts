@@ -14,7 +14,7 @@ import { readRolloutRecord } from "./journal-reader";
 import { resetFailedTenants } from "./reset-failed-tenants";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "./rollout-record";
 import { countTenantsByWave, sumCounts, ZERO_COUNTS } from "./run-state";
-import { applySkips } from "./skips";
+import { applySkips } from "./tenant-skips";
 
 /**
  * The journal of rollouts: their specifications and progress. Each change and its event share one transaction, so a process may
@@ -131,7 +131,7 @@ export class Journal extends JobJournal {
     {
       until,
       retry,
-      by,
+      by: actor,
       current,
       seq = 0,
       rollsBack,
@@ -156,7 +156,7 @@ export class Journal extends JobJournal {
       await this.appendEvent(transaction, id, {
         kind: "started",
         resumed: row?.["started_at"] != null,
-        ...(by === undefined ? {} : { by }),
+        ...(actor === undefined ? {} : { actor }),
       });
       if (current !== undefined) await updateTargets(transaction, id, current);
       await applySkips(transaction, id, now, retry ? "retry" : "pass gate", current?.excludedStacks);

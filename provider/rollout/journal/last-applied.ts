@@ -1,17 +1,17 @@
 import { omitUndefined } from "../../settings/omit-undefined";
-import { isStillTenant, type TenantIdentity } from "../../settings/tenant-identity";
+import { matchesEarlierIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import type { Database, Row } from "../database/database";
 import { decodeJson, decodeTime } from "../database/stored-values";
 import { readJournalVersion, SKIPS_VERSION } from "../database/tables";
 import { getMarkerSequence } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import { isOpenState, type RolloutState, type TenantState } from "../model/wave";
-import { type IdentityReading, selectValidReadings } from "../targets/tenant-conflicts";
+import { type RecordedIdentity, selectValidIdentities } from "../targets/tenant-conflicts";
 import { JournalReader } from "./journal-reader";
 import { compareRollouts, type RolloutOrder, resolveSequenceSql } from "./rollout-order";
 import type { PackedFiles, RolloutRecord, RolloutScope, SkippedTenant, TenantSummary } from "./rollout-record";
-import { readActiveSkips } from "./skips";
 import { getStableIdentity } from "./stable-identity";
+import { readActiveSkips } from "./tenant-skips";
 
 export interface LastAppliedRollouts {
   readonly stacks: ReadonlyMap<string, StackRollouts>;
@@ -21,8 +21,8 @@ export interface LastAppliedRollouts {
   /** The number of the project's further rollouts whose stacks are in another state backend. */
   readonly otherBackendCount: number;
   readonly readFiles: (rollout: string) => Promise<PackedFiles>;
-  /** Reads all rollouts' readings of a stack's tenant that {@link selectValidReadings} keeps. */
-  readonly readEarlier: (stack: string) => Promise<readonly IdentityReading[]>;
+  /** Reads the identities of a stack's tenant in all rollouts that {@link selectValidIdentities} keeps. */
+  readonly readEarlier: (stack: string) => Promise<readonly RecordedIdentity[]>;
 }
 
 /** The last rollout that reached a stack, and a later one that has not. */
@@ -92,7 +92,7 @@ export async function readLastApplied(
   const backendRecords = projectRecords.filter(({ spec }) => (backend ?? spec.backend) === spec.backend);
   // Rollouts that prune expired entries or revert drift bring no tenant to its files.
   const appliedRecords = new Map(
-    backendRecords.filter(({ spec }) => spec.task === undefined).map((record) => [record.id, record]),
+    backendRecords.filter(({ spec }) => spec.mode === undefined).map((record) => [record.id, record]),
   );
   const excludedIds = records.filter(({ id }) => !appliedRecords.has(id)).map(({ id }) => id);
   const newestIds = [...appliedRecords.values()]
@@ -160,7 +160,7 @@ export async function readLastApplied(
     }
     stacks.set(stack, omitUndefined({ applied: appliedRollout, pending: pendingRollout }));
   }
-  for (const record of backendRecords.filter(({ spec, state }) => spec.task !== undefined && isOpenState(state))) {
+  for (const record of backendRecords.filter(({ spec, state }) => spec.mode !== undefined && isOpenState(state))) {
     for (const [stack, nextRow] of await readWaitingStacks(database, record)) {
       stacks.set(stack, { pending: nextRow, ...stacks.get(stack) });
     }
@@ -176,15 +176,15 @@ export async function readLastApplied(
     rollouts: new Set(backendRecords.map(({ id }) => id)),
     otherBackendCount,
     readFiles: async (rollout) => await reader.readFiles(rollout),
-    readEarlier: async (stack) => await readEarlierReadings(database, stack, backendRecords),
+    readEarlier: async (stack) => await readEarlierIdentities(database, stack, backendRecords),
   };
 }
 
-async function readEarlierReadings(
+async function readEarlierIdentities(
   database: Database,
   stack: string,
   rollouts: readonly RolloutRecord[],
-): Promise<readonly IdentityReading[]> {
+): Promise<readonly RecordedIdentity[]> {
   const recordsById = new Map(rollouts.map((record) => [record.id, record]));
   const rows = await database.query(
     `SELECT rollout, state, attempt, summary FROM rollout_tenants
@@ -202,7 +202,7 @@ async function readEarlierReadings(
     const order = [getStackSequence(record.seq, summary), record.seq ?? record.startedAtMs] as const;
     return [{ order, identity, isAccepted: acceptsEmptyTenant === true }];
   });
-  return selectValidReadings(read);
+  return selectValidIdentities(read);
 }
 
 /**
@@ -214,7 +214,7 @@ async function readModeRows(
   backendRecords: readonly RolloutRecord[],
 ): Promise<ReadonlyMap<string, { readonly row: Row; readonly record: RolloutRecord }>> {
   const tasks = backendRecords
-    .filter(({ spec }) => spec.task !== undefined)
+    .filter(({ spec }) => spec.mode !== undefined)
     .sort((one, other) => compareRollouts(other, one))
     .slice(0, NEWEST_ROLLOUTS);
   if (tasks.length === 0) return new Map();
@@ -288,7 +288,7 @@ function getAcceptedSeq(
   seq: number | undefined,
 ): number | undefined {
   const isSameTenant =
-    identity !== undefined && marker?.identity !== undefined && isStillTenant(identity, marker.identity);
+    identity !== undefined && marker?.identity !== undefined && matchesEarlierIdentity(identity, marker.identity);
   return acceptsEmptyTenant === true && !isSameTenant ? seq : marker?.acceptedSeq;
 }
 

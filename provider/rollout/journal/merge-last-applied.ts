@@ -1,5 +1,5 @@
 import { omitUndefined } from "../../settings/omit-undefined";
-import { selectValidReadings } from "../targets/tenant-conflicts";
+import { selectValidIdentities } from "../targets/tenant-conflicts";
 import type { AppliedRollout, LastAppliedRollouts, StackRollouts } from "./last-applied";
 import { compareRollouts } from "./rollout-order";
 
@@ -28,7 +28,7 @@ export function mergeLastApplied(sources: readonly LastAppliedRollouts[]): LastA
     },
     readEarlier: async (stack) => {
       const read = await Promise.all(sources.map(async ({ readEarlier }) => await readEarlier(stack)));
-      return selectValidReadings(read.flat());
+      return selectValidIdentities(read.flat());
     },
   };
 }

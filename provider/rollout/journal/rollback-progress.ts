@@ -1,4 +1,4 @@
-import { formatFirst, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../settings/text";
 import type { JournalReader } from "./journal-reader";
 import type { RolloutRecord, TenantRecord } from "./rollout-record";
 
@@ -37,15 +37,15 @@ export async function findCompleteRollback(
 /**
  * Describes the progress in one or two sentences.
  *
- * @param presentNames the present names of tenants by stack. Default: their names in the rollout.
+ * @param currentNames the current names of tenants by stack. Default: their names in the rollout.
  */
 export function formatRollbackProgress(
   { rollbacks, changedTenants, remainingTenants }: RollbackProgress,
-  presentNames: ReadonlyMap<string, string> = new Map(),
+  currentNames: ReadonlyMap<string, string> = new Map(),
 ): string {
   const allText = changedTenants.length === 1 ? "the one tenant" : `all ${changedTenants.length} tenants`;
   if (remainingTenants.length === 0)
     return `It was rolled back by ${rollbacks.join(", ")} in ${allText} that it changed or tried to change.`;
-  const names = formatFirst(remainingTenants, ({ name, target }) => quote(presentNames.get(target.stack) ?? name));
+  const names = formatFirstItems(remainingTenants, ({ name, target }) => quote(currentNames.get(target.stack) ?? name));
   return `It was rolled back by ${rollbacks.join(", ")} in ${changedTenants.length - remainingTenants.length} of the ${changedTenants.length} tenants that it changed or tried to change. Not in ${names}.`;
 }

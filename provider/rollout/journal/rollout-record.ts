@@ -52,7 +52,7 @@ export interface RolloutSpec {
   /** The skipped tenants: those excluded from the plan, and those skipped since. Absent: none. */
   readonly skipped?: readonly SkippedTenant[];
   /** The mode. Absent if the rollout applies the files or rolls back another. */
-  readonly task?: RolloutMode;
+  readonly mode?: RolloutMode;
   /** Absent in rollouts that an earlier release planned. */
   readonly origin?: Origin;
   /** When its files, and everything but the changes of its plans, were removed from the journal. */

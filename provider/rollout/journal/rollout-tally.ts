@@ -52,7 +52,7 @@ export async function findRetryableRollouts(
       if (laterSpec === undefined || record?.project !== laterSpec.project || record.backend !== laterSpec.backend)
         return false;
       // A rollout that only prunes expired entries or reverts drift doesn't apply what another rollout failed to apply.
-      return laterSpec.task === undefined || laterSpec.task === record.task;
+      return laterSpec.mode === undefined || laterSpec.mode === record.mode;
     });
     // The data for a retry is gone.
     const isPruned = specs.get(id)?.prunedAtMs !== undefined;
@@ -62,7 +62,7 @@ export async function findRetryableRollouts(
 }
 
 /** When a rollout last began to wait for a person, in milliseconds since 1970. Undefined if it never did. */
-export async function readWaitingSince(database: Database, id: string): Promise<number | undefined> {
+export async function readWaitStart(database: Database, id: string): Promise<number | undefined> {
   const [row] = await database.query(
     `SELECT MAX(at) AS at FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"waiting"%'`,
     [id],

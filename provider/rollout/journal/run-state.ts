@@ -50,7 +50,7 @@ export async function countFreeWaveSlots(
 ): Promise<number> {
   const [row] = await database.query(
     `SELECT state, stop_requested, (SELECT COUNT(*) FROM rollout_tenants
-       WHERE rollout = $1 AND state IN ('released', 'running')) AS busy FROM rollouts WHERE id = $1`,
+       WHERE rollout = $1 AND state IN ('queued', 'running')) AS busy FROM rollouts WHERE id = $1`,
     [id],
   );
   if (row?.["state"] !== "running" || Number(row["stop_requested"]) === 1) return 0;
@@ -87,7 +87,7 @@ export async function countFreeSlots(
     if (maxConcurrent === undefined) continue;
     const [row] = await database.query(
       `SELECT COUNT(*) AS busy FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.state = 'running'
-       WHERE t.address = $1 AND t.state IN ('released', 'running')`,
+       WHERE t.address = $1 AND t.state IN ('queued', 'running')`,
       [address],
     );
     freeSlots.set(address, maxConcurrent - Number(row?.["busy"] ?? 0));
@@ -115,7 +115,7 @@ export async function countTenantsByWave(
 
 export const ZERO_COUNTS: Readonly<Record<TenantState, number>> = {
   pending: 0,
-  released: 0,
+  queued: 0,
   running: 0,
   unchanged: 0,
   done: 0,

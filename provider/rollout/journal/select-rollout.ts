@@ -1,4 +1,4 @@
-import { formatFirst } from "../../settings/text";
+import { formatFirstItems } from "../../settings/text";
 import type { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import { MODE_TEXTS, type RolloutMode } from "../model/rollout-mode";
@@ -63,8 +63,8 @@ function logPassedOver(
   const passedOver = newer.filter(({ isStarted, isRolledBack }) => isStarted && !isRolledBack);
   const [newestPassedOver] = passedOver.filter(({ record }) => ACTION_RULES.rollback.isApplicable(record));
   if (newestPassedOver === undefined) return;
-  const names = formatFirst(passedOver, ({ record: { id, spec } }) => {
-    const modeText = spec.rollsBack === undefined ? getModeOption(spec.task) : `rolls back ${spec.rollsBack}`;
+  const names = formatFirstItems(passedOver, ({ record: { id, spec } }) => {
+    const modeText = spec.rollsBack === undefined ? getModeOption(spec.mode) : `rolls back ${spec.rollsBack}`;
     return modeText === undefined ? id : `${id} (${modeText})`;
   });
   const matchText = match === undefined ? "" : `The selected rollout is ${match.id}. `;
@@ -101,7 +101,7 @@ export function isOpenRollout({ state }: RolloutRecord): boolean {
 
 /** Whether it applied changes that somebody made in the files. */
 function isSettingsRollout({ spec }: RolloutRecord): boolean {
-  return spec.rollsBack === undefined && spec.task === undefined;
+  return spec.rollsBack === undefined && spec.mode === undefined;
 }
 
 const ACTION_RULES: Readonly<Record<RolloutAction, ActionRule>> = {

@@ -3,12 +3,7 @@ import type { PlanChange } from "../../plan/plan";
 import { encodeRowKey } from "../../resources/lifecycle/entry-match";
 import { encodeVipKey } from "../../settings/encoded-list";
 import { canonicalizeMailbox } from "../../settings/entry-value";
-import {
-  buildTenantIdentity,
-  identifiesNone,
-  shrinkIdentity,
-  type TenantIdentity,
-} from "../../settings/tenant-identity";
+import { buildTenantIdentity, hasNoHashes, shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import type { TenantSummary } from "./rollout-record";
 
 /**
@@ -32,7 +27,7 @@ export function buildStableIdentity(
       ),
     }),
   );
-  return identifiesNone(identity) ? undefined : identity;
+  return hasNoHashes(identity) ? undefined : identity;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, TenantRecord, WaveRecord } from "../journal/rollout-record";
-import { createSkipLookup, type SkipLookup } from "../journal/skips";
+import { createSkipLookup, type SkipLookup } from "../journal/tenant-skips";
 import type { RolloutState, UnreviewedTenant, Wave } from "../model/wave";
 import { getPlanSignatures } from "./change-signature";
 import type { RolledBackChanges, RolloutLock } from "./rollout-lock";
@@ -35,14 +35,14 @@ export async function buildRolloutLock(
     unreviewed: waves.flatMap((wave, index) =>
       findUnreviewedStacks(spec.waves[index], wave, tenants, index, createSkipLookup(spec.skipped)),
     ),
-    ...omitUndefined({ rolledBack, task: spec.task, seq: record.seq }),
+    ...omitUndefined({ rolledBack, mode: spec.mode, seq: record.seq }),
   };
 }
 
 const CLOSED_STATES: ReadonlySet<RolloutState> = new Set(["done", "abandoned", "rolled-back"]);
 
 function isPending({ state }: TenantRecord): boolean {
-  return state === "pending" || state === "released" || state === "running";
+  return state === "pending" || state === "queued" || state === "running";
 }
 
 const MAX_REASON_LENGTH = 300;

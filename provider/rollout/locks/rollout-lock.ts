@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonArray } from "../../settings/json-fields";
+import { jsonArray } from "../../settings/json-schema-builders";
 import { ROLLOUT_MODES } from "../model/rollout-mode";
 
 const LOCK_FORMAT = 1;
@@ -31,7 +31,7 @@ const lockSchema = z.object({
   /** The stacks whose change was not reviewed as their wave requires. `name` is the stack's. */
   unreviewed: jsonArray(z.object({ name: z.string(), sinceMs: z.number() })),
   /** The mode of an unattended rollout. Absent: the rollout applies the files. */
-  task: z.enum(ROLLOUT_MODES).exactOptional(),
+  mode: z.enum(ROLLOUT_MODES).exactOptional(),
   /** The changes that this rollout rolled back, which must not return unless requested. */
   rolledBack: rolledBackSchema.exactOptional(),
 });

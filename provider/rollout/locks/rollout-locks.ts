@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { isPostgresUrl, stripPostgresCredentials } from "../../settings/postgres-url";
-import { formatFirst, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, RolloutSpec } from "../journal/rollout-record";
-import { createSkipLookup } from "../journal/skips";
+import { createSkipLookup } from "../journal/tenant-skips";
 import { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { RolloutMode } from "../model/rollout-mode";
@@ -52,11 +52,11 @@ export class RolloutLocks implements Disposable {
   }
 
   /** Summarizes the current locks of projects for a rollout of the files, or for one in another mode. */
-  async summarize(projects: ReadonlySet<string>, task?: RolloutMode): Promise<LockSummary> {
+  async summarize(projects: ReadonlySet<string>, mode?: RolloutMode): Promise<LockSummary> {
     const marks = (await this.#listReadable()).filter(({ project }) => projects.has(project));
     const newest = new Map<string, UnreviewedChange>();
     for (const { name, ...change } of marks
-      .filter((mark) => canReapply(task, mark))
+      .filter((mark) => canReapply(mode, mark))
       .flatMap(({ seq, unreviewed }) => unreviewed.map((one) => ({ ...one, seq })))) {
       const known = newest.get(name);
       if (known === undefined || isNewer(change, known)) newest.set(name, change);
@@ -244,7 +244,7 @@ export class RolloutLocks implements Disposable {
     const planned = new Set(spec.waves.flatMap(({ unreviewed = [] }) => unreviewed.map(({ name }) => name)));
     for (const mark of all.filter(isReadable)) {
       const { rollout, project, unreviewed } = mark;
-      if (project !== spec.project || !canReapply(spec.task, mark)) continue;
+      if (project !== spec.project || !canReapply(spec.mode, mark)) continue;
       const isNews = (name: string | undefined): boolean => name !== undefined && !planned.has(name);
       const news = unreviewed.filter(({ name }) => isNews(nameOf.get(name))).map(({ name }) => name);
       if (news.length === 0) continue;
@@ -296,7 +296,7 @@ export class RolloutLocks implements Disposable {
       }),
     );
     for (const mark of await this.#listReadable(id)) {
-      if (mark.project !== spec.project || !canReapply(spec.task, mark)) continue;
+      if (mark.project !== spec.project || !canReapply(spec.mode, mark)) continue;
       const unreviewed = mark.unreviewed.filter(({ name }) => !seen.has(name));
       if (unreviewed.length < mark.unreviewed.length) await this.#save({ ...mark, unreviewed });
     }
@@ -325,8 +325,8 @@ export class RolloutLocks implements Disposable {
  * Whether a rollout can apply another rollout's unreviewed changes to further tenants. A rollout of the files applies all of them.
  * In another mode, it applies only those of earlier runs in the same mode.
  */
-function canReapply(task: RolloutSpec["task"], mark: Pick<RolloutLock, "task">): boolean {
-  return task === undefined || task === mark.task;
+function canReapply(mode: RolloutSpec["mode"], mark: Pick<RolloutLock, "mode">): boolean {
+  return mode === undefined || mode === mark.mode;
 }
 
 interface UnreviewedChange {
@@ -382,7 +382,7 @@ function trimPeriod(sentence: string): string {
 }
 
 function formatStacks(stacks: readonly string[]): string {
-  return formatFirst(stacks, (stack) => quote(stack));
+  return formatFirstItems(stacks, (stack) => quote(stack));
 }
 
 /** `ci-7:/builds/settings/.email-security/rollouts.db`, or the URL of a database without user and password. */

@@ -50,7 +50,7 @@ export function parseClosedHours(text: string): readonly ClosedHours[] | string 
  *
  * @returns undefined outside closed hours.
  */
-export function getClosedUntil(closed: readonly ClosedHours[], nowMs: number): number | undefined {
+export function getClosedHoursEnd(closed: readonly ClosedHours[], nowMs: number): number | undefined {
   let untilMs: number | undefined;
   // Some hour of the week is always open.
   for (let weeks = 0; weeks <= closed.length; weeks += 1) {

@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { declaredFieldsShape, metadataShape } from "../../files/element-fields";
 import { kindSchema, planChangeSchema, signSchema } from "../../plan/plan-schema";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField, jsonTimeField } from "../../settings/json-fields";
+import {
+  jsonArray,
+  jsonCountField,
+  jsonObject,
+  jsonTextField,
+  jsonTimeField,
+} from "../../settings/json-schema-builders";
 import { formatJson } from "../../settings/text";
 import {
   countsSchema,
@@ -19,24 +25,24 @@ export const DETAILS_FORMAT = 1;
 
 export const DIFFERENCE_FORMAT = 1;
 
-const isChanged = z.literal(true).exactOptional().describe("Whether there were uncommitted changes.");
+const hasUncommittedChanges = z.literal(true).exactOptional().describe("Whether there were uncommitted changes.");
 
 const pastRollout = jsonObject({
   id: jsonTextField("The rollout's id."),
   state: rolloutStateSchema,
-  isHeld: z.boolean().describe("Whether a run is in progress now."),
+  isActive: z.boolean().describe("Whether a run is in progress now."),
   reason: jsonTextField("Why it stopped or waits, as a sentence.").exactOptional(),
   source: jsonTextField("The targets file, as it was specified."),
   digest: jsonTextField("The digest of the plans of all tenants, as reviewed."),
   startedAt: jsonTimeField("When it began"),
   finishedAt: jsonTimeField("When it ended").exactOptional(),
-  by: jsonTextField("The person who planned it: dana@build-7.").exactOptional(),
+  plannedBy: jsonTextField("The person who planned it: dana@build-7.").exactOptional(),
   revision: jsonTextField("The git commit at which it was planned.").exactOptional(),
-  isChanged,
+  hasUncommittedChanges,
   rollsBack: jsonTextField("The id of the rollout that this one rolls back.").exactOptional(),
   rollsBackTo: jsonTextField("The target of the rollback.").exactOptional(),
   rolledBackBy: jsonTextField("Its newest rollback, if all of its changes were rolled back.").exactOptional(),
-  task: modeSchema,
+  mode: modeSchema,
   prunedAt: jsonTimeField("When its files and whole plans were removed from the journal").exactOptional(),
   counts: countsSchema,
   planned: plannedCountsSchema.describe(
@@ -59,7 +65,7 @@ export type PastRollout = z.infer<typeof pastRollout>;
 export const historySchema = jsonObject({
   format: z.literal(HISTORY_FORMAT).describe("The version of this format."),
   rollouts: jsonArray(pastRollout, "Newest first."),
-  older: jsonCountField("How many more rollouts --limit omits."),
+  omittedCount: jsonCountField("How many more rollouts --limit omits."),
 }).meta({
   title: "Email security rollout history",
   description: "Past rollouts, as `email-security rollout history` writes them as JSON.",
@@ -78,7 +84,7 @@ const recordedChange = planChangeSchema
     before: true,
     after: true,
     reason: true,
-    accepted: true,
+    acceptedRiskReason: true,
   })
   .extend(metadataShape)
   .readonly();
@@ -90,7 +96,7 @@ const origin = jsonObject(
     user: jsonTextField("The pipeline's account, or the machine's.").exactOptional(),
     host: z.string(),
     revision: jsonTextField("The commit of the working directory.").exactOptional(),
-    isChanged,
+    hasUncommittedChanges,
   },
   "Who planned it, where, and at which commit; absent if an earlier release planned it.",
 );
@@ -105,13 +111,13 @@ export const detailsSchema = jsonObject({
   today: jsonTextField("The day (UTC) on which expires was evaluated."),
   origin: origin.exactOptional(),
   prunedAt: jsonTimeField("When its files and whole plans were removed from the journal").exactOptional(),
-  happened: jsonArray(
+  milestones: jsonArray(
     jsonObject({
-      at: jsonTimeField("When"),
+      occurredAt: jsonTimeField("When"),
       kind: jsonTextField("started, resumed, wave-finished, waiting, …: as --events prints them."),
       wave: z.string().exactOptional(),
       tenant: jsonTextField("The skipped tenants.").exactOptional(),
-      by: jsonTextField("The person who started it, resumed it, or skipped tenants.").exactOptional(),
+      actor: jsonTextField("The person who started it, resumed it, or skipped tenants.").exactOptional(),
       detail: jsonTextField("Why it waits or stopped, or the result of the health check.").exactOptional(),
     }),
     "The rollout, its waves, and the tenants that were skipped, in order.",
@@ -131,7 +137,7 @@ export const detailsSchema = jsonObject({
 });
 
 export type RolloutDetails = z.infer<typeof detailsSchema>;
-export type RolloutMilestone = RolloutDetails["happened"][number];
+export type RolloutMilestone = RolloutDetails["milestones"][number];
 export type TenantDetails = RolloutDetails["tenants"][number];
 
 const declaredValue = jsonObject({
@@ -152,7 +158,7 @@ export const differenceSchema = jsonObject({
   tenants: jsonArray(
     jsonObject({
       name: z.string(),
-      only: z.enum(["from", "to"]).exactOptional().describe("The only rollout that has it; absent if both have it."),
+      onlyIn: z.enum(["from", "to"]).exactOptional().describe("The only rollout that has it; absent if both have it."),
       states: jsonObject(
         {
           from: tenantStateSchema.exactOptional(),
@@ -160,7 +166,7 @@ export const differenceSchema = jsonObject({
         },
         "Its result, if it did not reach the declared settings.",
       ).exactOptional(),
-      unreadable: jsonTextField("Why it can't be compared: this release can't read its files.").exactOptional(),
+      readError: jsonTextField("Why it can't be compared: this release can't read its files.").exactOptional(),
       changes: jsonArray(
         jsonObject({
           sign: signSchema,
@@ -175,7 +181,7 @@ export const differenceSchema = jsonObject({
     }),
     "Tenants that differ, in the order of the second's waves; then those that are only in the first.",
   ),
-  same: jsonCountField("How many tenants in both have the same declarations."),
+  unchangedTenantCount: jsonCountField("How many tenants in both have the same declarations."),
 }).meta({
   title: "Email security difference of two rollouts",
   description:

@@ -1,4 +1,4 @@
-import { getClosedUntil } from "./closed-hours";
+import { getClosedHoursEnd } from "./closed-hours";
 import type { RolloutState, TenantState, Wave, WaveState } from "./wave";
 
 export interface RunState {
@@ -81,7 +81,7 @@ function chooseStep(index: number, current: WaveRunState, runState: RunState, no
     case "running": {
       if (counts.pending > 0)
         return getClosedHoursStep(index, current, runState, nowMs) ?? chooseReleaseStep(index, current, runState);
-      if (counts.released + counts.running > 0) return { kind: "wait" };
+      if (counts.queued + counts.running > 0) return { kind: "wait" };
       if (!needsReview(index, current, runState.waves)) return chooseStepAfterReview(index, current, runState);
       if (wave.soakMs > 0) return { kind: "soak", wave: index, untilMs: nowMs + wave.soakMs };
       return chooseStepAfterSoak(index, current, runState);
@@ -108,7 +108,7 @@ function getClosedHoursStep(
   nowMs: number,
 ): RolloutStep | undefined {
   if (wave.closed === undefined || runState.anyTime === true || counts.pending === 0) return undefined;
-  const untilMs = getClosedUntil(wave.closed, nowMs);
+  const untilMs = getClosedHoursEnd(wave.closed, nowMs);
   if (untilMs === undefined) return undefined;
   if (countRunning(runState.waves) > 0) return { kind: "wait" };
   const reason = `The wave ${wave.name} doesn't start tenants in these hours (${formatClosedHours(wave.closed)}), before ${new Date(untilMs).toISOString().slice(0, 16).replace("T", " ")} UTC.`;
@@ -124,7 +124,7 @@ function chooseReleaseStep(
   { wave, counts }: WaveRunState,
   { pending, freeSlotsByAddress, capacity }: RunState,
 ): RolloutStep {
-  const availableSlots = Math.min(capacity, wave.maxConcurrent - counts.released - counts.running);
+  const availableSlots = Math.min(capacity, wave.maxConcurrent - counts.queued - counts.running);
   const freeSlots = new Map(freeSlotsByAddress);
   const tenants: string[] = [];
   for (const { name, address } of pending) {
@@ -170,7 +170,7 @@ function chooseStepAfterReview(index: number, current: WaveRunState, { waves, un
 }
 
 function countRunning(waves: readonly WaveRunState[]): number {
-  return waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
+  return waves.reduce((sum, { counts }) => sum + counts.queued + counts.running, 0);
 }
 
 function describeExcessFailures({ waves, tolerated }: RunState): string | undefined {

@@ -36,7 +36,7 @@ function readAccountName(): string | undefined {
   }
 }
 
-async function readCommit(paths: readonly string[]): Promise<Pick<Origin, "revision" | "isChanged">> {
+async function readCommit(paths: readonly string[]): Promise<Pick<Origin, "revision" | "hasUncommittedChanges">> {
   if (findRepository(process.cwd()) === undefined) return {};
   const git = new GitReader(process.cwd());
   // Git fails for paths that don't exist or are outside its directory.
@@ -45,10 +45,10 @@ async function readCommit(paths: readonly string[]): Promise<Pick<Origin, "revis
     const revision = (await git.run("rev-parse", "--verify", "HEAD")).trim();
     const hasChanges = async (untracked: "no" | "all", ...paths: readonly string[]): Promise<boolean> =>
       (await git.run("status", "--porcelain", `--untracked-files=${untracked}`, "--", ...paths)) !== "";
-    const isChanged =
+    const hasUncommittedChanges =
       (await hasChanges("no", ".")) ||
       (await hasChanges("all", ...existingPaths.map((path) => `:(literal)${path}`), ":(exclude).email-security"));
-    return { revision, ...(isChanged ? { isChanged } : {}) };
+    return { revision, ...(hasUncommittedChanges ? { hasUncommittedChanges } : {}) };
   } catch {
     return {};
   }

@@ -5,7 +5,7 @@ export type RolloutEvent = {
   /** Counts from 1, without gaps, across all runs of the rollout. */
   readonly seq: number;
   /** ISO 8601, UTC. */
-  readonly at: string;
+  readonly occurredAt: string;
   readonly rollout: string;
 } & RolloutEventData;
 
@@ -13,7 +13,7 @@ export type RolloutEvent = {
 export type RolloutEventData =
   | { readonly kind: "planned"; readonly tenants: number; readonly changing: number; readonly digest: string }
   /** A run of the coordinator began or resumed. `by` is the person: `dana@build-7`. */
-  | { readonly kind: "started"; readonly resumed: boolean; readonly by?: string }
+  | { readonly kind: "started"; readonly resumed: boolean; readonly actor?: string }
   | { readonly kind: "wave-started"; readonly wave: string; readonly tenants: number }
   | {
       readonly kind: "tenant-started";
@@ -58,5 +58,5 @@ export type RolloutEventData =
       readonly wave: string;
       readonly tenant: string;
       readonly reason: string;
-      readonly by?: string;
+      readonly actor?: string;
     };

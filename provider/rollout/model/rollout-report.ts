@@ -1,24 +1,30 @@
 import { z } from "zod";
 import { kindSchema, signSchema } from "../../plan/plan-schema";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField, jsonTimeField } from "../../settings/json-fields";
+import {
+  jsonArray,
+  jsonCountField,
+  jsonObject,
+  jsonTextField,
+  jsonTimeField,
+} from "../../settings/json-schema-builders";
 import { formatJson } from "../../settings/text";
 import { ROLLOUT_MODES } from "./rollout-mode";
 
 export const REPORT_FORMAT = 1;
 
 export const tenantStateSchema = z
-  .enum(["pending", "released", "running", "unchanged", "done", "failed", "skipped"])
+  .enum(["pending", "queued", "running", "unchanged", "done", "failed", "skipped"])
   .meta({
     id: "TenantState",
     description:
-      "pending: planned, but not started; or not planned, if it has an error. released: ready for any worker. running: a worker is changing it. unchanged: matched its files when the rollout was planned; nothing was written. done: was changed, and verified to match its files. failed: doesn't match its files; see its error. skipped: a person skipped it, before it was changed or after it failed.",
+      "pending: planned, but not started; or not planned, if it has an error. queued: ready for any worker. running: a worker is changing it. unchanged: matched its files when the rollout was planned; nothing was written. done: was changed, and verified to match its files. failed: doesn't match its files; see its error. skipped: a person skipped it, before it was changed or after it failed.",
   });
 
 export type TenantState = z.infer<typeof tenantStateSchema>;
 
 export const countsSchema = jsonObject({
   pending: jsonCountField("Planned, but not started."),
-  released: jsonCountField("Ready to start."),
+  queued: jsonCountField("Ready to start."),
   running: jsonCountField("In progress."),
   unchanged: jsonCountField("Matched their files already."),
   done: jsonCountField("Changed."),
@@ -35,7 +41,7 @@ export const rolloutStateSchema = z
 export type RolloutState = z.infer<typeof rolloutStateSchema>;
 
 const advice = jsonObject({
-  why: jsonTextField("Its purpose, as a sentence."),
+  reason: jsonTextField("Why or when to take the step, as a sentence."),
   command: jsonTextField("A shell command.").exactOptional(),
 });
 
@@ -47,16 +53,16 @@ const wave = jsonObject({
   tenants: jsonCountField("The number of its tenants."),
   counts: countsSchema,
   maxConcurrent: z.int().min(1).describe("How many of its tenants are changed concurrently."),
-  tolerated: jsonCountField("How many may fail. With one more, the rollout stops."),
-  after: jsonObject(
+  toleratedFailures: jsonCountField("How many may fail. With one more, the rollout stops."),
+  exitCriteria: jsonObject(
     {
       soakMs: jsonCountField("How long it soaks, in milliseconds."),
-      isChecked: z.boolean().describe("Whether its health is checked."),
-      isGated: z.boolean().describe("Whether it waits for approval."),
+      hasHealthCheck: z.boolean().describe("Whether its health is checked."),
+      hasGate: z.boolean().describe("Whether it waits for approval."),
     },
     "The next step when it is finished.",
   ),
-  closed: jsonArray(
+  closedHours: jsonArray(
     z.string(),
     "The hours in which none of its tenants is started, as they are written in the file.",
   ).exactOptional(),
@@ -113,7 +119,7 @@ const tenant = jsonObject({
   state: tenantStateSchema,
   host: jsonTextField("The service's host."),
   address: jsonTextField("The address to which its key is sent."),
-  keyFrom: jsonTextField("The source of its key, described without the key."),
+  keySource: jsonTextField("The source of its key, described without the key."),
   stack: jsonTextField("The Pulumi stack."),
   planned: plannedCountsSchema.describe("The number of changes in the plan; all 0 if there is no plan."),
   changes: jsonArray(tenantChangeSchema, "The most important changes of the plan, at most 20."),
@@ -124,7 +130,7 @@ const tenant = jsonObject({
   }),
   unreverted: jsonArray(
     z.string(),
-    "Elements that stay unchanged: for a rollback, those that somebody changed after the rollout; for a task, with the reason.",
+    "Elements that stay unchanged: for a rollback, those that somebody changed after the rollout; for a rollout in another mode, with the reason.",
   ).exactOptional(),
   drift: jsonArray(
     z.string(),
@@ -133,7 +139,7 @@ const tenant = jsonObject({
   unmanagedAllows: jsonObject(
     {
       count: jsonCountField("The number of changes."),
-      risky: jsonCountField("How many of them lint would report as risky."),
+      riskyCount: jsonCountField("How many of them lint would report as risky."),
       values: jsonArray(z.string(), "The first 10, the risky ones first."),
     },
     "The tenant's unmanaged allows at planning time; the rollout doesn't change them.",
@@ -158,8 +164,8 @@ const skipped = jsonObject({
   stack: jsonTextField(
     "The Pulumi stack, which identifies the tenant: another tenant of the rollout may have the name now. Absent in rollouts of an earlier release.",
   ).exactOptional(),
-  since: jsonTimeField("Since when"),
-  by: jsonTextField("The person who decided it: dana@build-7.").exactOptional(),
+  skippedAt: jsonTimeField("Since when"),
+  skippedBy: jsonTextField("The person who decided it: dana@build-7.").exactOptional(),
   reason: jsonTextField("Why."),
 }).meta({
   id: "Skipped",
@@ -179,7 +185,7 @@ export const reportSchema = jsonObject({
   id: jsonTextField("The rollout's id; absent if no tenant is included, so that no rollout is created."),
   source: jsonTextField("The targets file, as it was specified."),
   state: rolloutStateSchema,
-  isHeld: z.boolean().describe("Whether a run is in progress now."),
+  isActive: z.boolean().describe("Whether a run is in progress now."),
   reason: jsonTextField("Why it stopped or waits, as a sentence.").exactOptional(),
   waitingSince: jsonTimeField("When it started to wait for approval; absent if it doesn't wait").exactOptional(),
   advice: jsonArray(advice, "The next step; empty when all is done."),
@@ -192,7 +198,7 @@ export const reportSchema = jsonObject({
     "The target of the rollback: each tenant's previous state, or the files of a git revision.",
   ).exactOptional(),
   rolledBackBy: jsonTextField("Its newest rollback, if all of its changes were rolled back.").exactOptional(),
-  task: modeSchema,
+  mode: modeSchema,
   counts: countsSchema,
   skipped: jsonArray(
     skipped,

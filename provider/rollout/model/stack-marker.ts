@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonArray } from "../../settings/json-fields";
+import { jsonArray } from "../../settings/json-schema-builders";
 import { omitUndefined } from "../../settings/omit-undefined";
 
 export const MARKER_OUTPUT = "emailSecurityRollout";

@@ -1,10 +1,10 @@
 import { createHmac } from "node:crypto";
-import { loadDispatcher } from "../../client/address";
 import { buildServiceError } from "../../client/build-service-error";
 import { getErrorCode, observeConnectionFailure } from "../../client/connection-failure";
-import { exchange } from "../../client/exchange";
-import { Pacer } from "../../client/pacer";
-import { isSuccess } from "../../client/parse-response";
+import { loadDispatcher } from "../../client/dispatcher";
+import { exchange } from "../../client/http-exchange";
+import { isSuccessStatus } from "../../client/parse-response";
+import { RequestScheduler } from "../../client/request-scheduler";
 import { classifyResponse, type ResponseObservation } from "../../client/response-classification";
 import { createAbortableTime, type Time } from "../../client/time";
 import type { Receiver } from "./receivers";
@@ -66,11 +66,11 @@ export async function deliverNotice(
       );
     });
     const { status } = response;
-    if (!isSuccess(status)) throw toFailure(response, `returned ${status}`);
+    if (!isSuccessStatus(status)) throw toFailure(response, `returned ${status}`);
   };
   try {
-    const pacer = new Pacer({ time, retries: true, timeoutMs: attemptTimeoutMs, ...RETRIES });
-    await pacer.send({ request, requestText: name, kind: "write" }, attempt);
+    const scheduler = new RequestScheduler({ time, retries: true, timeoutMs: attemptTimeoutMs, ...RETRIES });
+    await scheduler.send({ request, requestText: name, kind: "write" }, attempt);
     return undefined;
   } catch {
     return signal.aborted ? `${name} took too long` : problem;

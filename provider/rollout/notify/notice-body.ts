@@ -64,14 +64,14 @@ interface NoticeLine {
   readonly command?: string;
 }
 
-function buildNoticeLines({ summary, tenants, changes = [], next }: Notice): readonly NoticeLine[] {
+function buildNoticeLines({ summary, tenants, changes = [], advice }: Notice): readonly NoticeLine[] {
   return [
     { text: summary },
     ...(tenants.length === 0 ? [] : [{ text: `Tenants: ${tenants.join(", ")}` }]),
     ...changes.map(({ tenant, sign, list, value }) => ({
       text: `${{ add: "+", change: "~", remove: "-" }[sign]} ${list ?? "VIP"} ${value} (${tenant})`,
     })),
-    ...next.map(({ why, command }) => (command === undefined ? { text: why } : { text: why, command })),
+    ...advice.map(({ reason, command }) => (command === undefined ? { text: reason } : { text: reason, command })),
   ];
 }
 

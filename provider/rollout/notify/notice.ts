@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonObject } from "../../settings/json-fields";
+import { jsonObject } from "../../settings/json-schema-builders";
 import { NOTICE_KINDS } from "../model/notification-settings";
 
 export const NOTICE_FORMAT = 1;
@@ -8,7 +8,7 @@ export const NOTICE_FORMAT = 1;
 export const noticeSchema = jsonObject({
   format: z.literal(NOTICE_FORMAT).describe("The version of this format."),
   kind: z.enum(NOTICE_KINDS).describe("The kind of event."),
-  at: z.string().describe("When the event occurred: ISO 8601, UTC."),
+  occurredAt: z.string().describe("When the event occurred: ISO 8601, UTC."),
   summary: z.string().describe("A summary in one or two sentences."),
   source: z.string().describe("The targets file, as it was specified."),
   rollout: z
@@ -18,7 +18,7 @@ export const noticeSchema = jsonObject({
       wave: z.string().describe("The wave that the notice is about; absent if it is about all waves.").optional(),
       done: z.number().describe("The number of changed tenants."),
       failed: z.number().describe("The number of failed tenants."),
-      left: z.number().describe("The number of pending tenants."),
+      remaining: z.number().describe("The number of pending tenants."),
     })
     .describe("The rollout; absent if the notice isn't about one.")
     .optional(),
@@ -27,8 +27,8 @@ export const noticeSchema = jsonObject({
     .describe(
       "The tenants that the notice is about, such as those that failed or drifted; at most 20, the worst first.",
     ),
-  next: z
-    .array(z.strictObject({ why: z.string(), command: z.string().optional() }))
+  advice: z
+    .array(z.strictObject({ reason: z.string(), command: z.string().optional() }))
     .describe("The next step: a sentence, and a shell command."),
   changes: z
     .array(

@@ -105,7 +105,7 @@ function buildNotice({ kind, reason, wave }: NoticeTrigger, event: RolloutEvent,
   return {
     format: NOTICE_FORMAT,
     kind,
-    at: event.at,
+    occurredAt: event.occurredAt,
     summary: excerpt(summary, 1_000),
     source: excerpt(source, 300),
     rollout: {
@@ -114,11 +114,11 @@ function buildNotice({ kind, reason, wave }: NoticeTrigger, event: RolloutEvent,
       ...(wave === undefined ? {} : { wave: excerpt(wave) }),
       done: counts.done,
       failed: counts.failed,
-      left: counts.pending + counts.released + counts.running,
+      remaining: counts.pending + counts.queued + counts.running,
     },
     tenants: failed.slice(0, MAX_ITEMS).map(({ name }) => excerpt(name)),
-    next: advice.map(({ why, command }) => ({
-      why: excerpt(why, 300),
+    advice: advice.map(({ reason: adviceReason, command }) => ({
+      reason: excerpt(adviceReason, 300),
       ...(command === undefined ? {} : { command: excerpt(command, 500) }),
     })),
     changes: changes.slice(0, MAX_ITEMS).map(({ name, change: { sign, list, value } }) => ({

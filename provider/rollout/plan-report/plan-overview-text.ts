@@ -19,10 +19,10 @@ import { MODE_TEXTS } from "../model/rollout-mode";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import type { PlannedRollout } from "../planning/plan-rollout";
 import { getReportedTransition } from "../report/change-danger";
-import type { SharedChange } from "../report/change-tally";
 import { formatKeyRoute, groupKeyRoutes } from "../report/key-routes";
 import { type ReportTextOptions, writeSkippedTenants } from "../report/report-text";
 import { findStackOnlyTenants, interleaveLines } from "../report/rollout-report-view";
+import type { SharedChange } from "../report/shared-changes";
 import { formatOverride, groupOverrides } from "../report/shared-overrides";
 
 /**
@@ -44,10 +44,10 @@ export function renderPlanOverviewText(
   const page = new TextPage(color, width);
   const { counts, tenants, waves } = report;
   const size = safeText`${formatCount(tenants.length, "tenant")} in ${formatCount(waves.length, "wave")}`;
-  const { task } = report;
+  const { mode } = report;
   page.addText(
     report.rollsBack === undefined
-      ? safeText`Plan of ${untrusted(report.source)}: ${size}${task === undefined ? "" : `; it ${MODE_TEXTS[task].purpose}`}`
+      ? safeText`Plan of ${untrusted(report.source)}: ${size}${mode === undefined ? "" : `; it ${MODE_TEXTS[mode].purpose}`}`
       : safeText`Plan to roll back the rollout ${untrusted(report.rollsBack)} of ${untrusted(report.source)}: ${size}`,
     { style: "bold" },
   );
@@ -69,15 +69,15 @@ export function renderPlanOverviewText(
   writePlanOverrides(page, tenants, limit);
   writePlanFailures(page, tenants, limit);
   writePlanChanges(page, report, sharedChanges, tenants.length === 1 ? sharedChanges.length : limit, commands);
-  if (task !== undefined) writeGroupedLines(page, "Reverted", tenants, ({ drift }) => drift, limit);
-  if (task === undefined) writeUntouched(page, tenants, limit);
+  if (mode !== undefined) writeGroupedLines(page, "Reverted", tenants, ({ drift }) => drift, limit);
+  if (mode === undefined) writeUntouched(page, tenants, limit);
   else writeGroupedLines(page, "Not reverted", tenants, ({ unreverted }) => unreverted, limit);
   writeRisks(page, tenants, limit);
   writePlanWaves(page, report);
   writePlanKeys(page, tenants, limit);
-  for (const { why, command } of report.advice) {
+  for (const { reason, command } of report.advice) {
     page.addBlankLine();
-    page.addText([untrustedSentence(why)]);
+    page.addText([untrustedSentence(reason)]);
     if (command !== undefined) page.addVerbatim(command, INDENT);
   }
   page.addBlankLine();
@@ -159,7 +159,7 @@ const SIGN_STYLES = { add: "green", change: "yellow", remove: "red" } as const;
 
 function writePlanChanges(
   page: TextPage,
-  { tenants, source, rollsBack, task }: RolloutReport,
+  { tenants, source, rollsBack, mode }: RolloutReport,
   sharedChanges: readonly SharedChange[],
   limit: number,
   commands: RolloutCommands,
@@ -191,7 +191,7 @@ function writePlanChanges(
     ],
     { indent: INDENT, style: "dim" },
   );
-  if (hasCommand) page.addVerbatim(commands.plan(source, [tenantWithMost.name], task), INDENT * 2);
+  if (hasCommand) page.addVerbatim(commands.plan(source, [tenantWithMost.name], mode), INDENT * 2);
 }
 
 function formatRisks({ tenants, alarms: { danger, accepted, warning } }: SharedChange): string {
@@ -278,15 +278,24 @@ function writePlanWaves(page: TextPage, { waves }: RolloutReport): void {
   page.addHeading([`Waves (${formatNumber(waves.length)})`]);
   const width = Math.min(24, Math.max(...waves.map(({ name }) => getTextWidth(sanitizeLine(name)))));
   for (const [index, wave] of waves.entries()) {
-    const { name, tenants, counts, maxConcurrent, tolerated, after, unreviewed = [], closed = [] } = wave;
+    const {
+      name,
+      tenants,
+      counts,
+      maxConcurrent,
+      toleratedFailures,
+      exitCriteria,
+      unreviewed = [],
+      closedHours = [],
+    } = wave;
     // There is nothing to wait for if nothing changes and no unreviewed tenants are left.
     const hasReview = counts.pending > 0 || (unreviewed.length > 0 && hasLaterChanges[index] === true);
     const nextSteps = [
-      ...(after.soakMs > 0 ? [`soak ${formatDuration(after.soakMs)}`] : []),
-      ...(after.isChecked ? ["health check"] : []),
-      ...(after.isGated && hasLaterChanges[index] === true ? ["manual approval"] : []),
+      ...(exitCriteria.soakMs > 0 ? [`soak ${formatDuration(exitCriteria.soakMs)}`] : []),
+      ...(exitCriteria.hasHealthCheck ? ["health check"] : []),
+      ...(exitCriteria.hasGate && hasLaterChanges[index] === true ? ["manual approval"] : []),
     ].filter(() => hasReview);
-    const summary = `${formatCount(tenants, "tenant")}, ${formatNumber(counts.pending)} to change, ${formatNumber(maxConcurrent)} at once, ${tolerated === 0 ? "none" : formatNumber(tolerated)} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${nextSteps.length === 0 ? "" : `; then ${nextSteps.join(", ")}`}`;
+    const summary = `${formatCount(tenants, "tenant")}, ${formatNumber(counts.pending)} to change, ${formatNumber(maxConcurrent)} at once, ${toleratedFailures === 0 ? "none" : formatNumber(toleratedFailures)} may fail${closedHours.length === 0 ? "" : `, not ${closedHours.join(", ")}`}${nextSteps.length === 0 ? "" : `; then ${nextSteps.join(", ")}`}`;
     page.addLabeledText(`· ${fitToWidth(sanitizeLine(name), width)}`, [summary], { indent: INDENT });
     if (unreviewed.length > 0 && hasLaterChanges[index] === true) {
       const names = joinTexts(

@@ -20,9 +20,9 @@ import { truncateByDanger } from "../../settings/danger";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import type { PlannedRollout } from "../planning/plan-rollout";
 import type { MailSearchResult } from "../planning/search-tenant-mail";
+import { formatFirstNames, MAX_LISTED_NAMES } from "../report/format-tenant-names";
 import { describeRolloutMode, findStackOnlyTenants, interleaveLines } from "../report/rollout-report-view";
 import { formatSkippedSentence, formatSkippedTenant } from "../report/skipped-tenants";
-import { formatFirstNames, MAX_LISTED_NAMES } from "../report/tenant-names";
 import type { CombinedPlan } from "./combined-plan";
 import { canListInline, type TenantGroups } from "./tenant-groups";
 
@@ -71,7 +71,7 @@ function hideTenantChanges({ unreverted: _unrevertedChanges, drift: _drift, ...t
 }
 
 export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: PlanSummaryInput): PlanSummaryView {
-  const { source, rollsBack, task, tenants, counts, waves, skipped = [] } = report;
+  const { source, rollsBack, mode, tenants, counts, waves, skipped = [] } = report;
   const hasProblems = counts.failed + skipped.length + (plannedRollout.reappliedChanges?.length ?? 0) > 0;
   const status = getPlanStatus(
     plannedRollout.blockers.length > 0,
@@ -94,9 +94,9 @@ export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: P
   return {
     title:
       rollsBack === undefined
-        ? joinTexts([[untrusted(source)], ...describeRolloutMode(task)], ": it ")
+        ? joinTexts([[untrusted(source)], ...describeRolloutMode(mode)], ": it ")
         : safeText`rolling back ${untrusted(rollsBack)} of ${untrusted(source)}`,
-    status: status,
+    status,
     // The mail covers only a sample of the tenants.
     verdict: getPlanVerdict(status, false),
     headline: buildPlanHeadline(report, plannedRollout, combinedPlan),
@@ -135,8 +135,8 @@ export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: P
     unrevertedChanges: groupByText(tenants, ({ unreverted }) => unreverted),
     tenantLines: buildTenantLines(report, plannedRollout, combinedPlan),
     waves: waves.map(
-      ({ name, tenants: all, counts: { pending }, tolerated, after: { isGated }, closed = [] }) =>
-        safeText`${untrusted(name)}: ${formatCount(all, "tenant")}, ${pending} to change, ${tolerated} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${isGated ? "; then manual approval" : ""}`,
+      ({ name, tenants: all, counts: { pending }, toleratedFailures, exitCriteria: { hasGate }, closedHours = [] }) =>
+        safeText`${untrusted(name)}: ${formatCount(all, "tenant")}, ${pending} to change, ${toleratedFailures} may fail${closedHours.length === 0 ? "" : `, not ${closedHours.join(", ")}`}${hasGate ? "; then manual approval" : ""}`,
     ),
   };
 }

@@ -4,14 +4,14 @@ import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { ConfigurationError } from "../../client";
 import { findRepository, isOutsideDirectory } from "../../files/repository";
-import { PLUGIN_DIRECTORY, PLUGIN_NAME } from "../../gitops/plugin-lines";
+import { PLUGIN_DIRECTORY, PLUGIN_NAME } from "../../gitops/plugin-declaration";
 import { readRegularFile } from "../../machine/regular-file";
 import { createScratchDirectory } from "../../machine/scratch-directory";
 import { getSdkVersionProblem } from "../../settings/sdk-requirement";
 import { quote } from "../../settings/text";
 import type { PackedFiles } from "../journal/rollout-record";
 import { useTemporaryDirectory } from "../model/temporary-directory";
-import { NotAllowedError } from "../targets/assert-allowed";
+import { NotAllowedError } from "../targets/assert-run-permissions";
 
 /**
  * Reads files into a bundle that keeps their relative paths, so that they can be laid out elsewhere.

@@ -1,7 +1,7 @@
 import type { PlanBlocker } from "../../plan/plan";
 import { quote } from "../../settings/text";
 import type { JournalReader } from "../journal/journal-reader";
-import { readActiveSkips } from "../journal/skips";
+import { readActiveSkips } from "../journal/tenant-skips";
 import type { RolloutCommands } from "../model/rollout-commands";
 import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";

@@ -18,9 +18,9 @@ import { AddressHealth, isAddressWideFailure, type RequestPolicy } from "../prob
 import { planAllTargets } from "../probing/plan-all-targets";
 import { assertRequestEnvironment, createProbe, type RequestContext } from "../probing/target-client";
 import type { RateLimitBroker } from "../rate-limit/rate-limit-broker";
-import { ChangeTally, type SharedChange } from "../report/change-tally";
+import { ChangeTally, type SharedChange } from "../report/shared-changes";
 import { getProjectDirectory, type StateBackend } from "../stack/state-backend";
-import { findSameKeys, SameKeyError } from "../targets/same-key";
+import { findSameKeys, SameKeyError } from "../targets/find-same-keys";
 import { findServiceLimit } from "../targets/service-limit";
 import {
   addMarkerRecords,
@@ -34,7 +34,7 @@ import { createMovedStackCheck } from "./moved-stack";
 import { readOrphanedStacks } from "./orphaned-stacks";
 import { buildFailedPlan, type PlanningContext, planTarget, type TargetPlan, type TenantPlanner } from "./plan-target";
 import { planWithMail } from "./plan-with-mail";
-import { buildPlanningEndedError, type PlanFailure } from "./planning-ended-error";
+import { buildPlanningStoppedError, type PlanFailure } from "./planning-stopped-error";
 import { readKeys } from "./read-keys";
 import { checkReassignedStacks } from "./reassigned-stacks";
 import type { OrphanedStack } from "./renamed-tenant";
@@ -259,7 +259,7 @@ export async function planRollout(
     await writePlans(unwrittenPlans);
     const unplannedTargets = targets.filter(({ name }) => !digests.has(name));
     if (unplannedTargets.length > 0) {
-      throw await buildPlanningEndedError(
+      throw await buildPlanningStoppedError(
         journal,
         id,
         { failures, unplannedTargets, exceededTolerances: failureTally.exceededTolerances },
@@ -341,7 +341,7 @@ function computeRolloutDigest(
   targets: readonly Target[],
   digests: ReadonlyMap<string, string>,
 ): string {
-  const { project, waves, tolerated, services, backend, rollsBack, task } = spec;
+  const { project, waves, tolerated, services, backend, rollsBack, mode } = spec;
   const tenants = targets.map(({ name, baseUrl, key, stack, resource, settings, provider }) => [
     name,
     baseUrl,
@@ -352,7 +352,7 @@ function computeRolloutDigest(
     digests.get(name),
     ...(provider === undefined ? [] : [provider]),
   ]);
-  const taskParts = task === undefined ? [] : [task];
+  const taskParts = mode === undefined ? [] : [mode];
   return `r2-${hashJson([project, waves, tolerated, services, backend, rollsBack, tenants, ...taskParts])}`;
 }
 

@@ -24,7 +24,7 @@ import { exportStack, parseStackLists } from "../../plan/stack-lists";
 import { computeTenantFingerprint } from "../../plan/tenant-mismatch";
 import { isEmptyTenantAccepted } from "../../settings/mail-domains";
 import { omitUndefined } from "../../settings/omit-undefined";
-import { isStillTenant, type TenantIdentity } from "../../settings/tenant-identity";
+import { matchesEarlierIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
 import type { PlannedTenant, TenantSummary } from "../journal/rollout-record";
 import { buildStableIdentity } from "../journal/stable-identity";
@@ -137,7 +137,7 @@ function isMarkerWrong(
   { acceptanceEnvironment }: PlanningContext,
 ): boolean {
   if (marker?.identity === undefined || !isEmptyTenantAccepted(acceptanceEnvironment, name)) return false;
-  return !isStillTenant(identity, marker.identity);
+  return !matchesEarlierIdentity(identity, marker.identity);
 }
 
 /** Finds the stack that the tenant had under another name. Undefined if there is none. */

@@ -37,7 +37,7 @@ export async function findReplacedTenantBlocker(
   if (before === undefined || isEmptyTenantAccepted(environment, name)) return undefined;
   if (!(await isDifferentTenant(before, createIdentityComparator(baseUrl, observed)))) return undefined;
   const { rollout } = before;
-  const loss = hasHeldDeclarations(known, observed)
+  const loss = holdsAnyDeclaration(known, observed)
     ? " The declarations of that stack would be removed from this tenant, or reported as drift."
     : "";
   const accepting = formatAcceptAdvice("if all of its previous content was replaced", environment, name);
@@ -47,7 +47,7 @@ export async function findReplacedTenantBlocker(
   };
 }
 
-export function hasHeldDeclarations(known: StackLists, observed: ObservedState): boolean {
+export function holdsAnyDeclaration(known: StackLists, observed: ObservedState): boolean {
   return listDeclaredKeys(known).some(([kind, key]) => observed[kind].has(key));
 }
 

@@ -3,8 +3,8 @@ import { isOtherTenantPlan, selectWrongTenantBlockers } from "../../plan/plan-re
 import { buildPlanView } from "../../plan/render/plan-view";
 import { forEachConcurrently } from "../../settings/for-each-concurrently";
 import type { Journal } from "../journal/journal";
-import { type ChangeEvidence, getChangeKey } from "./change-evidence";
 import { chooseMailSample, getMailWeight } from "./mail-sample";
+import { type ChangeEvidence, getChangeKey } from "./shared-change-evidence";
 
 export interface MailSearchResult {
   readonly days: number;

@@ -59,7 +59,7 @@ function summarizeUnmanagedAllows({ unmanaged }: Plan): UnmanagedAllows | undefi
     allows.filter((allow) => isRiskyAllow(allow) === isRisky),
   );
   const values = [...risky, ...others].slice(0, MAX_SUMMARY_ALLOWS).map(({ value }) => excerpt(value, 300));
-  return { count: allows.length, risky: risky.length, values };
+  return { count: allows.length, riskyCount: risky.length, values };
 }
 
 function isRiskyAllow({ key }: UnmanagedItem): boolean {

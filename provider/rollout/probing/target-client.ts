@@ -1,6 +1,6 @@
 import { SettingsClient } from "../../client";
-import { assertValidProxies } from "../../client/address";
-import type { RequestLimiter } from "../../client/request-limiter";
+import { assertValidProxies } from "../../client/dispatcher";
+import type { RequestLimiter } from "../../client/rate-limiter";
 import { createAbortableTime } from "../../client/time";
 import { DEFAULT_TIMEOUT_MS, type TransportOptions } from "../../client/transport";
 import { NO_STACK_CONFIG, readTimeoutMs } from "../../resources/configuration";

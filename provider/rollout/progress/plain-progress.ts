@@ -39,7 +39,7 @@ export function formatEventLine(event: RolloutEvent, progress: Progress): string
   const total = formatNumber(progress.total);
   const finishedCount = formatNumber(done + unchanged + failed + skipped).padStart(total.length);
   const waveText = "wave" in event ? `  ${sanitizeText(event.wave, MAX_NAME)}` : "";
-  return `${formatTimestamp(event.at)}  ${finishedCount}/${total}${waveText}  ${describeEvent(event)}\n`;
+  return `${formatTimestamp(event.occurredAt)}  ${finishedCount}/${total}${waveText}  ${describeEvent(event)}\n`;
 }
 
 const MAX_NAME = 80;
@@ -62,7 +62,7 @@ function describeEvent(event: RolloutEvent): string {
     case "tenant-finished":
       return `${sanitizeText(event.tenant, MAX_NAME)}: ${describeTenantOutcome(event)}`;
     case "tenant-skipped": {
-      const skippedByText = event.by === undefined ? "" : ` by ${sanitizeText(event.by, MAX_NAME)}`;
+      const skippedByText = event.actor === undefined ? "" : ` by ${sanitizeText(event.actor, MAX_NAME)}`;
       return `${sanitizeText(event.tenant, MAX_NAME)}: SKIPPED${skippedByText}: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     }
     case "wave-soaking":

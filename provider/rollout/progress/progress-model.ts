@@ -118,7 +118,7 @@ export class ProgressModel implements Progress {
   }
 
   handleEvent(event: RolloutEvent): void {
-    const atMs = Date.parse(event.at);
+    const atMs = Date.parse(event.occurredAt);
     switch (event.kind) {
       case "planned":
         return;
@@ -347,10 +347,10 @@ function resumeWave(wave: MutableWaveProgress): void {
   if (wave.health?.isHealthy === false) delete wave.health;
 }
 
-/** A released tenant that the end of a run left behind begins when the rollout is resumed. */
+/** A queued tenant that the end of a run left behind begins when the rollout is resumed. */
 const PROGRESS_STATES: Readonly<Record<TenantState, keyof ProgressCounts>> = {
   pending: "remaining",
-  released: "remaining",
+  queued: "remaining",
   running: "running",
   done: "done",
   unchanged: "unchanged",
@@ -372,9 +372,9 @@ function buildWaveProgress(wave: WaveReport, workMs: number): MutableWaveProgres
     total: wave.tenants,
     counts,
     maxConcurrent: wave.maxConcurrent,
-    tolerated: wave.tolerated,
-    soakMs: wave.after.soakMs,
-    isGated: wave.after.isGated,
+    tolerated: wave.toleratedFailures,
+    soakMs: wave.exitCriteria.soakMs,
+    isGated: wave.exitCriteria.hasGate,
     durations: { count: 0, sumMs: 0 },
     workMs,
     concurrencyMeter: new ConcurrencyMeter(),

@@ -17,7 +17,7 @@ export type JobHandler = (job: Job, signal: AbortSignal) => Promise<void>;
 
 export interface JobQueue {
   /**
-   * Enqueues jobs, in the same transaction that marks their tenants as released. Ignores a job that was already
+   * Enqueues jobs, in the same transaction that marks their tenants as queued. Ignores a job that was already
    * enqueued.
    */
   enqueue(database: Queryable, jobs: readonly Job[]): Promise<void>;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RequestLimiter, Time } from "../../client";
-import { normalizeBaseUrl } from "../../client/address";
+import { normalizeBaseUrl } from "../../client/base-url";
 import type { Database, Row } from "../database/database";
 import type { ServiceLimit } from "../model/target";
 
@@ -60,8 +60,8 @@ export class AddressLimiter {
     const bucket = this.#buckets.get(address) ?? new TokenBucket(address, this.#rates.get(address), this.#options);
     this.#buckets.set(address, bucket);
     return {
-      take: () => bucket.take(isAllowed),
-      refused: (pauseMs) => bucket.pause(pauseMs),
+      acquire: () => bucket.take(isAllowed),
+      reportThrottled: (pauseMs) => bucket.pause(pauseMs),
     };
   }
 }

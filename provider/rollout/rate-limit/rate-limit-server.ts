@@ -64,12 +64,12 @@ function serveSocket(socket: Socket, authenticate: (token: string, baseUrl: stri
 
 function handleLine(line: string, socket: Socket, tokens: RequestLimiter): void {
   if (line === "t") {
-    tokens.take().then(
+    tokens.acquire().then(
       () => writeLine(socket, `g ${getMachineTimeMs()}`),
       (error: unknown) =>
         writeLine(socket, `n ${JSON.stringify(error instanceof Error ? error.message : String(error))}`),
     );
-  } else if (line.startsWith("r ") && Number(line.slice(2)) >= 0) tokens.refused(Number(line.slice(2)));
+  } else if (line.startsWith("r ") && Number(line.slice(2)) >= 0) tokens.reportThrottled(Number(line.slice(2)));
   else throw new TypeError("an unknown line");
 }
 

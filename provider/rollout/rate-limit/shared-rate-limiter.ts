@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { UNLIMITED_REQUESTS } from "../../client/request-limiter";
+import { UNLIMITED_REQUESTS } from "../../client/rate-limiter";
 import { isPostgresUrl } from "../../settings/postgres-url";
 import { quote } from "../../settings/text";
 import type { Database } from "../database/database";

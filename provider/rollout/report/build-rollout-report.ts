@@ -3,10 +3,10 @@ import type { Journal } from "../journal/journal";
 import type { JournalReader } from "../journal/journal-reader";
 import { findCompleteRollback, readRollbackProgress } from "../journal/rollback-progress";
 import type { RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
-import { findRetryableRollouts, readRolloutTallies, readWaitingSince } from "../journal/rollout-tally";
+import { findRetryableRollouts, readRolloutTallies, readWaitStart } from "../journal/rollout-tally";
 import { ZERO_COUNTS } from "../journal/run-state";
 import { isOpenRollout } from "../journal/select-rollout";
-import { createSkipLookup, readActiveSkips } from "../journal/skips";
+import { createSkipLookup, readActiveSkips } from "../journal/tenant-skips";
 import type { RolloutCommands } from "../model/rollout-commands";
 import {
   type Advice,
@@ -70,13 +70,13 @@ async function readRecordedRollout(journal: JournalReader, id: string, isLocked:
   const { spec, state, digest, reason, createdAtMs, startedAtMs, finishedAtMs } = record;
   const counts = countTenantStates(tenants);
   const rolledBackBy = await findCompleteRollback(journal, record);
-  const waitingSinceMs = state === "waiting" ? await readWaitingSince(journal.database, id) : undefined;
+  const waitingSinceMs = state === "waiting" ? await readWaitStart(journal.database, id) : undefined;
   const report: RolloutReport = {
     format: REPORT_FORMAT,
     id,
     source: spec.source,
     state,
-    isHeld: isLocked,
+    isActive: isLocked,
     ...(reason === undefined ? {} : { reason }),
     ...(waitingSinceMs === undefined ? {} : { waitingSince: formatIsoTime(waitingSinceMs) }),
     advice: [],
@@ -87,14 +87,14 @@ async function readRecordedRollout(journal: JournalReader, id: string, isLocked:
     ...(spec.rollsBack === undefined ? {} : { rollsBack: spec.rollsBack }),
     ...(spec.rollsBackTo === undefined ? {} : { rollsBackTo: spec.rollsBackTo }),
     ...(rolledBackBy === undefined ? {} : { rolledBackBy }),
-    ...(spec.task === undefined ? {} : { task: spec.task }),
+    ...(spec.mode === undefined ? {} : { mode: spec.mode }),
     counts,
     ...(spec.skipped === undefined ? {} : { skipped: spec.skipped.map(buildSkippedReport) }),
     waves: waves.map((wave, index): WaveReport => {
       const {
         name = "",
         maxConcurrent = 1,
-        tolerated = 0,
+        tolerated: toleratedFailures = 0,
         soakMs = 0,
         gate = false,
         health,
@@ -108,9 +108,9 @@ async function readRecordedRollout(journal: JournalReader, id: string, isLocked:
         tenants: waveTenants.length,
         counts: countTenantStates(waveTenants),
         maxConcurrent,
-        tolerated,
-        after: { soakMs, isChecked: health !== undefined, isGated: gate },
-        ...(closed.length === 0 ? {} : { closed: [...new Set(closed.map(({ text }) => text))] }),
+        toleratedFailures,
+        exitCriteria: { soakMs, hasHealthCheck: health !== undefined, hasGate: gate },
+        ...(closed.length === 0 ? {} : { closedHours: [...new Set(closed.map(({ text }) => text))] }),
         ...(unreviewed.length === 0 ? {} : { unreviewed: unreviewed.map((tenant) => tenant.name) }),
         ...(wave.startedAtMs === undefined ? {} : { startedAt: formatIsoTime(wave.startedAtMs) }),
         ...(wave.finishedAtMs === undefined ? {} : { finishedAt: formatIsoTime(wave.finishedAtMs) }),
@@ -124,7 +124,7 @@ async function readRecordedRollout(journal: JournalReader, id: string, isLocked:
 }
 
 export function buildSkippedReport({ name, stack, sinceMs, by, reason }: SkippedTenant): SkippedReport {
-  return { name, since: formatIsoTime(sinceMs), reason, ...omitUndefined({ stack, by }) };
+  return { name, skippedAt: formatIsoTime(sinceMs), reason, ...omitUndefined({ stack, skippedBy: by }) };
 }
 
 function buildTenantReport(tenant: TenantRecord, wave: string, rolloutState: RolloutState): TenantReport {
@@ -137,7 +137,7 @@ function buildTenantReport(tenant: TenantRecord, wave: string, rolloutState: Rol
     state,
     host: URL.parse(target.baseUrl)?.host ?? target.baseUrl,
     address: target.baseUrl,
-    keyFrom: describeKeySource(target.key),
+    keySource: describeKeySource(target.key),
     stack: target.stack,
     planned: summary?.planned ?? { added: 0, changed: 0, removed: 0 },
     changes: summary?.changes ?? [],
@@ -171,11 +171,11 @@ export async function getRolloutAdvice(
   if (state === "planned" || (state === "running" && isLocked)) return [];
   if (state === "abandoned") return await adviseRollback(journal, record, commands);
   if (state === "rolled-back") return await adviseRolledBack(journal, record, commands);
-  const adviseResume = (reason: string): Advice => ({ why: reason, command: commands.resume(id) });
+  const adviseResume = (reason: string): Advice => ({ reason, command: commands.resume(id) });
   switch (state) {
     case "waiting":
       return [
-        { why: "To approve the result and continue:", command: commands.resume(id) },
+        { reason: "To approve the result and continue:", command: commands.resume(id) },
         ...(await adviseRollback(journal, record, commands)),
       ];
     case "stopped":
@@ -191,7 +191,7 @@ export async function getRolloutAdvice(
       const canRetry = (await findRetryableRollouts(journal.database, await journal.listRollouts())).has(id);
       // Repeats the rollback with the same revision.
       const [, revision] = /^the files of the revision (.+)$/s.exec(spec.rollsBackTo ?? "") ?? [];
-      const isRegular = spec.rollsBack === undefined && spec.task === undefined;
+      const isRegular = spec.rollsBack === undefined && spec.mode === undefined;
       const unmanaged = isRegular ? tenants.filter(({ summary }) => summary?.unmanagedAllows !== undefined) : [];
       return [
         ...(canRetry
@@ -200,10 +200,10 @@ export async function getRolloutAdvice(
         ...(unplanned > 0
           ? [
               {
-                why: `${unplanned === 1 ? "1 tenant" : `${unplanned} tenants`} failed to plan, and resuming does not include them. To plan them again, after you fix the causes:`,
+                reason: `${unplanned === 1 ? "1 tenant" : `${unplanned} tenants`} failed to plan, and resuming does not include them. To plan them again, after you fix the causes:`,
                 command:
                   spec.rollsBack === undefined
-                    ? commands.plan(spec.source, [], spec.task)
+                    ? commands.plan(spec.source, [], spec.mode)
                     : commands.rollback(spec.rollsBack, revision),
               },
             ]
@@ -211,7 +211,7 @@ export async function getRolloutAdvice(
         ...(unmanaged.length > 0
           ? [
               {
-                why: "Unmanaged allows remain. To see who created each, and when:",
+                reason: "Unmanaged allows remain. To see who created each, and when:",
                 command: commands.fleetStatus(
                   spec.source,
                   unmanaged.length > MAX_COMMAND_NAMES ? [] : unmanaged.map(({ name }) => name),
@@ -238,7 +238,7 @@ async function adviseSkips(
   if (failed.length > 0 && failed.length <= MAX_COMMAND_NAMES) {
     const failedText = failed.length === 1 ? "the failed tenant" : "the failed tenants";
     advice.push({
-      why: `To continue without ${failedText}, skip ${failed.length === 1 ? "it" : "them"}, then resume:`,
+      reason: `To continue without ${failedText}, skip ${failed.length === 1 ? "it" : "them"}, then resume:`,
       command: commands.skip(
         failed.map(({ name }) => name),
         spec.source,
@@ -253,7 +253,7 @@ async function adviseSkips(
   return [
     ...advice,
     {
-      why: `To unskip the skipped tenants${activeSkips.length > MAX_COMMAND_NAMES ? ", the first of them" : ""}:`,
+      reason: `To unskip the skipped tenants${activeSkips.length > MAX_COMMAND_NAMES ? ", the first of them" : ""}:`,
       command: commands.unskip(names, spec.source),
     },
   ];
@@ -266,7 +266,7 @@ function adviseAbandon(
   commands: RolloutCommands,
 ): readonly Advice[] {
   if (state !== "stopped" || !tenants.some(({ error }) => error !== undefined && needsNewRollout(error))) return [];
-  return [{ why: "Before you start a new rollout, abandon this one:", command: commands.abandon(id) }];
+  return [{ reason: "Before you start a new rollout, abandon this one:", command: commands.abandon(id) }];
 }
 
 /** An open rollback shows how far it has come. Once it has ended, the remaining tenants can be rolled back again. */
@@ -280,7 +280,7 @@ async function adviseRolledBack(
   if (!isOpenRollout(rollback)) return await getRemainingRollbackAdvice(journal, record, commands);
   if ((await readRollbackProgress(journal, record.id)).remainingTenants.length === 0) return [];
   const reason = "The rollback is not finished. To see its progress:";
-  return [{ why: reason, command: commands.status(rollback.id) }];
+  return [{ reason, command: commands.status(rollback.id) }];
 }
 
 /** Only a rollout that has begun a tenant can be rolled back. A rollback can't. */
@@ -292,7 +292,7 @@ async function adviseRollback(
   const { id, spec } = record;
   if (spec.rollsBack !== undefined || spec.prunedAtMs !== undefined) return [];
   if ((await readRolloutTallies(journal.database)).get(id)?.isStarted !== true) return [];
-  return [{ why: "To roll back to the previous state of each tenant:", command: commands.rollback(id) }];
+  return [{ reason: "To roll back to the previous state of each tenant:", command: commands.rollback(id) }];
 }
 
 export function countTenantStates(tenants: readonly TenantRecord[]): Record<TenantState, number> {

@@ -5,32 +5,32 @@ import { restorePlaceholders } from "../targets/placeholders";
 export interface KeyRoute {
   readonly address: string;
   /** With `{name}` or `{NAME}` if several tenants have one each. */
-  readonly keyFrom: string;
+  readonly keySource: string;
   readonly tenants: readonly string[];
 }
 
 /** Groups the tenants by address and key source, the largest group first. Sources that differ only in the tenant's name share a group. */
 export function groupKeyRoutes(tenants: readonly TenantReport[]): readonly KeyRoute[] {
-  const groups = Map.groupBy(tenants, ({ name, address, keyFrom }) =>
-    JSON.stringify([address, restorePlaceholders(keyFrom, name)]),
+  const groups = Map.groupBy(tenants, ({ name, address, keySource }) =>
+    JSON.stringify([address, restorePlaceholders(keySource, name)]),
   );
   return [...groups.values()]
     .map((group): KeyRoute => {
-      const [{ name, address, keyFrom } = { name: "", address: "", keyFrom: "" }] = group;
+      const [{ name, address, keySource } = { name: "", address: "", keySource: "" }] = group;
       return {
         address,
-        keyFrom: group.length === 1 ? keyFrom : restorePlaceholders(keyFrom, name),
+        keySource: group.length === 1 ? keySource : restorePlaceholders(keySource, name),
         tenants: group.map((tenant) => tenant.name),
       };
     })
     .sort((one, other) => other.tenants.length - one.tenants.length);
 }
 
-export function formatKeyRoute({ address, keyFrom, tenants }: KeyRoute, tenantCount: number): SafeText {
+export function formatKeyRoute({ address, keySource, tenants }: KeyRoute, tenantCount: number): SafeText {
   const [onlyTenant = ""] = tenants;
   const keysText: SafeText =
     tenants.length === 1
       ? safeText`the key of ${untrusted(onlyTenant)}`
       : [`the keys of ${tenants.length === tenantCount ? "all " : ""}${formatCount(tenants.length, "tenant")}`];
-  return safeText`${untrusted(address)} receives ${keysText}, from ${untrustedSentence(keyFrom)}`;
+  return safeText`${untrusted(address)} receives ${keysText}, from ${untrustedSentence(keySource)}`;
 }

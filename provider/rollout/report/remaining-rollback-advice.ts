@@ -1,10 +1,10 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { formatFirst, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { readRollbackProgress } from "../journal/rollback-progress";
-import { getRollbackStatus } from "../journal/rollback-status";
 import type { RolloutRecord, SkippedTenant } from "../journal/rollout-record";
-import { readActiveSkips } from "../journal/skips";
+import { getStackRollbackStatus } from "../journal/stack-rollback-status";
+import { readActiveSkips } from "../journal/tenant-skips";
 import type { RolloutCommands } from "../model/rollout-commands";
 import type { Advice } from "../model/rollout-report";
 import type { Target } from "../model/target";
@@ -36,7 +36,7 @@ export async function getRemainingRollbackAdvice(
   // `unskip` expects the names that the targets file has now.
   for (const { name, stack } of targets) {
     const reason = excludedStacks.get(stack);
-    const rollout = getRollbackStatus(id, laterChanges.get(stack) ?? []).since.at(-1);
+    const rollout = getStackRollbackStatus(id, laterChanges.get(stack) ?? []).laterRollouts.at(-1);
     if (reason !== undefined) excludedTenants.push({ name, reason });
     else if (skips.has(stack)) skipped.push({ name });
     else if (rollout !== undefined) changedTenants.push({ name, rollout });
@@ -46,14 +46,14 @@ export async function getRemainingRollbackAdvice(
   const advice: Advice[] = [];
   if (first !== undefined) {
     advice.push({
-      why: `The rollout ${first.rollout} has changed ${quoteTenantNames(changedTenants)} since. To roll that one back first:`,
+      reason: `The rollout ${first.rollout} has changed ${quoteTenantNames(changedTenants)} since. To roll that one back first:`,
       command: commands.rollback(first.rollout),
     });
-  } else if (openCount > 0) advice.push({ why: "To roll back the rest:", command: commands.rollback(id) });
+  } else if (openCount > 0) advice.push({ reason: "To roll back the rest:", command: commands.rollback(id) });
   if (skipped.length > 0) {
     const [verb, pronoun] = skipped.length === 1 ? ["is", "it"] : ["are", "them"];
     advice.push({
-      why: `${quoteTenantNames(skipped)} ${verb} skipped. To unskip ${pronoun}, before you roll back the rest:`,
+      reason: `${quoteTenantNames(skipped)} ${verb} skipped. To unskip ${pronoun}, before you roll back the rest:`,
       command: commands.unskip(
         skipped.map(({ name }) => name),
         spec.source,
@@ -61,9 +61,9 @@ export async function getRemainingRollbackAdvice(
     });
   }
   if (excludedTenants.length > 0)
-    advice.push({ why: `Left out: ${formatExcludedTenants(excludedTenants)}. ${RESTORE_ADVICE}` });
+    advice.push({ reason: `Left out: ${formatExcludedTenants(excludedTenants)}. ${RESTORE_ADVICE}` });
   return advice.map((step, index) =>
-    index === 0 ? { ...step, why: `The rollback is incomplete. ${step.why}` } : step,
+    index === 0 ? { ...step, reason: `The rollback is incomplete. ${step.reason}` } : step,
   );
 }
 
@@ -71,18 +71,18 @@ export const RESTORE_ADVICE = "Restore the tenant in the targets file, or remove
 
 /** Explains why tenants keep the changes of a rollout: `"t1" (tenants.yaml doesn't name it any more)`. */
 export function formatExcludedTenants(tenants: readonly Pick<SkippedTenant, "name" | "reason">[]): string {
-  return formatFirst(tenants, ({ name, reason }) => `${quote(name)} (${reason})`);
+  return formatFirstItems(tenants, ({ name, reason }) => `${quote(name)} (${reason})`);
 }
 
 function quoteTenantNames(tenants: readonly { readonly name: string }[]): string {
-  return formatFirst(tenants, ({ name }) => quote(name));
+  return formatFirstItems(tenants, ({ name }) => quote(name));
 }
 
 /**
  * How a rollback finds its tenants in the targets file: it ignores settings files, and writes to the tenant that has
  * the stack now.
  */
-export const ROLLBACK_COMPARISON = { ignoreSettings: true, followsStacks: true } as const;
+export const ROLLBACK_COMPARISON_OPTIONS = { ignoreSettings: true, followsStacks: true } as const;
 
 /** The rollback itself reports a targets file that can't be read. */
 function compareIfReadable(
@@ -90,7 +90,7 @@ function compareIfReadable(
   targets: readonly Target[],
 ): Pick<TargetComparison, "targets" | "excludedStacks"> {
   try {
-    return compareTargets(targets, readTargets(source), ROLLBACK_COMPARISON);
+    return compareTargets(targets, readTargets(source), ROLLBACK_COMPARISON_OPTIONS);
   } catch (error) {
     if (error instanceof EmailSecurityError) return { targets, excludedStacks: new Map() };
     throw error;

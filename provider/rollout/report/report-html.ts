@@ -93,15 +93,15 @@ function renderCountsHtml({ tallies: counts }: RolloutReportView): Html {
 function renderAdviceHtml({ advice: steps }: RolloutReport): Html | undefined {
   if (steps.length === 0) return undefined;
   return html`<section class="advice"><h2>Next steps</h2>${steps.map(
-    ({ why, command }) =>
-      html`<p>${renderHtmlText([untrustedSentence(why)])}</p>${command === undefined ? "" : html`<pre>${renderUntrustedHtml(command)}</pre>`}`,
+    ({ reason, command }) =>
+      html`<p>${renderHtmlText([untrustedSentence(reason)])}</p>${command === undefined ? "" : html`<pre>${renderUntrustedHtml(command)}</pre>`}`,
   )}</section>`;
 }
 
 function renderSkippedHtml({ skipped = [] }: RolloutReport): Html | undefined {
   if (skipped.length === 0) return undefined;
   const hiddenCount = skipped.length - MAX_DETAILED;
-  return html`<section><h2>Skipped <span class="n">${formatNumber(skipped.length)}</span></h2><ul class="loosened">${skipped
+  return html`<section><h2>Skipped <span class="n">${formatNumber(skipped.length)}</span></h2><ul class="overrides">${skipped
     .slice(0, MAX_DETAILED)
     .map(
       (skippedTenant) => html`<li>${renderHtmlText(formatSkippedTenant(skippedTenant))}</li>`,
@@ -112,7 +112,7 @@ function renderOverridesHtml({ tenants }: RolloutReport): Html | undefined {
   const overrides = groupOverrides(tenants);
   if (overrides.length === 0) return undefined;
   const hiddenCount = overrides.length - MAX_DETAILED;
-  return html`<section><h2>${OVERRIDES_HEADING} <span class="n">${formatNumber(overrides.length)}</span></h2><ul class="loosened">${overrides
+  return html`<section><h2>${OVERRIDES_HEADING} <span class="n">${formatNumber(overrides.length)}</span></h2><ul class="overrides">${overrides
     .slice(0, MAX_DETAILED)
     .map(
       (override) => html`<li>${renderHtmlText(formatOverride(override))}</li>`,
@@ -151,7 +151,7 @@ function renderTimelineHtml({ waves }: RolloutReport, times: ReadonlyMap<string,
           ? html`<span class="soaked" style="left:${formatPercent(until - firstStartMs)};width:${formatPercent(soaked - until)}"></span>`
           : ""
       }</span><span class="took">${formatDuration(workMs)}${
-        soaked > until ? `, soak ${formatDuration(wave.after.soakMs)}` : ""
+        soaked > until ? `, soak ${formatDuration(wave.exitCriteria.soakMs)}` : ""
       }</span></li>`,
   )}</ul></section>`;
 }
@@ -169,7 +169,7 @@ function renderWaveHtml(
     safeText`${wave.maxConcurrent} at once`,
     ...(workMs === undefined ? [] : [safeText`took ${formatDuration(workMs)}`]),
     ...(wave.health?.isHealthy === true ? [safeText`health: ${untrustedSentence(wave.health.message)}`] : []),
-    ...(wave.after.isGated ? [["manual approval after the wave"]] : []),
+    ...(wave.exitCriteria.hasGate ? [["manual approval after the wave"]] : []),
   ];
   return html`<section class="wave"><h2><span class="of">${formatShortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${renderHtmlText(formatWaveState(wave, labels))}</span></h2>
 ${renderBarHtml(wave)}<p class="facts">${renderHtmlText(joinTexts(details, " · "))}</p>
@@ -183,7 +183,7 @@ const MAX_DETAILED = 100;
 
 /** Renders the progress of a wave. The text below it contains the same information. */
 function renderBarHtml({ counts }: WaveReport): Html {
-  const states = ["done", "unchanged", "failed", "skipped", "running", "released", "pending"] as const;
+  const states = ["done", "unchanged", "failed", "skipped", "running", "queued", "pending"] as const;
   return html`<div class="bar" aria-hidden="true">${states
     .filter((state) => counts[state] > 0)
     .map((state) => html`<span class="is-${state}" style="flex-grow:${counts[state]}"></span>`)}</div>`;
@@ -266,7 +266,7 @@ function renderTenantChangesHtml(tenant: TenantReport): Html | undefined {
 }
 
 function buildTenantDetails(tenant: TenantReport): [label: string, words: SafeText][] {
-  const { address, keyFrom, stack, labels, attempts, worker, startedAt, durationMs, alarms } = tenant;
+  const { address, keySource, stack, labels, attempts, worker, startedAt, durationMs, alarms } = tenant;
   const labelTexts = Object.entries(labels).map(
     ([key, value]): SafeText => safeText`${untrusted(key)} = ${untrusted(value)}`,
   );
@@ -277,7 +277,7 @@ function buildTenantDetails(tenant: TenantReport): [label: string, words: SafeTe
   ].join(", ");
   return [
     ["Service", [untrusted(address)]],
-    ["Key from", [untrusted(keyFrom)]],
+    ["Key from", [untrusted(keySource)]],
     ["Stack", [untrusted(stack)]],
     ...(labelTexts.length > 0 ? [["Labels", joinTexts(labelTexts, ", ")] as [string, SafeText]] : []),
     ...(alarmText === "" ? [] : [["Alarms", [alarmText]] as [string, SafeText]]),

@@ -128,8 +128,8 @@ function renderReportHeadMarkdown(
     "",
     ...advice
       .slice(0, MAX_ADVICE)
-      .flatMap(({ why, command }) => [
-        renderMarkdownText([untrustedSentence(why)], { limit: 200 }),
+      .flatMap(({ reason, command }) => [
+        renderMarkdownText([untrustedSentence(reason)], { limit: 200 }),
         "",
         ...(command === undefined ? [] : [formatMarkdownBlock(command, 400)]),
       ]),

@@ -5,7 +5,7 @@ main, header, footer { max-width: 84rem; }
 .is-failed, .is-stopped { --tone: var(--red); --tone-card: var(--red-card); --tone-line: var(--red-line); }
 .is-running, .is-soaking, .is-checking { --tone: var(--blue); --tone-card: var(--blue-card); --tone-line: var(--blue-line); }
 .is-gated, .is-skipped { --tone: var(--amber); --tone-card: var(--amber-card); --tone-line: var(--amber-line); }
-.is-pending, .is-released { --tone: var(--soft); --tone-card: var(--card); --tone-line: var(--line); }
+.is-pending, .is-queued { --tone: var(--soft); --tone-card: var(--card); --tone-line: var(--line); }
 i { font: 700 1em var(--mono); }
 .tallies a { color: inherit; }
 .tenant dl { grid-template-columns: 5.5rem 1fr; gap: .15rem 1rem; }
@@ -25,7 +25,7 @@ i { font: 700 1em var(--mono); }
 .wave h2 { margin: 0 0 .6rem; flex-wrap: wrap; }
 .wave h2 .state { font-size: .95rem; font-weight: 600; }
 .bar span { background: var(--tone); }
-.bar .is-pending, .bar .is-released { background: var(--sunk); }
+.bar .is-pending, .bar .is-queued { background: var(--sunk); }
 .bar .is-unchanged { background: var(--bar-other); }
 .facts { margin: .5rem 0 .8rem; color: var(--soft); font-size: .9rem; }
 .facts .untrusted { font-family: inherit; font-size: inherit; }
@@ -36,7 +36,7 @@ i { font: 700 1em var(--mono); }
 .dense a { padding: .1rem .4rem; font-size: .75rem; }
 .grid a bdi { color: var(--ink); }
 .grid a.is-failed { border-color: var(--red); font-weight: 700; }
-.grid a.is-pending, .grid a.is-released { border-style: dashed; border-left-style: solid; }
+.grid a.is-pending, .grid a.is-queued { border-style: dashed; border-left-style: solid; }
 .grid a:hover { border-color: var(--ink); }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .tenants { display: grid; gap: .35rem; margin: 0; padding: 0; list-style: none; }

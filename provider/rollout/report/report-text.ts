@@ -152,8 +152,8 @@ function formatWaveProgress({ counts, tenants }: RolloutReport["waves"][number])
 function writeReportAdvice(page: TextPage, { advice: steps }: RolloutReport): void {
   if (steps.length === 0) return;
   page.addHeading(["Next steps"]);
-  for (const { why, command } of steps) {
-    page.addText([untrustedSentence(why)], { indent: INDENT });
+  for (const { reason, command } of steps) {
+    page.addText([untrustedSentence(reason)], { indent: INDENT });
     if (command !== undefined) page.addVerbatim(command, INDENT * 2);
   }
 }

@@ -8,11 +8,11 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
-import { createSkipLookup } from "../journal/skips";
+import { createSkipLookup } from "../journal/tenant-skips";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import { isFinalState, type TenantState } from "../model/wave";
+import { formatTenantNames } from "./format-tenant-names";
 import { formatSkippedSentence, NO_SKIPPED_TENANTS } from "./skipped-tenants";
-import { formatTenantNames } from "./tenant-names";
 
 /** Counts the finished tenants. Excludes those that a run left behind when it ended. */
 export function countFinishedTenants(counts: Readonly<Record<TenantState, number>>): number {
@@ -25,7 +25,7 @@ export function buildRolloutHeadline(report: RolloutReport): SafeText {
   return reasonText.length === 0 ? progressText : [...reasonText, " ", ...progressText];
 }
 
-function describeReason({ state, reason, isHeld, waitingSince, waves }: RolloutReport): SafeText {
+function describeReason({ state, reason, isActive, waitingSince, waves }: RolloutReport): SafeText {
   const reasonText = reason === undefined ? [] : [untrustedSentence(reason)];
   switch (state) {
     case "waiting":
@@ -33,7 +33,7 @@ function describeReason({ state, reason, isHeld, waitingSince, waves }: RolloutR
         ? reasonText
         : [...reasonText, ...safeText` Waiting since ${formatMinute(waitingSince)}.`];
     case "running": {
-      if (!isHeld) return reasonText;
+      if (!isActive) return reasonText;
       const activeWave = waves.find((wave) => wave.state === "soaking" || wave.state === "checking");
       if (activeWave === undefined) return reasonText;
       if (activeWave.state === "checking")
@@ -55,7 +55,7 @@ function describeProgress({
   rollsBack,
   rollsBackTo,
   skipped = NO_SKIPPED_TENANTS,
-  task,
+  mode,
 }: RolloutReport): SafeText {
   // Skipped tenants have their own sentence.
   const total = tenants.length - counts.skipped;
@@ -73,7 +73,7 @@ function describeProgress({
       total - finishedCount
     } not started.`;
   }
-  if (task !== undefined) {
+  if (mode !== undefined) {
     const { done, unchanged, failed } = counts;
     const unrevertedTenants = tenants.filter(({ unreverted = [] }) => unreverted.length > 0).length;
     const unrevertedText =

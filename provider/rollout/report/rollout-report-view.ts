@@ -12,10 +12,10 @@ import { formatDuration, getElapsedMs } from "../model/duration";
 import { MODE_TEXTS, type RolloutMode } from "../model/rollout-mode";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import type { TenantState } from "../model/wave";
+import { formatFirstNames, MAX_LISTED_NAMES } from "./format-tenant-names";
 import { buildRolloutHeadline } from "./rollout-headline";
 import { NO_SKIPPED_TENANTS } from "./skipped-tenants";
 import { getStateLabels, isInProgress, type StateLabel, TENANT_STATE_ORDER } from "./state-labels";
-import { formatFirstNames, MAX_LISTED_NAMES } from "./tenant-names";
 
 /**
  * The view of a rollout, in the order of a reader's questions: how did it go, what do I do now, which tenants failed and why, how far did
@@ -99,7 +99,7 @@ export function formatUntouchedNote({ error }: Pick<TenantReport, "error">): Saf
 
 function getRolloutVerdict({
   state,
-  isHeld,
+  isActive,
   counts,
   rolledBackBy,
   skipped: { length: skipped } = NO_SKIPPED_TENANTS,
@@ -113,7 +113,7 @@ function getRolloutVerdict({
         ? { statusColor: "danger", verdict: "Planned, with errors" }
         : { statusColor: "running", verdict: "Planned" };
     case "running":
-      return isHeld
+      return isActive
         ? { statusColor: "running", verdict: "Running" }
         : { statusColor: "warning", verdict: "Interrupted" };
     case "waiting":
@@ -141,7 +141,7 @@ function describeTenantStates(report: RolloutReport): SafeText {
     (tenant: TenantReport) =>
       states.includes(tenant.state);
   const startedTenants = tenants.filter(({ attempts }) => attempts > 0);
-  const unfinishedTenants = startedTenants.filter(isInState("pending", "released", "running"));
+  const unfinishedTenants = startedTenants.filter(isInState("pending", "queued", "running"));
   // This error comes before the first write. An earlier attempt may have written all the same.
   const isRefused = ({ state, attempts, error }: TenantReport): boolean =>
     state === "failed" && attempts === 1 && error?.code === "ERR_OTHER_TENANT";
@@ -154,7 +154,7 @@ function describeTenantStates(report: RolloutReport): SafeText {
     ...(skipped.length > 0 ? [`${formatNumber(skipped.length)} skipped`] : []),
     ...(unfinishedTenants.length > 0 ? [`${formatNumber(unfinishedTenants.length)} started but not finished`] : []),
   ];
-  const hasRemaining = tenants.some(isInState("pending", "released", "running"));
+  const hasRemaining = tenants.some(isInState("pending", "queued", "running"));
   return [
     [
       ...(untouched.length > 0 ? [`Not started, unchanged: ${formatCount(untouched.length, "tenant")}.`] : []),
@@ -175,14 +175,14 @@ function describeTenantStates(report: RolloutReport): SafeText {
  * first.
  */
 function describeUnmanagedAllows(report: RolloutReport): SafeText {
-  const { state, tenants, task, rollsBack } = report;
-  if (state === "planned" || isInProgress(report) || task !== undefined || rollsBack !== undefined) return [];
+  const { state, tenants, mode, rollsBack } = report;
+  if (state === "planned" || isInProgress(report) || mode !== undefined || rollsBack !== undefined) return [];
   const tenantsWithAllows = tenants
     .flatMap(({ name, unmanagedAllows: allows }) => (allows === undefined ? [] : [{ name, ...allows }]))
-    .sort((tenant, other) => other.risky - tenant.risky || other.count - tenant.count);
+    .sort((tenant, other) => other.riskyCount - tenant.riskyCount || other.count - tenant.count);
   if (tenantsWithAllows.length === 0) return [];
   const count = tenantsWithAllows.reduce((total, tenant) => total + tenant.count, 0);
-  const risky = tenantsWithAllows.reduce((total, tenant) => total + tenant.risky, 0);
+  const risky = tenantsWithAllows.reduce((total, tenant) => total + tenant.riskyCount, 0);
   const tenantTexts = tenantsWithAllows
     .slice(0, MAX_LISTED_NAMES)
     .map((tenant): SafeText => safeText`${untrusted(tenant.name)} (${formatFirstNames(tenant.values, tenant.count)})`);
@@ -191,13 +191,13 @@ function describeUnmanagedAllows(report: RolloutReport): SafeText {
   return safeText`${formatCount(count, "unmanaged allow")} ${count === 1 ? "remains" : "remain"}${risky > 0 ? `, ${formatNumber(risky)} of them risky` : ""}: ${joinWithAnd(texts)}.`;
 }
 
-function listRolloutDetails({ id, startedAt, finishedAt, rollsBack, task, createdAt }: RolloutReport): SafeText[] {
+function listRolloutDetails({ id, startedAt, finishedAt, rollsBack, mode, createdAt }: RolloutReport): SafeText[] {
   const durationMs = getElapsedMs(startedAt, finishedAt);
   const startTime = startedAt ?? createdAt;
   return [
     safeText`Rollout ${untrusted(excerpt(id, MAX_ID_LENGTH))}`,
     ...(rollsBack === undefined ? [] : [safeText`rolls back ${untrusted(excerpt(rollsBack, MAX_ID_LENGTH))}`]),
-    ...describeRolloutMode(task),
+    ...describeRolloutMode(mode),
     safeText`${startedAt === undefined ? "planned" : "started"} ${formatMinute(startTime)}`,
     ...(durationMs === undefined ? [] : [safeText`took ${formatDuration(durationMs)}`]),
   ];

@@ -10,7 +10,7 @@ import {
 import { excerpt, quote } from "../../settings/text";
 import type { SkippedTenant } from "../journal/rollout-record";
 import type { RolloutReport, SkippedReport } from "../model/rollout-report";
-import { formatTenantNames } from "./tenant-names";
+import { formatTenantNames } from "./format-tenant-names";
 
 export const NO_SKIPPED_TENANTS: NonNullable<RolloutReport["skipped"]> = [];
 
@@ -20,9 +20,9 @@ export function formatSkippedSentence({ skipped = NO_SKIPPED_TENANTS }: RolloutR
   return safeText` Skipped: ${formatTenantNames(skipped)}.`;
 }
 
-export function formatSkippedTenant({ name, since, by, reason }: SkippedReport): SafeText {
-  const skippedByText: SafeText = by === undefined ? [] : safeText` by ${untrusted(by)}`;
-  return safeText`${untrusted(name)}, since ${formatMinute(since)}${skippedByText}: ${untrustedSentence(toSingleLine(reason))}`;
+export function formatSkippedTenant({ name, skippedAt, skippedBy, reason }: SkippedReport): SafeText {
+  const skippedByText: SafeText = skippedBy === undefined ? [] : safeText` by ${untrusted(skippedBy)}`;
+  return safeText`${untrusted(name)}, since ${formatMinute(skippedAt)}${skippedByText}: ${untrustedSentence(toSingleLine(reason))}`;
 }
 
 export function formatSkippedHeading(skipped: readonly unknown[]): string {

@@ -13,7 +13,7 @@ export const TENANT_STATE_LABELS: Readonly<Record<TenantState, StateLabel>> = {
   running: { sign: "▶", word: "running" },
   done: { sign: "✓", word: "changed" },
   unchanged: { sign: "=", word: "unchanged" },
-  released: { sign: "·", word: "queued" },
+  queued: { sign: "·", word: "queued" },
   pending: { sign: "·", word: "pending" },
 };
 
@@ -33,7 +33,7 @@ export interface RolloutStateLabels {
 }
 
 /** While no run has locked the rollout, no state may suggest that work is in progress. */
-export function getStateLabels(report: Pick<RolloutReport, "state" | "isHeld">): RolloutStateLabels {
+export function getStateLabels(report: Pick<RolloutReport, "state" | "isActive">): RolloutStateLabels {
   if (isInProgress(report)) return { tenants: TENANT_STATE_LABELS, waves: WAVE_STATE_LABELS };
   return {
     tenants: { ...TENANT_STATE_LABELS, running: { sign: "▶", word: "interrupted" } },
@@ -45,8 +45,8 @@ export function getStateLabels(report: Pick<RolloutReport, "state" | "isHeld">):
   };
 }
 
-export function isInProgress({ state, isHeld }: Pick<RolloutReport, "state" | "isHeld">): boolean {
-  return state === "running" && isHeld;
+export function isInProgress({ state, isActive }: Pick<RolloutReport, "state" | "isActive">): boolean {
+  return state === "running" && isActive;
 }
 
 export const TENANT_STATE_ORDER = Object.keys(TENANT_STATE_LABELS) as TenantState[];

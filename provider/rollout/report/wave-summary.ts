@@ -18,12 +18,14 @@ export function formatWaveState({ state, soakUntil }: WaveReport, { waves }: Rol
 
 /** Formats the details of a wave that follow its name and state: `1 failed (2 tolerated) and 20 changed`. */
 export function formatWaveSummary(
-  { counts, tolerated, health }: WaveReport,
+  { counts, toleratedFailures, health }: WaveReport,
   { tenants: labels }: RolloutStateLabels,
 ): SafeText {
   const parts = TENANT_STATE_ORDER.filter((state) => counts[state] > 0).map((state): SafeText => {
     const count = `${formatNumber(counts[state])} ${labels[state].word}`;
-    return [state === "failed" && tolerated > 0 ? `${count} (${formatNumber(tolerated)} tolerated)` : count];
+    return [
+      state === "failed" && toleratedFailures > 0 ? `${count} (${formatNumber(toleratedFailures)} tolerated)` : count,
+    ];
   });
   const summary = joinWithAnd(parts);
   return health === undefined || health.isHealthy

@@ -14,7 +14,7 @@ export function computeWaveTimes({ waves, tenants }: RolloutReport): ReadonlyMap
   const byWave = Map.groupBy(tenants, ({ wave }) => wave);
   const times = new Map<string, WaveTimes>();
   for (const { name, counts } of waves) {
-    if (counts.running + counts.released > 0) continue;
+    if (counts.running + counts.queued > 0) continue;
     const spans = (byWave.get(name) ?? []).flatMap(({ startedAt, finishedAt }) =>
       startedAt === undefined || finishedAt === undefined ? [] : [{ startedAt, finishedAt }],
     );

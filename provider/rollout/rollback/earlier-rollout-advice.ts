@@ -1,4 +1,4 @@
-import { formatFirst, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { compareRollouts } from "../journal/rollout-order";
 import type { TenantRecord } from "../journal/rollout-record";
@@ -33,9 +33,9 @@ export async function buildEarlierRolloutAdvice(
       getChangeKeys(tenant).some((change) => appliedChanges.has(change)),
     );
     if (tenantsWithSameChange.length === 0) continue;
-    const names = formatFirst(tenantsWithSameChange, ({ name }) => quote(name));
+    const names = formatFirstItems(tenantsWithSameChange, ({ name }) => quote(name));
     steps.push({
-      why: `${names} had the same change from the rollout ${earlier.id}, and ${tenantsWithSameChange.length === 1 ? "keeps" : "keep"} it. To roll that back too:`,
+      reason: `${names} had the same change from the rollout ${earlier.id}, and ${tenantsWithSameChange.length === 1 ? "keeps" : "keep"} it. To roll that back too:`,
       command: commands.rollback(earlier.id),
     });
   }

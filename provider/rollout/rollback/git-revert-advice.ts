@@ -8,7 +8,7 @@ import { minimalEnv } from "../../machine/child-environment";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
 import { truncateByDanger } from "../../settings/danger";
 import { isSameEntryState } from "../../settings/entry-fields";
-import { excerpt, formatFirst, quote } from "../../settings/text";
+import { excerpt, formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import type { TenantRecord } from "../journal/rollout-record";
@@ -40,18 +40,18 @@ export async function buildGitRevertAdvice(journal: Journal, id: string): Promis
   const linesText = `${lineTexts.join(", ")}${hiddenText === undefined ? "" : `, … and ${hiddenText}`}`;
   const reason = `The settings that were rolled back are still in ${linesText}. A rollout that would apply them again is rejected, unless its digest is given. Remove them there.`;
   if (remainingTenants.length > 0) {
-    const names = formatFirst(remainingTenants, ({ name }) => quote(name));
-    return [{ why: `${reason} The rollback left out ${names}: keep what they still declare.` }];
+    const names = formatFirstItems(remainingTenants, ({ name }) => quote(name));
+    return [{ reason: `${reason} The rollback left out ${names}: keep what they still declare.` }];
   }
   const repositories = new Set([...lines.keys()].map((location) => findFileRepository(getFileOfLocation(location))));
   const [repository] = repositories;
-  if (repository === undefined || repositories.size > 1) return [{ why: reason }];
+  if (repository === undefined || repositories.size > 1) return [{ reason }];
   const commits = await findCommits(repository, [...lines.keys()]);
-  if (commits === undefined) return [{ why: reason }];
+  if (commits === undefined) return [{ reason }];
   const commitsText = commits.map(({ hash, subject }) => `${hash} (${excerpt(subject, 60)})`).join(", ");
   return [
     {
-      why: `${reason} They come from ${commitsText}. If other changes of these commits must stay, or this ends in a conflict, remove the lines by hand:`,
+      reason: `${reason} They come from ${commitsText}. If other changes of these commits must stay, or this ends in a conflict, remove the lines by hand:`,
       command: `${formatGitCommand(repository)} revert --no-edit ${commits.map(({ hash }) => hash).join(" ")}`,
     },
   ];

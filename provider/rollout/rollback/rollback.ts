@@ -3,26 +3,26 @@ import type { Plan, PlanBlocker } from "../../plan/plan";
 import { parsePlan } from "../../plan/render/plan-json";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { isEmptyIdentity } from "../../settings/tenant-identity";
-import { formatFirst, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { readRollbackProgress } from "../journal/rollback-progress";
-import { getRollbackStatus } from "../journal/rollback-status";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { getStableIdentity, mayEmptyTenant } from "../journal/stable-identity";
+import { getStackRollbackStatus } from "../journal/stack-rollback-status";
 import type { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import type { Wave } from "../model/wave";
 import { planTarget, type TenantPlanner } from "../planning/plan-target";
-import { formatExcludedTenants, ROLLBACK_COMPARISON } from "../report/remaining-rollback-advice";
+import { formatExcludedTenants, ROLLBACK_COMPARISON_OPTIONS } from "../report/remaining-rollback-advice";
 import { excludeSkipped } from "../skipping/exclude-skipped";
 import { assertSameProject } from "../targets/assert-same-project";
 import { compareTargets } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
 import type { TargetSelection } from "../targets/select-targets";
 import { planTenantRollback } from "./plan-tenant-rollback";
-import { formatPresentName, selectRollbackTargets } from "./select-rollback-targets";
+import { formatCurrentName, selectRollbackTargets } from "./select-rollback-targets";
 
 /** The settings files of another point in time, and their name: `the files of the revision HEAD~1`. */
 export interface RevisionFiles {
@@ -87,7 +87,7 @@ export async function prepareRollback(
   const declared = readTargets(spec.source);
   assertSameProject(id, spec.project, declared, "Otherwise, revert the files, and start a new rollout.");
   const recorded = startedTenants.map(({ target }) => target);
-  const comparison = compareTargets(recorded, declared, ROLLBACK_COMPARISON);
+  const comparison = compareTargets(recorded, declared, ROLLBACK_COMPARISON_OPTIONS);
   const excludedStacks = new Map([...replaced, ...comparison.excludedStacks]);
   const { targets: presentTargets, leftOut } = selectRollbackTargets(
     id,
@@ -107,7 +107,7 @@ export async function prepareRollback(
     to !== undefined && containsSettings(to.files, target.settings);
   const tenantsWithoutFile = selectedTenants.filter((tenant) => !hasFile(tenant));
   const formatName = ({ name, target }: TenantRecord): string =>
-    formatPresentName(name, currentTargets.get(target.stack)?.name);
+    formatCurrentName(name, currentTargets.get(target.stack)?.name);
   const tenantsToRestore = await findTenantsToRestore(
     journal,
     id,
@@ -225,13 +225,13 @@ async function readStoredPlan(
   journal: Journal,
   id: string,
   { name }: TenantRecord,
-  presentName: string,
+  currentName: string,
 ): Promise<Plan> {
   const json = await journal.readPlan(id, name);
-  if (json !== undefined) return parsePlan(json, `the plan of ${presentName}`);
+  if (json !== undefined) return parsePlan(json, `the plan of ${currentName}`);
   throw new RolloutError(
     "ERR_ROLLBACK_UNAVAILABLE",
-    `The journal doesn't record what the rollout ${id} did to ${presentName}. Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--except).`,
+    `The journal doesn't record what the rollout ${id} did to ${currentName}. Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--except).`,
   );
 }
 
@@ -255,15 +255,18 @@ async function findTenantsToRestore(
   const tenantsToRestore: TenantRecord[] = [];
   const changedTenants: (readonly [name: string, rollout: string])[] = [];
   for (const tenant of tenants) {
-    const { by, since } = getRollbackStatus(id, laterChanges.get(tenant.target.stack) ?? []);
-    const [latestRollout] = since.slice(-1);
-    if (by !== undefined) rolledBackBy.add(by);
+    const { rolledBackBy: rollbackId, laterRollouts } = getStackRollbackStatus(
+      id,
+      laterChanges.get(tenant.target.stack) ?? [],
+    );
+    const [latestRollout] = laterRollouts.slice(-1);
+    if (rollbackId !== undefined) rolledBackBy.add(rollbackId);
     else if (latestRollout === undefined) tenantsToRestore.push(tenant);
     else changedTenants.push([formatName(tenant), latestRollout]);
   }
   const [first] = changedTenants;
   if (first !== undefined) {
-    const names = formatFirst(changedTenants, ([name]) => name);
+    const names = formatFirstItems(changedTenants, ([name]) => name);
     throw new RolloutError(
       "ERR_ROLLBACK_UNAVAILABLE",
       `The rollout ${first[1]} has changed ${names} since ${id}, so the state before ${id} is no longer the one to return to. Nothing was changed. Leave these tenants out (--except), specify a git revision (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,

@@ -49,9 +49,9 @@ function addRenames<T>(
   } catch (error) {
     if (!(error instanceof SelectionError)) throw error;
     const renames = recorded.flatMap(({ name }, index) => {
-      const presentName = targets[index]?.name ?? name;
-      const isSelected = name !== presentName && [...only, ...except].includes(name);
-      return isSelected ? [` ${quote(name)} is now called ${quote(presentName)}.`] : [];
+      const currentName = targets[index]?.name ?? name;
+      const isSelected = name !== currentName && [...only, ...except].includes(name);
+      return isSelected ? [` ${quote(name)} is now called ${quote(currentName)}.`] : [];
     });
     throw renames.length === 0 ? error : new SelectionError(`${error.message}${renames.join("")}`);
   }
@@ -85,6 +85,6 @@ function excludeTargets(
 }
 
 /** Formats the present name of a tenant, and the name that it had in the rollout if that differs: `"acme" (then "t1")`. */
-export function formatPresentName(recordedName: string, presentName = recordedName): string {
-  return presentName === recordedName ? quote(presentName) : `${quote(presentName)} (then ${quote(recordedName)})`;
+export function formatCurrentName(recordedName: string, currentName = recordedName): string {
+  return currentName === recordedName ? quote(currentName) : `${quote(currentName)} (then ${quote(recordedName)})`;
 }

@@ -1,7 +1,7 @@
 import { formatCount } from "../../render/safe-text";
 import type { Queryable } from "../database/database";
 import type { RolloutScope, SkippedTenant } from "../journal/rollout-record";
-import { readActiveSkips, type Skip, toSkippedTenant } from "../journal/skips";
+import { readActiveSkips, type Skip, toSkippedTenant } from "../journal/tenant-skips";
 import type { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { Target } from "../model/target";

@@ -8,7 +8,7 @@ import { replacePassword } from "../../settings/secrets";
 import { quoteShellWord } from "../../settings/shell-word";
 import { excerpt, quote } from "../../settings/text";
 import { RolloutError } from "../model/rollout-error";
-import { NotAllowedError } from "../targets/assert-allowed";
+import { NotAllowedError } from "../targets/assert-run-permissions";
 
 export interface StateBackend {
   /** Its URL for Pulumi. Undefined: the backend that the user is logged in to. */

@@ -83,7 +83,7 @@ function buildWave(rule: WaveRule, assignedTargets: readonly Target[]): Wave {
 /**
  * Describes the conditions that are lost with an omitted wave: `its soak and its gate`. Undefined if there are none.
  */
-export function describeLostChecks({
+export function describeOmittedChecks({
   soakMs,
   gate,
   health,
@@ -101,7 +101,7 @@ export function describeLostChecks({
 function buildEmptyWaveFinding({ name, place, ...rule }: WaveRule, matchingCount: number): Finding {
   const reason =
     matchingCount === 0 ? "no tenant matches it" : `all ${matchingCount} that match it are in earlier waves`;
-  const lostChecks = describeLostChecks(rule);
+  const lostChecks = describeOmittedChecks(rule);
   const lostText = lostChecks === undefined ? "" : `, and with it ${lostChecks}`;
   const message = `the wave ${quote(name)} has no tenant because ${reason}; it is skipped${lostText}`;
   return { code: "wave-empty", level: "warning", message, place };

@@ -45,8 +45,8 @@ export function compareTargets(
         ? explainMissing(target, declaredTargets)
         : explainChange(target, currentTarget, ignoreSettings);
     if (reason !== undefined) excludedStacks.set(target.stack, reason);
-    const presentName = byStack.get(target.stack)?.name ?? target.name;
-    if (currentTarget === undefined || reason !== undefined) return { ...target, name: presentName };
+    const currentName = byStack.get(target.stack)?.name ?? target.name;
+    if (currentTarget === undefined || reason !== undefined) return { ...target, name: currentName };
     const { name, key, labels, place, allowInsecureHttp } = currentTarget;
     if (name !== target.name) {
       notes.push(

@@ -6,7 +6,7 @@ import { createErrorClass } from "../../settings/email-security-error";
 import { collectSecrets } from "../../settings/secrets";
 import { excerpt, quote } from "../../settings/text";
 import type { KeySource, Target } from "../model/target";
-import { assertAllowed } from "./assert-allowed";
+import { assertRunPermissions } from "./assert-run-permissions";
 import { buildCommandEnvironment } from "./run-permissions";
 
 /** A tenant's key is missing, unreadable or invalid. Affects only this tenant. The message contains nothing that was read. */
@@ -28,7 +28,7 @@ export interface ReadKeyOptions {
  */
 export async function readKey(target: Target, { environment, timeoutMs = 30_000 }: ReadKeyOptions): Promise<string> {
   const { key: source } = target;
-  assertAllowed(target.place.file, [target], [], environment);
+  assertRunPermissions(target.place.file, [target], [], environment);
   const fail: FailFunction = (reason, advice) => {
     const locationText = `${formatLineLocation(target.place)}: the key of ${quote(target.name)}`;
     throw new RolloutKeyError(`${locationText} can't be used: ${describeKeySource(source)} ${reason}. ${advice}`);

@@ -1,8 +1,8 @@
 import { delimiter, dirname, resolve } from "node:path";
 import { parse } from "yaml";
 import { ConfigurationError } from "../../client";
-import { isLoopback } from "../../client/address";
 import { ALLOWED_SERVICES_VARIABLE, isAllowedService, parseAllowedServices } from "../../client/allowed-services";
+import { isLoopback } from "../../client/base-url";
 import { isOutsideDirectory, resolveLinks } from "../../files/repository";
 import { minimalEnv } from "../../machine/child-environment";
 import { quote } from "../../settings/text";

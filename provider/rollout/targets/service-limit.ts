@@ -1,4 +1,4 @@
-import { normalizeBaseUrl } from "../../client/address";
+import { normalizeBaseUrl } from "../../client/base-url";
 import { formatLineLocation, hasErrors, type Place } from "../../files/finding";
 import { quote } from "../../settings/text";
 import type { ServiceLimit, Target } from "../model/target";

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join, normalize } from "node:path";
-import { normalizeBaseUrl } from "../../client/address";
+import { normalizeBaseUrl } from "../../client/base-url";
 import type { Place } from "../../files/finding";
 import { validateIncludePath } from "../../files/read-source";
 import { createOutsideRepositoryTest } from "../../files/repository";

@@ -8,7 +8,7 @@ import {
   findSameTenants,
   isReplacedBy,
   isSameTenant,
-  isStillTenant,
+  matchesEarlierIdentity,
   type TenantIdentity,
 } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
@@ -27,7 +27,7 @@ export interface IdentityRecord {
   readonly identity: TenantIdentity;
   readonly fingerprint?: string;
   /** Reads the identities that all rollouts recorded for it, oldest first. Default: only this one. */
-  readonly readEarlierIdentities?: () => Promise<readonly IdentityReading[]>;
+  readonly readEarlierIdentities?: () => Promise<readonly RecordedIdentity[]>;
   /**
    * Whether the rollout began to change the tenant and has not finished. It may have replaced the identifying items.
    * Default: false.
@@ -41,7 +41,7 @@ export interface IdentityRecord {
   readonly marker?: StackMarker;
 }
 
-export interface IdentityReading {
+export interface RecordedIdentity {
   /** Orders the rollouts: by sequence number, and then by start time. */
   readonly order: readonly [sequence: number, startedAtMs: number];
   readonly identity: TenantIdentity;
@@ -52,14 +52,14 @@ export interface IdentityReading {
 /** The identities that rollouts read, by stack. */
 export type IdentityRecords = ReadonlyMap<string, IdentityRecord>;
 
-/** A tenant of the service that several tenants of the targets file open, or that a tenant opens instead of its own. */
+/** A tenant of the service that several keys belong to, or that a key belongs to instead of its own tenant. */
 export interface TenantConflict {
   /** The tenants under whose names this run read it; at least one. */
   readonly targets: readonly Target[];
   /** The tenants under whose names earlier rollouts read it. */
   readonly records: readonly IdentityRecord[];
   /** If no rollout read it under any name, the reason why it isn't the tenant of the only target that read it. */
-  readonly mismatch?: { readonly rollout: string; readonly why: string };
+  readonly mismatch?: { readonly rollout: string; readonly reason: string };
   /**
    * The targets that this run read with a wrong key, if they are known. Otherwise those of which any may have a wrong
    * key.
@@ -121,15 +121,16 @@ const MAX_LISTED = 20;
 function formatGroup({ targets, records, mismatch }: TenantConflict): string {
   const readers = targets.slice(0, MAX_LISTED).map(formatTargetWithKey).join(", ");
   if (mismatch !== undefined) {
-    const { rollout, why } = mismatch;
-    return `${readers} has a key for a different tenant than the rollout ${rollout} read: ${why}`;
+    const { rollout, reason } = mismatch;
+    return `the key of ${readers} belongs to a different tenant than in the rollout ${rollout}: ${reason}`;
   }
   if (records.length === 0) return readers;
   const recordedTexts = records.slice(0, MAX_LISTED).map(({ name, place, rollout }) => {
     const locationText = place === undefined ? "" : `${formatLineLocation(place)}; `;
     return `${quote(name)} (${locationText}read by the rollout ${rollout})`;
   });
-  return `${readers} ${targets.length === 1 ? "has a key" : "have keys"} for the tenant of ${recordedTexts.join(", ")}`;
+  const keyText = targets.length === 1 ? `the key of ${readers} belongs` : `the keys of ${readers} belong`;
+  return `${keyText} to the tenant of ${recordedTexts.join(", ")}`;
 }
 
 export function formatTargetWithKey({ name, place, key }: Target): string {
@@ -140,27 +141,28 @@ export function formatTargetWithKey({ name, place, key }: Target): string {
  * Finds tenants whose keys belong to the same tenant of the service, or a tenant that rollouts read under another name. This happens, for
  * example, after two keys were swapped.
  *
- * @param readings the identities that this run read.
+ * @param currentIdentities the identities that this run read.
  * @param recordedByStack the identities that rollouts read. Default: none.
  */
 export function findTenantConflicts(
-  readings: ReadonlyMap<Target, TenantIdentity>,
+  currentIdentities: ReadonlyMap<Target, TenantIdentity>,
   recordedByStack: IdentityRecords = new Map(),
 ): readonly TenantConflict[] {
   const isConfirmedTarget = (target: Target): boolean => {
-    const [currentIdentity, recordedTenant] = [readings.get(target), recordedByStack.get(target.stack)];
+    const [currentIdentity, recordedTenant] = [currentIdentities.get(target), recordedByStack.get(target.stack)];
     return (
       currentIdentity !== undefined &&
       recordedTenant !== undefined &&
-      isStillTenant(currentIdentity, recordedTenant.identity)
+      matchesEarlierIdentity(currentIdentity, recordedTenant.identity)
     );
   };
-  const confirmedTargets = new Set([...readings.keys()].filter(isConfirmedTarget));
+  const confirmedTargets = new Set([...currentIdentities.keys()].filter(isConfirmedTarget));
   const confirmedStacks = new Set([...confirmedTargets].map(({ stack }) => stack));
-  const identities = new Map<Target | IdentityRecord, TenantIdentity>(readings);
+  const identities = new Map<Target | IdentityRecord, TenantIdentity>(currentIdentities);
   for (const [stack, tenant] of recordedByStack)
     if (!confirmedStacks.has(stack)) identities.set(tenant, tenant.identity);
-  const isReadTarget = (candidate: Target | IdentityRecord): candidate is Target => readings.has(candidate as Target);
+  const isReadTarget = (candidate: Target | IdentityRecord): candidate is Target =>
+    currentIdentities.has(candidate as Target);
   /** Whether a recorded name is only a former name of the same tenant. */
   const isOwnFormerName = ({ identity }: IdentityRecord, { stack }: Target): boolean => {
     const recordedTenant = recordedByStack.get(stack);
@@ -177,7 +179,7 @@ export function findTenantConflicts(
     };
   });
   const groupedTargets = new Set(groups.flatMap(({ targets }) => targets));
-  for (const [target, identity] of readings) {
+  for (const [target, identity] of currentIdentities) {
     const recordedTenant = recordedByStack.get(target.stack);
     if (recordedTenant === undefined || groupedTargets.has(target)) continue;
     const recordedTenants = [...recordedByStack.values()].filter(
@@ -186,7 +188,7 @@ export function findTenantConflicts(
     );
     if (recordedTenants.length > 0) groups.push({ targets: [target], records: recordedTenants });
   }
-  const targetsByStack = new Map([...readings.keys()].map((target) => [target.stack, target]));
+  const targetsByStack = new Map([...currentIdentities.keys()].map((target) => [target.stack, target]));
   const found = groups
     // A conflict between two earlier records must not block a run that reads neither tenant.
     .filter(({ targets, records }) => targets.length > 0 && targets.length + records.length > 1)
@@ -202,16 +204,16 @@ export function findTenantConflicts(
       };
     });
   const foundTargets = new Set(found.flatMap(({ targets }) => targets));
-  const unknown = [...readings].flatMap(([target, identity]): TenantConflict[] => {
+  const unknown = [...currentIdentities].flatMap(([target, identity]): TenantConflict[] => {
     const recordedTenant = recordedByStack.get(target.stack);
     if (recordedTenant === undefined || foundTargets.has(target)) return [];
-    const why = describeOtherTenantProof(identity, recordedTenant.identity);
-    if (why === undefined) return [];
+    const reason = describeOtherTenantProof(identity, recordedTenant.identity);
+    if (reason === undefined) return [];
     return [
       {
         targets: [target],
         records: [],
-        mismatch: { rollout: recordedTenant.rollout, why },
+        mismatch: { rollout: recordedTenant.rollout, reason },
         wrongTargets: [target],
         replacedTargets: [],
       },
@@ -227,7 +229,7 @@ type StackName = Pick<Target, "stack"> & Partial<Pick<Target, "name" | "place">>
 export type ReadIdentityRecords = (scope: "declared" | "all") => Promise<IdentityRecords>;
 
 /**
- * Adds what rollouts left in the states of stacks, for those of which a journal knows nothing, or only older readings.
+ * Adds what rollouts left in the states of stacks, for those of which a journal knows nothing, or only older identities.
  *
  * @param markerOf of a stack; undefined where its state has none, or isn't known.
  */
@@ -267,63 +269,70 @@ export function selectIdentityRecord(
     ...(seq > recorded.seq ? markerRecord : recorded),
     ...accepted,
     marker,
-    // Any earlier reading counts as the tenant's own, which is all that a journal adds to a newer marker.
-    readEarlierIdentities: async () => selectValidReadings(await readEarlierIdentities(), acceptedSeq),
+    // Any earlier identity counts as the tenant's own, which is all that a journal adds to a newer marker.
+    readEarlierIdentities: async () => selectValidIdentities(await readEarlierIdentities(), acceptedSeq),
     ...(fingerprint === undefined || recorded.seq < acceptedSeq ? {} : { fingerprint }),
   };
 }
 
 /**
- * Returns readings of a tenant, the first first, without those before the last one that a person accepted.
+ * Returns the recorded identities of a tenant, the first first, without those before the last one that a person accepted.
  *
- * @param acceptedSeq the lowest sequence number of a rollout whose reading counts. Default: any.
+ * @param acceptedSeq the lowest sequence number of a rollout whose record counts. Default: any.
  */
-export function selectValidReadings(readings: readonly IdentityReading[], acceptedSeq = 0): readonly IdentityReading[] {
-  const sorted = readings.toSorted((one, other) => compareReadings(one, other));
+export function selectValidIdentities(
+  recordedIdentities: readonly RecordedIdentity[],
+  acceptedSeq = 0,
+): readonly RecordedIdentity[] {
+  const sorted = recordedIdentities.toSorted((one, other) => compareIdentityOrder(one, other));
   const start = sorted.findLastIndex(({ isAccepted }) => isAccepted);
   return sorted.slice(Math.max(0, start)).filter(({ order: [seq] }) => seq >= acceptedSeq);
 }
 
 /**
  * Finds tenant conflicts, including conflicts with the journal's records. Tenants that have left the targets file only
- * count if a reading differs from earlier ones of that tenant: a new tenant may be a former one under a new name.
+ * count if an identity differs from earlier ones of that tenant: a new tenant may be a former one under a new name.
  *
- * A rollout with a wrong key leaves a wrong record in the journal. Therefore any earlier reading of a target counts as
+ * A rollout with a wrong key leaves a wrong record in the journal. Therefore any earlier identity of a target counts as
  * its own. If rollouts read a tenant of the service under several names, the first name counts.
  *
  * @param isAccepted whether the user rejects the record of the tenant with this name. Default: none.
  */
 export async function validateTenantIdentities(
-  unorderedReadings: ReadonlyMap<Target, TenantIdentity>,
+  unorderedIdentities: ReadonlyMap<Target, TenantIdentity>,
   readRecorded: ReadIdentityRecords,
   isAccepted: (name: string) => boolean = () => false,
 ): Promise<readonly TenantConflict[]> {
   // Tenants are read concurrently. A message lists them in the order of the targets file.
-  const readings = new Map(
-    [...unorderedReadings].toSorted(([{ place }], [{ place: otherPlace }]) => place.line - otherPlace.line),
+  const currentIdentities = new Map(
+    [...unorderedIdentities].toSorted(([{ place }], [{ place: otherPlace }]) => place.line - otherPlace.line),
   );
   const recordedByStack = await readRecorded("declared");
-  const groups = findTenantConflicts(readings, recordedByStack).filter(({ mismatch }) => mismatch === undefined);
+  const groups = findTenantConflicts(currentIdentities, recordedByStack).filter(
+    ({ mismatch }) => mismatch === undefined,
+  );
   const foundTargets = new Set(groups.flatMap(({ targets }) => targets));
-  const changedReadings = [...readings].filter(([target, identity]) => {
+  const changedIdentities = [...currentIdentities].filter(([target, identity]) => {
     const recordedTenant = recordedByStack.get(target.stack);
     return (
-      recordedTenant !== undefined && !foundTargets.has(target) && !isStillTenant(identity, recordedTenant.identity)
+      recordedTenant !== undefined &&
+      !foundTargets.has(target) &&
+      !matchesEarlierIdentity(identity, recordedTenant.identity)
     );
   });
-  const all = changedReadings.length === 0 ? recordedByStack : await readRecorded("all");
-  const changedGroups = changedReadings.length === 0 ? [] : findTenantConflicts(new Map(changedReadings), all);
+  const all = changedIdentities.length === 0 ? recordedByStack : await readRecorded("all");
+  const changedGroups = changedIdentities.length === 0 ? [] : findTenantConflicts(new Map(changedIdentities), all);
   const wrong: TenantConflict[] = [];
   for (const group of [...groups, ...changedGroups]) {
     const isKeptApart = group.targets.length > 1;
-    if (isKeptApart || !(isAcceptedConflict(group, isAccepted) || (await isOwn(group, readings, all)))) {
+    if (isKeptApart || !(isAcceptedConflict(group, isAccepted) || (await isOwn(group, currentIdentities, all)))) {
       wrong.push(group);
     }
   }
   return wrong;
 }
 
-/** Whether a person accepts each tenant of a conflict, and only one key opens it. */
+/** Whether a person accepts each tenant of a conflict, and only one key belongs to it. */
 export function isAcceptedConflict(
   { targets, records }: TenantConflict,
   isAccepted: (name: string) => boolean,
@@ -334,25 +343,27 @@ export function isAcceptedConflict(
 /** Whether rollouts read this tenant of the service first under the name of the only target that reads it now. */
 async function isOwn(
   { targets: [target], records }: TenantConflict,
-  readings: ReadonlyMap<Target, TenantIdentity>,
+  currentIdentities: ReadonlyMap<Target, TenantIdentity>,
   recordedByStack: IdentityRecords,
 ): Promise<boolean> {
-  const identity = target && readings.get(target);
+  const identity = target && currentIdentities.get(target);
   if (identity === undefined) return false;
-  const firstIn = async (tenant: IdentityRecord | undefined): Promise<IdentityReading | undefined> =>
-    (await tenant?.readEarlierIdentities?.())?.find((candidate) => isStillTenant(identity, candidate.identity));
+  const firstIn = async (tenant: IdentityRecord | undefined): Promise<RecordedIdentity | undefined> =>
+    (await tenant?.readEarlierIdentities?.())?.find((candidate) =>
+      matchesEarlierIdentity(identity, candidate.identity),
+    );
   const own = await firstIn(recordedByStack.get(target?.stack ?? ""));
   if (own === undefined) return false;
   for (const otherTenant of records) {
     const first = await firstIn(otherTenant);
-    if (first === undefined || compareReadings(own, first) >= 0) return false;
+    if (first === undefined || compareIdentityOrder(own, first) >= 0) return false;
   }
   return true;
 }
 
-function compareReadings(
-  { order: [sequence, startedAtMs] }: IdentityReading,
-  { order: [otherSequence, otherStartedAtMs] }: IdentityReading,
+function compareIdentityOrder(
+  { order: [sequence, startedAtMs] }: RecordedIdentity,
+  { order: [otherSequence, otherStartedAtMs] }: RecordedIdentity,
 ): number {
   return sequence - otherSequence || startedAtMs - otherStartedAtMs;
 }

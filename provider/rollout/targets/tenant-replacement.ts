@@ -5,13 +5,13 @@ import type { Target } from "../model/target";
 import { formatTargetWithKey, type IdentityRecord } from "./tenant-conflicts";
 
 /**
- * Returns whether a tenant is the one of an earlier reading, like {@link isObservedTenant}. Undefined if one of the two
+ * Returns whether a tenant is the one of an earlier identity, like {@link isObservedTenant}. Undefined if one of the two
  * identifies no tenant.
  */
 export type IdentityComparator = (earlier: IdentityRecord["identity"]) => boolean | undefined;
 
 /**
- * Returns whether a tenant isn't the one that the last rollout read on its stack. Any earlier reading on that stack
+ * Returns whether a tenant isn't the one that the last rollout read on its stack. Any earlier identity on that stack
  * counts as its own, because the last rollout may have had a wrong key. If a rollout changed the tenant only in part,
  * compares only what that rollout doesn't touch.
  */
@@ -19,11 +19,11 @@ export async function isDifferentTenant(record: IdentityRecord, compare: Identit
   const { identity, stableIdentity, isInterrupted = false, readEarlierIdentities = async () => [] } = record;
   const expected = isInterrupted ? stableIdentity : identity;
   if (expected === undefined || compare(expected) !== false) return false;
-  const readings = await readEarlierIdentities();
-  return !readings.some((reading) => compare(reading.identity) === true);
+  const earlierIdentities = await readEarlierIdentities();
+  return !earlierIdentities.some((earlierIdentity) => compare(earlierIdentity.identity) === true);
 }
 
-/** Returns a function that compares earlier readings with a tenant's current lists. */
+/** Returns a function that compares earlier identities with a tenant's current lists. */
 export function createIdentityComparator(baseUrl: string, observed: ObservedState): IdentityComparator {
   return (earlier) => isObservedTenant(earlier, baseUrl, observed);
 }

@@ -4,7 +4,7 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
 import type { Target, WaveRule } from "../model/target";
 import type { HealthCheck } from "../model/wave";
-import { describeLostChecks, isLabelMatch } from "./assign-waves";
+import { describeOmittedChecks, isLabelMatch } from "./assign-waves";
 import type { ParsedTargetsFile } from "./targets-file-reader";
 import type { TargetsFindings } from "./targets-findings";
 import { DEFAULT_THREAT_LIMIT, type RawWave } from "./wave-schema";
@@ -37,7 +37,7 @@ export function reportUnmatchedWaves(
 ): void {
   if (hasErrors(findings.list)) return;
   for (const { name, match = {}, place, ...rule } of waves) {
-    const lostChecks = describeLostChecks(rule);
+    const lostChecks = describeOmittedChecks(rule);
     if (lostChecks === undefined || targets.some(({ labels }) => isLabelMatch(match, labels))) continue;
     const labelTexts = Object.entries(match).map(([label, values]) => `${label}: ${values.join(" or ")}`);
     const message = `no tenant matches the wave ${quote(name)} (${quote(labelTexts.join(", "))}), so it would be skipped, and with it ${lostChecks}; fix its \`match\` or the labels, or remove the wave: ${explainNoMatch(match, targets)}`;

@@ -1,7 +1,7 @@
 import { formatLineLocation } from "../../files/finding";
-import { isOwnFile } from "../../files/own-file";
 import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
 import type { DeclaredEntry, Settings } from "../../files/settings-model";
+import { isOwnFile } from "../../files/tenant-own-file";
 import type { ObservedState } from "../../plan/observed-state";
 import { inferOwnDomains } from "../../plan/tenant-mismatch";
 import { MIN_EVIDENCE } from "../../settings/mail-domains";

@@ -5,7 +5,7 @@ import { formatCount, formatNumber } from "../../render/safe-text";
 import { wrapHangingIndent } from "../../render/text-width";
 import { sortByDanger, truncateByDanger } from "../../settings/danger";
 import { excerpt, sanitizeLine, sanitizeMultiline } from "../../settings/text";
-import type { AvoidedStack } from "./choose-stack";
+import type { AvoidedStack } from "./choose-tenant-stack";
 import type { TenantPlacement } from "./place-tenant";
 import type { TenantAddition } from "./tenant-addition";
 

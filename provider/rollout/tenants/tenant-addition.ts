@@ -17,8 +17,8 @@ import { isEmptyTenantAccepted } from "../../settings/mail-domains";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 import { buildTenantPlan } from "../planning/plan-target";
+import { findSameKeys, SameKeyError } from "../targets/find-same-keys";
 import { readKey } from "../targets/read-key";
-import { findSameKeys, SameKeyError } from "../targets/same-key";
 import {
   findTenantConflicts,
   type IdentityRecords,
@@ -143,8 +143,8 @@ export function planTenantAddition(
     environment,
     stack,
   } = options;
-  const readings = new Map([[target, getObservedIdentity(target.baseUrl, observed)]]);
-  const sameTenantGroups = findTenantConflicts(readings, remembered).filter(
+  const identities = new Map([[target, getObservedIdentity(target.baseUrl, observed)]]);
+  const sameTenantGroups = findTenantConflicts(identities, remembered).filter(
     (conflict) => !isAcceptedConflict(conflict, (name) => isEmptyTenantAccepted(environment, name)),
   );
   if (sameTenantGroups.length > 0) throw new SameTenantError(sameTenantGroups);

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../client";
 import type { Database } from "../database/database";
-import { endSkips, readActiveSkips, type Skip } from "../journal/skips";
+import { endSkips, readActiveSkips, type Skip } from "../journal/tenant-skips";
 import { getOperatorName } from "../model/origin";
 import type { Target, Targets } from "../model/target";
 import { getProjectDirectory, resolveStateBackend } from "../stack/state-backend";

@@ -1,7 +1,7 @@
 import { assertFeatureInstalled, type OptionalFeature } from "../../settings/optional-features";
 import { collectSecrets, maskSecrets } from "../../settings/secrets";
 import { excerptSentences } from "../../settings/text";
-import { type SourceContext, SourceError } from "../source-reading";
+import { type SourceContext, SourceError } from "../source-content";
 import { formatSourceVariable } from "../source-variables";
 
 export interface AccessTokenOptions {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
 import { getAllowedAddress } from "../allowed-sources";
-import { type SourceContext, SourceError, type SourceReading } from "../source-reading";
+import { type SourceContent, type SourceContext, SourceError } from "../source-content";
 import { formatSourceVariable } from "../source-variables";
 import { getAccessToken } from "./access-token";
 import { GroupPeople } from "./group-people";
@@ -40,7 +40,7 @@ const membersSchema = z.object({
 export async function readGoogleDirectory(
   { group }: GoogleDirectoryGroup,
   context: SourceContext,
-): Promise<SourceReading> {
+): Promise<SourceContent> {
   const { origin } = new URL(getAllowedAddress(context.name, context.environment) ?? DEFAULT_ADDRESS);
   const token = await getAccessToken(context, {
     feature: "googleDirectory",
@@ -66,7 +66,7 @@ async function requestToken({ environment, name }: SourceContext): Promise<strin
   return await auth.getAccessToken();
 }
 
-async function readMembers(api: JsonApi, membersUrl: string, context: SourceContext): Promise<SourceReading> {
+async function readMembers(api: JsonApi, membersUrl: string, context: SourceContext): Promise<SourceContent> {
   const people = new GroupPeople(context);
   const visited = new Set<string>();
   const parameters = { includeDerivedMembership: "true", maxResults: String(PAGE_SIZE), fields: FIELDS };
@@ -82,7 +82,7 @@ async function readMembers(api: JsonApi, membersUrl: string, context: SourceCont
     if (people.isOverLimit) break;
     pageToken = page.nextPageToken;
   }
-  return people.toReading();
+  return people.toContent();
 }
 
 function addMember(people: GroupPeople, { id = "", email = "", type, status }: z.infer<typeof memberSchema>): void {

@@ -1,5 +1,5 @@
 import { parseMailbox } from "../../settings/entry-value";
-import type { SkippedItems, SourceItem, SourceReading } from "../source-reading";
+import type { SkippedItems, SourceContent, SourceItem } from "../source-content";
 
 /** The reasons why a member of a group isn't declared. */
 export type SkipReason =
@@ -61,7 +61,7 @@ export class GroupPeople {
     this.#skipped.set(reason, examples.add(example));
   }
 
-  toReading(): SourceReading {
+  toContent(): SourceContent {
     return { items: [...this.#items.values()], skipped: [...this.#skipped].map(toSkippedItems).sort(compareReasons) };
   }
 }

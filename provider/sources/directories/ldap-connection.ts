@@ -1,13 +1,13 @@
 import { connect as connectTcp, isIP } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { Client } from "ldapts";
-import { isLoopback } from "../../client/address";
+import { isLoopback } from "../../client/base-url";
 import { getErrorCode } from "../../client/connection-failure";
 import { UNKNOWN_AUTHORITY_CODES } from "../../client/response-classification";
 import { maskSecrets } from "../../settings/secrets";
 import { excerptSentences, quote } from "../../settings/text";
 import { assertAllowedSource } from "../allowed-sources";
-import { type SourceContext, SourceError } from "../source-reading";
+import { type SourceContext, SourceError } from "../source-content";
 import { formatSourceVariable } from "../source-variables";
 
 const TIMEOUT_MS = 60_000;

@@ -1,7 +1,7 @@
 import type { Entry } from "ldapts";
 import { type GroupPeople, parseProxyAddresses } from "./group-people";
 
-/** The attributes of groups and people that a reading needs. Servers ignore those that they don't know. */
+/** The attributes of groups and people that a read needs. Servers ignore those that they don't know. */
 export const PERSON_ATTRIBUTES: readonly string[] = [
   "objectClass",
   "cn",

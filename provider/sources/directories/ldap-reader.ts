@@ -1,7 +1,7 @@
 import { type Client, type Entry, escapeFilter } from "ldapts";
 import { forEachConcurrently } from "../../settings/for-each-concurrently";
-import { formatFirst, quote } from "../../settings/text";
-import { type SourceContext, SourceError, type SourceReading } from "../source-reading";
+import { formatFirstItems, quote } from "../../settings/text";
+import { type SourceContent, type SourceContext, SourceError } from "../source-content";
 import { GroupPeople } from "./group-people";
 import { connectLdap, getResultCode, toSourceError } from "./ldap-connection";
 import { addPerson, getValues, isGroup, listMemberNames, PERSON_ATTRIBUTES } from "./ldap-entries";
@@ -28,7 +28,7 @@ const GROUP_FILTER =
   "(|(objectClass=group)(objectClass=groupOfNames)(objectClass=groupOfUniqueNames)(objectClass=groupOfMembers)(objectClass=posixGroup))";
 
 /** @throws {SourceError} if the group can't be read completely. */
-export async function readLdapGroup(source: LdapGroup, context: SourceContext): Promise<SourceReading> {
+export async function readLdapGroup(source: LdapGroup, context: SourceContext): Promise<SourceContent> {
   const client = await connectLdap(source.url, context);
   const stop = () => void client.unbind().catch(() => undefined);
   context.signal.addEventListener("abort", stop);
@@ -57,7 +57,7 @@ class LdapReader {
     this.#attributes = [...PERSON_ATTRIBUTES, ...(source.mailAttribute === undefined ? [] : [source.mailAttribute])];
   }
 
-  async read(): Promise<SourceReading> {
+  async read(): Promise<SourceContent> {
     const root = await this.#readEntry("", ["supportedCapabilities", "defaultNamingContext"]);
     const group = await this.#findGroup();
     if (getValues(root, "supportedCapabilities").includes(ACTIVE_DIRECTORY)) {
@@ -66,7 +66,7 @@ class LdapReader {
     } else {
       await this.#readNestedGroups(group);
     }
-    return this.#people.toReading();
+    return this.#people.toContent();
   }
 
   async #findGroup(): Promise<Entry> {
@@ -84,7 +84,7 @@ class LdapReader {
     const groups = await this.#search(base, filter);
     if (groups.length <= 1) return groups[0];
     throw new SourceError(
-      `The source ${this.#context.name} can't be read. ${groups.length} groups are named ${quote(group)}. Set group to one of their distinguished names: ${formatFirst(groups, ({ dn }) => quote(dn))}.`,
+      `The source ${this.#context.name} can't be read. ${groups.length} groups are named ${quote(group)}. Set group to one of their distinguished names: ${formatFirstItems(groups, ({ dn }) => quote(dn))}.`,
     );
   }
 

@@ -1,5 +1,5 @@
 import { assertFeatureInstalled } from "../../settings/optional-features";
-import type { SourceContext, SourceReading } from "../source-reading";
+import type { SourceContent, SourceContext } from "../source-content";
 import type { LdapGroup } from "./ldap-reader";
 
 /**
@@ -8,7 +8,7 @@ import type { LdapGroup } from "./ldap-reader";
  * @throws {MissingPackageError} if `ldapts` is not installed.
  * @throws {SourceError} if the group can't be read completely.
  */
-export async function readLdap(source: LdapGroup, context: SourceContext): Promise<SourceReading> {
+export async function readLdap(source: LdapGroup, context: SourceContext): Promise<SourceContent> {
   assertFeatureInstalled("ldap");
   context.signal.throwIfAborted();
   const { readLdapGroup } = await import("./ldap-reader.js");

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { quote } from "../../settings/text";
 import { getAllowedAddress } from "../allowed-sources";
-import { type SourceContext, SourceError, type SourceReading } from "../source-reading";
+import { type SourceContent, type SourceContext, SourceError } from "../source-content";
 import { getAccessToken } from "./access-token";
 import { GroupPeople, parseProxyAddresses } from "./group-people";
 import { type ErrorExplanation, isTransientStatus, JsonApi, type JsonResponse } from "./request-json";
@@ -39,12 +39,12 @@ const usersSchema = z.object({
 });
 
 /**
- * Reads the members of a group and of its nested groups. Each reading is complete: delta queries report only direct members, so a change
+ * Reads the members of a group and of its nested groups. Each read is complete: delta queries report only direct members, so a change
  * in a nested group would be missed.
  *
  * @throws {SourceError} if the group can't be read completely.
  */
-export async function readMicrosoftGraph(source: MicrosoftGraphGroup, context: SourceContext): Promise<SourceReading> {
+export async function readMicrosoftGraph(source: MicrosoftGraphGroup, context: SourceContext): Promise<SourceContent> {
   const { origin } = new URL(getAllowedAddress(context.name, context.environment) ?? DEFAULT_ADDRESS);
   const token = await getAccessToken(context, {
     feature: "microsoftGraph",
@@ -88,7 +88,7 @@ async function findGroup(api: JsonApi, origin: string, group: string, { name }: 
   );
 }
 
-async function readMembers(api: JsonApi, groupUrl: string, context: SourceContext): Promise<SourceReading> {
+async function readMembers(api: JsonApi, groupUrl: string, context: SourceContext): Promise<SourceContent> {
   const people = new GroupPeople(context);
   const url = new URL(`${groupUrl}/transitiveMembers/microsoft.graph.user`);
   url.searchParams.set("$select", USER_PROPERTIES);
@@ -104,7 +104,7 @@ async function readMembers(api: JsonApi, groupUrl: string, context: SourceContex
     count += page.value.length;
     for (const user of page.value) addUser(people, user, context.name);
     // More people than allowed change nothing, however many there are.
-    if (people.isOverLimit) return people.toReading();
+    if (people.isOverLimit) return people.toContent();
     next = page["@odata.nextLink"];
   }
   if (expectedCount !== undefined && count < expectedCount) {
@@ -112,7 +112,7 @@ async function readMembers(api: JsonApi, groupUrl: string, context: SourceContex
       `The source ${context.name} can't be read. ${API} returned ${count} of the group's ${expectedCount} members. Run the command again.`,
     );
   }
-  return people.toReading();
+  return people.toContent();
 }
 
 /** The token must go to no other host, and a repeated link would never end. */

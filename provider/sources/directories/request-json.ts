@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
-import { loadDispatcher } from "../../client/address";
-import { exchange, type ReceivedResponse } from "../../client/exchange";
+import { loadDispatcher } from "../../client/dispatcher";
+import { exchange, type RawResponse } from "../../client/http-exchange";
 import { formatWait, parseRetryAfterMs } from "../../client/retry-after";
 import { computeBackoffMs } from "../../client/retry-policy";
 import { maskSecrets } from "../../settings/secrets";
 import { excerptSentences, quote } from "../../settings/text";
 import { assertAllowedSource } from "../allowed-sources";
-import { type SourceContext, SourceError } from "../source-reading";
+import { type SourceContext, SourceError } from "../source-content";
 
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -80,7 +80,7 @@ export class JsonApi {
   async #attempt(url: string): Promise<{ readonly body: unknown } | FailedAttempt> {
     const { api, headers, token } = this.#options;
     const { origin, pathname, search } = new URL(url);
-    let received: ReceivedResponse;
+    let received: RawResponse;
     try {
       received = await exchange(
         this.#dispatcher,
@@ -102,7 +102,7 @@ export class JsonApi {
     return this.#judge(received);
   }
 
-  #judge(received: ReceivedResponse): { readonly body: unknown } | FailedAttempt {
+  #judge(received: RawResponse): { readonly body: unknown } | FailedAttempt {
     const { api, explain, isTransient, token } = this.#options;
     const { status } = received;
     // Shortening first could leave a part of the token.

@@ -2,7 +2,7 @@ import Papa from "papaparse";
 import { formatNameSuggestion } from "../../settings/nearest-name";
 import { refang } from "../../settings/refang";
 import { quote } from "../../settings/text";
-import { SourceError, type SourceItem } from "../source-reading";
+import { SourceError, type SourceItem } from "../source-content";
 
 const NAME_COLUMNS = ["name", "displayname", "fullname"];
 

@@ -1,5 +1,5 @@
-import type { SourceItem } from "../source-reading";
-import { type SkippedItems, SourceError } from "../source-reading";
+import type { SourceItem } from "../source-content";
+import { type SkippedItems, SourceError } from "../source-content";
 
 /** The items of a feed in JSON. */
 export interface ParsedFeed {

@@ -4,7 +4,7 @@ import type { FeedDeclaration } from "../../files/source-schema";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
 import { requestSource } from "../request-source";
-import { type SourceContext, SourceError, type SourceReading } from "../source-reading";
+import { type SourceContent, type SourceContext, SourceError } from "../source-content";
 import { parseCsvFeed } from "./csv";
 import type { ParsedFeed } from "./json-feed";
 import { parseMispFeed } from "./misp";
@@ -26,7 +26,7 @@ const ACCEPTED_TYPES = {
 export async function readFeed(
   source: FeedDeclaration,
   context: SourceContext,
-): Promise<SourceReading | "not-modified"> {
+): Promise<SourceContent | "not-modified"> {
   if (source.file !== undefined) return parseFeed(source, readLocalFeed(source.file, context), context);
   const { etag, lastModified } = context.previous ?? {};
   const response = await requestSource(source.url ?? "", context, {

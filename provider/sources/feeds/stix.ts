@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ItemCounter } from "../skipped-items";
-import { SourceError, type SourceItem } from "../source-reading";
+import { SourceError, type SourceItem } from "../source-content";
 import { type ParsedFeed, parseFeedJson } from "./json-feed";
 import { parseStixPattern } from "./stix-pattern";
 

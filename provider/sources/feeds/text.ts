@@ -1,4 +1,4 @@
-import type { SourceItem } from "../source-reading";
+import type { SourceItem } from "../source-content";
 
 /** A line of a hosts file: an address that leads nowhere, and a name. */
 const HOSTS_LINE = /^(?:0\.0\.0\.0|127\.0\.0\.1|::1?)\s+(\S+)$/;

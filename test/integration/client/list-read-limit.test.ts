@@ -64,10 +64,10 @@ test("excludes rate-limit waits and item processing from the limit", async () =>
   const time = new VirtualTime();
   await using service = await itemByItem(time, 5);
   const tokens = {
-    take: async () => {
+    acquire: async () => {
       time.atMs += 20 * MINUTE;
     },
-    refused: () => {},
+    reportThrottled: () => {},
   };
   await using client = new TestClient(service, { time, limiter: tokens });
   expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(5);

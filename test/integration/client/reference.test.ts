@@ -314,5 +314,5 @@ test("exports each schema with its type, and no helper", () => {
   const inboxes: client.ProtectedInboxes = client.protectedInboxes.parse({ protected_inboxes: 2 });
   const mean: client.MeanAnalysisTime = client.meanAnalysisTime.parse({ analysis_time: null });
   expect([hours.hours_saved, inboxes.protected_inboxes, mean.analysis_time]).toEqual([1.5, 2, null]);
-  expect(client).not.toHaveProperty("optionalCount");
+  expect(client).not.toHaveProperty("optionalCountSchema");
 });

@@ -58,10 +58,10 @@ class Repository extends FakeToolchain {
     this.write("examples/gitops/.gitignore", "node_modules");
     this.write("scripts/build-plugin.mts", "export const buildPlugin = async () => {};");
     this.write(
-      "scripts/native-sdk.mts",
+      "scripts/build-native-sdk.mts",
       'import { mkdirSync } from "node:fs";\nexport const buildNativeSdk = async (root) => mkdirSync(root + "/sdk/nodejs/bin", { recursive: true });',
     );
-    this.write("scripts/plugin-docs.mts", "");
+    this.write("scripts/read-schema-descriptions.mts", "");
     this.write("sdk/nodejs/index.ts", "export {};");
     this.write(
       "sdk/tsconfig.json",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import { RunCancelledError } from "../../../provider/client/request-limiter";
+import { RunCancelledError } from "../../../provider/client/rate-limiter";
 import type { ExplainedErrorCode } from "../../../provider/commands/explain/explanation";
 import { EXPLANATIONS } from "../../../provider/commands/explain/explanations";
 import { requireEngine } from "../../../provider/engine";

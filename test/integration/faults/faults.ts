@@ -7,7 +7,7 @@ import {
 } from "../../../provider/client/response-classification";
 import { getFailureHandling } from "../../../provider/client/retry-policy";
 import type { FaultResponse } from "../../support/faulty-proxy";
-import { matrix, SEED } from "../../support/scale";
+import { matrix, SEED } from "../../support/matrix-sampling";
 import table from "./faults.json";
 
 /** The required handling of a failed request: */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProxiedRequest } from "../../support/faulty-proxy";
-import { sized } from "../../support/scale";
+import { sized } from "../../support/matrix-sampling";
 import { type FaultCaseResult, FaultRunner, type Observed } from "./fault-runner";
 import { buildErrorPattern, chosen, type FaultCase, type ProxiedEndpoint, promiseOf } from "./faults";
-import { Pool } from "./pool";
+import { Pool } from "./object-pool";
 import { AFTER, declaredContent, REMOVED_ENTRIES, REMOVED_VIPS, STAYING_ENTRIES, STAYING_VIPS } from "./program";
 import type { TenantContent } from "./tenant-content";
 

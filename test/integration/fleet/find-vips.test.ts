@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import type { TenantMatches } from "../../../provider/commands/find/find-schema";
 import { findTenantMatches, readMatchingRows } from "../../../provider/commands/find/find-tenant-matches";
-import { Matcher } from "../../../provider/commands/find/matcher";
 import { parseQueries } from "../../../provider/commands/find/parse-queries";
+import { QueryMatcher } from "../../../provider/commands/find/query-matcher";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 const find = async (values: readonly string[], options?: { below: boolean }): Promise<TenantMatches> => {
-  const matcher = new Matcher(parseQueries(values), options);
+  const matcher = new QueryMatcher(parseQueries(values), options);
   sandbox.clearRequests();
   return findTenantMatches(matcher, {
     name: "acme",

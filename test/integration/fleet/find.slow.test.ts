@@ -198,7 +198,7 @@ it("reports whether expired or removed entries are still at the tenant", async (
     [
       "hooli",
       [
-        ["old.example", "undeleted", [["expired", 5, undefined, undefined]]],
+        ["old.example", "pending-removal", [["expired", 5, undefined, undefined]]],
         ["gone.example", "missing", []],
       ],
     ],

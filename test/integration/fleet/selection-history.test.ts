@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { parseSiteRun } from "../../../provider/fleet/site/data/site-runs";
 import { startSandbox } from "../../../provider/sandbox";
 import { runCli } from "../../support/cli";
-import { startHook } from "../../support/hook";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
+import { startHook } from "../../support/webhook-receiver";
 
 it("keeps the notices and the status of tenants that a run of fleet site doesn't select", async () => {
   const names = ["acme", "globex"];
@@ -42,9 +42,9 @@ tenants: { acme: {}, globex: {} }
     .filter((path) => path.includes("runs") && path.endsWith(".json"))
     .sort()
     .map((path) => parseSiteRun(readFileSync(join(directory.path, path), "utf8")));
-  expect(runs.map((one) => [one?.tenants, one?.off])).toEqual([
-    [2, { "not-known": names }],
-    [1, { "not-known": names }],
-    [2, { "not-known": names }],
+  expect(runs.map((one) => [one?.tenants, one?.unsyncedStacks])).toEqual([
+    [2, { unknown: names }],
+    [1, { unknown: names }],
+    [2, { unknown: names }],
   ]);
 });

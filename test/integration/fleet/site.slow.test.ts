@@ -199,7 +199,7 @@ it("shows nothing of another tenant that a key belongs to", async () => {
   directory.write("settings/acme.yaml", "version: 1\nownDomains: [acme.example]\ndeny: [own.example]\n");
   expect(await site("--evidence", "--output", "fleet.json")).toMatchObject({ code: 1 });
   const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.at("fleet.json"), "utf8")));
-  expect(tenants.map(({ syncStatus }) => syncStatus)).toEqual(["key-wrong"]);
+  expect(tenants.map(({ syncStatus }) => syncStatus)).toEqual(["wrong-key"]);
   expect(Object.keys(found())).toEqual(["deny own.example"]);
   expect(read("tenants/acme.html")).not.toMatch(/theirs\.example|ceo@/);
   expect(service.requests.filter(({ path }) => path.endsWith("/threats"))).toEqual([]);

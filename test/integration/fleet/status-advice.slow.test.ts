@@ -120,7 +120,7 @@ it.each([
     directory.write("settings/former.yaml", "version: 1\ndeny: [evil.example]\n");
   }
   const { tenants } = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout));
-  expect(tenants[0]?.formerStack).toEqual({ stack: "former", why: expect.stringMatching(why) });
+  expect(tenants[0]?.formerStack).toEqual({ stack: "former", evidence: expect.stringMatching(why) });
   const { stdout } = await read();
   expect(stdout.replaceAll(/\s+/g, " ")).toContain(
     '"acme" has no stack yet, but looks like the tenant of the stack "former": ',

@@ -103,7 +103,7 @@ tenants: { acme: {} }
         },
       );
       const [acme] = statusSchema.parse(JSON.parse(stdout)).tenants;
-      expect([acme?.syncStatus, acme?.drift.length, acme?.behind.map(({ why }) => why)]).toEqual(
+      expect([acme?.syncStatus, acme?.drift.length, acme?.pendingChanges.map(({ reason }) => reason)]).toEqual(
         syncStatus === "behind"
           ? ["behind", 0, ["no longer declared"]]
           : syncStatus === "drifted"
@@ -112,7 +112,7 @@ tenants: { acme: {} }
       );
       expect(acme?.lastRollout).toEqual(
         (seq > 2 && !isOwn) || found !== undefined
-          ? { id: marker.rollout, at: "2026-11-12T12:00:00.000Z" }
+          ? { id: marker.rollout, finishedAt: "2026-11-12T12:00:00.000Z" }
           : expect.objectContaining({ id: own, wave: expect.any(String) }),
       );
     } finally {

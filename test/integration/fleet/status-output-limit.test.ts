@@ -3,10 +3,10 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { startHook } from "../../support/hook";
 import { openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
+import { startHook } from "../../support/webhook-receiver";
 
 /* `email-security fleet status` through the real command, for tenants with much drift of which little is dangerous. */
 

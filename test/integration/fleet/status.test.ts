@@ -8,10 +8,10 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { startHook } from "../../support/hook";
 import { openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
+import { startHook } from "../../support/webhook-receiver";
 
 /* `email-security fleet status` through the real command, against the sandbox and servers that never respond. */
 
@@ -131,13 +131,13 @@ tenants):
       comment "Phishing"
       declared at settings/baseline.yaml:3
 
-Expires by 2026-12-20 (1):
+Expiring by 2026-12-20 (1):
   2026-11-30 allow partner.example, 6 tenants
       at settings/baseline.yaml:5, in acme, globex, hooli, initech, refused,
         keyless
       ticket INC-7, owner Dana Reyes
 
-Expired, but still in the files (1):
+Expired, and still in the files (1):
   2026-10-31 allow old.example, 6 tenants
       at settings/baseline.yaml:6, in acme, globex, hooli, initech, refused,
         keyless
@@ -200,12 +200,14 @@ it("makes ⌈N/200⌉ requests per list", async () => {
   sandbox.clearRequests();
   const outcome = await status("--only", "acme,initech", "--within", "2d", "--format", "json");
   expect(outcome).toMatchObject({ code: 0, stderr: "" });
-  const { tenants, ends, isComplete } = statusOf(outcome);
-  expect(tenants.map(({ name, syncStatus, holds, unchanged }) => [name, syncStatus, holds, unchanged])).toEqual([
+  const { tenants, expiring, isComplete } = statusOf(outcome);
+  expect(
+    tenants.map(({ name, syncStatus, elementCounts, unchanged }) => [name, syncStatus, elementCounts, unchanged]),
+  ).toEqual([
     ["acme", "in-sync", { allow: 2, deny: 1, vips: 0 }, 3],
     ["initech", "in-sync", { allow: 2, deny: 402, vips: 0 }, 404],
   ]);
-  expect(ends.map(({ value, isOver }) => [value, isOver])).toEqual([["old.example", true]]);
+  expect(expiring.map(({ value, isExpired }) => [value, isExpired])).toEqual([["old.example", true]]);
   expect(isComplete).toBe(true);
   const requestPaths = sandbox.requests
     .map(({ path, query }) => `${path.split("/").at(-1)} ${new URLSearchParams(query)}`)
@@ -274,7 +276,7 @@ it("separates drift from file changes since the last rollout", async () => {
 
   const outcome = await read("--only", "acme,hooli");
   expect(
-    outcome.stdout.slice(0, outcome.stdout.indexOf("Expires by")).replace(/read \S+ \S+/, "read THEN"),
+    outcome.stdout.slice(0, outcome.stdout.indexOf("Expiring by")).replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`2 tenants of tenants.yaml (project p), read THEN UTC: 1 behind their
 files, 1 drifted.
 Last rollouts: ${first} (2 tenants).
@@ -315,7 +317,7 @@ Unfinished rollouts:
   expect(acme).toMatchObject({
     syncStatus: "behind",
     lastRollout: { id: first, wave: "all", state: "unchanged" },
-    notReachedBy: { id: second, state: "pending", rolloutState: "running" },
+    unappliedRollout: { id: second, state: "pending", rolloutState: "running" },
   });
   const elsewhere = await runCli(
     directory.path,
@@ -331,9 +333,9 @@ Unfinished rollouts:
   );
   const [later] = statusOf(await read("--only", "acme", "--format", "json")).tenants;
   expect(later?.drift).toEqual([]);
-  expect(later?.behind.map(({ what, value, why }) => [what, value, why])).toEqual([
-    ["leaving", "gmail.com", "no longer declared"],
-    ["leaving", "partner.example", "expired on 2026-11-19"],
+  expect(later?.pendingChanges.map(({ driftKind, value, reason }) => [driftKind, value, reason])).toEqual([
+    ["pending-removal", "gmail.com", "no longer declared"],
+    ["pending-removal", "partner.example", "expired on 2026-11-19"],
   ]);
   directory.write("settings/baseline.yaml", BASELINE);
 });
@@ -374,8 +376,8 @@ waves: [{ name: all }]
   expect(tenants.filter(({ syncStatus }) => syncStatus === "unreachable")).toHaveLength(30);
   // Two tenants with the same key are one tenant of the service, so one of the two keys is wrong.
   expect(tenants.slice(30).map(({ name, syncStatus, error }) => [name, syncStatus, error?.code])).toEqual([
-    ["globex", "key-wrong", "ERR_ROLLOUT_SAME_KEY"],
-    ["twin", "key-wrong", "ERR_ROLLOUT_SAME_KEY"],
+    ["globex", "wrong-key", "ERR_ROLLOUT_SAME_KEY"],
+    ["twin", "wrong-key", "ERR_ROLLOUT_SAME_KEY"],
     ["acme", "in-sync", undefined],
   ]);
   // The three lists of the first tenant, and one read each for three others at once.

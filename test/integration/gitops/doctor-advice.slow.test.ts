@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CHECK_NAMES } from "../../../provider/commands/doctor/doctor";
+import { CHECK_NAMES } from "../../../provider/commands/doctor/run-checks";
 import { startSandbox } from "../../../provider/sandbox";
 import { createTestDirectory } from "../../support/test-directory";
 import { canary, Examination, KEY, serve, settings } from "./doctor-fixture";
@@ -17,13 +17,13 @@ describe("email-security doctor", () => {
     const examination = await Examination.of(environment, { files: settings });
     expect(examination.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
     expect(examination.with("skipped")).toEqual(["tls", "plugin", "preview"]);
-    expect(examination.of("own-domains")?.found).toMatch(/own domain: it seems to be the right tenant/);
+    expect(examination.of("own-domains")?.result).toMatch(/own domain: it seems to be the right tenant/);
     expect(examination.with("warn")).toEqual([]);
     expect(examination.with("fail")).toEqual([]);
     expect(examination.code).toBe(0);
-    expect(examination.of("engine")?.found).toMatch(/^Pulumi \d+\.\d+\.\d+, /);
-    expect(examination.of("backend")?.found).toBe(`logged in to file://${state.path}`);
-    expect(examination.of("settings")?.found).toBe("1 file, no errors");
+    expect(examination.of("engine")?.result).toMatch(/^Pulumi \d+\.\d+\.\d+, /);
+    expect(examination.of("backend")?.result).toBe(`logged in to file://${state.path}`);
+    expect(examination.of("settings")?.result).toBe("1 file, no errors");
     // The doctor only reads.
     expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
@@ -46,10 +46,10 @@ describe("email-security doctor", () => {
       EMAIL_SECURITY_API_KEY: KEY,
     });
     expect(examination.of("tcp")).toMatchObject({
-      health: "fail",
-      found: `port ${closed.port} of localhost can't be reached (ECONNREFUSED)`,
+      status: "fail",
+      result: `port ${closed.port} of localhost can't be reached (ECONNREFUSED)`,
     });
-    expect(examination.of("key-accepted")?.health).toBe("skipped");
+    expect(examination.of("key-accepted")?.status).toBe("skipped");
     expect(examination.code).toBe(1);
   });
 
@@ -58,8 +58,8 @@ describe("email-security doctor", () => {
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "some-other-key" };
     const examination = await Examination.of(environment);
     expect(examination.of("key-accepted")).toMatchObject({
-      health: "fail",
-      found: "the service rejects the key (401)",
+      status: "fail",
+      result: "the service rejects the key (401)",
     });
     expect(examination.with("skipped")).toEqual(
       expect.arrayContaining(["right-vips", "right-threats", "right-reports"]),
@@ -93,15 +93,15 @@ describe("email-security doctor", () => {
       const files = { "Pulumi.yaml": `name: x\nruntime: nodejs\n${options}` };
       return (await Examination.of({}, { files })).of("preview");
     };
-    expect(await previewOf("options:\n  refresh: always\n")).toMatchObject({ health: "ok" });
+    expect(await previewOf("options:\n  refresh: always\n")).toMatchObject({ status: "ok" });
     const blind = {
-      health: "warn",
+      status: "warn",
       advice: "Add to Pulumi.yaml, or run both with --refresh:\noptions:\n  refresh: always",
     };
     expect(await previewOf("")).toMatchObject(blind);
     expect(await previewOf("options: { refresh: Always }\n")).toMatchObject({
-      health: "fail",
-      found: 'Pulumi.yaml has options.refresh: "Always", which Pulumi rejects',
+      status: "fail",
+      result: 'Pulumi.yaml has options.refresh: "Always", which Pulumi rejects',
     });
   });
 
@@ -109,7 +109,7 @@ describe("email-security doctor", () => {
     const files = { "settings/acme.yaml": "version: 1\ndeny: [evil.example, 'no domain']\n" };
     const examination = await Examination.of({}, { files });
     expect(examination.of("settings")).toMatchObject({
-      health: "fail",
+      status: "fail",
       advice: expect.stringMatching(/^settings\/acme\.yaml:2:22 error: /),
     });
   });

@@ -5,9 +5,9 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Diagnosis } from "../../../provider/commands/doctor/doctor";
-import { Canary } from "../../support/canary";
+import type { Diagnosis } from "../../../provider/commands/doctor/run-checks";
 import { COMMAND } from "../../support/command-process";
+import { Canary } from "../../support/leak-canary";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory } from "../../support/test-directory";
 
@@ -58,9 +58,9 @@ export class Examination {
     return this.checks.find(({ check }) => check === name);
   }
 
-  /** Returns the names of the checks with this health, in order. */
-  with(health: Diagnosis["health"]): string[] {
-    return this.checks.filter((one) => one.health === health).map(({ check }) => check);
+  /** Returns the names of the checks with this status, in order. */
+  with(status: Diagnosis["status"]): string[] {
+    return this.checks.filter((one) => one.status === status).map(({ check }) => check);
   }
 }
 

@@ -1,7 +1,7 @@
 import { appendFile, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { CheckContext, CheckOutcome } from "../../../provider/commands/doctor/check";
+import type { CheckContext, CheckOutcome } from "../../../provider/commands/doctor/check-outcome";
 import { pluginChecks } from "../../../provider/commands/doctor/plugin-check";
 import manifest from "../../../provider/package.json";
 import { runEnvironment } from "../../support/run-environment";
@@ -123,8 +123,8 @@ describe("doctor check of the native provider plugin", () => {
     using project = await Project.of({ "Pulumi.yaml": text, ...files });
     await project.install();
     expect(await project.look()).toMatchObject({
-      health: "fail",
-      found: `${JSON.stringify(file)} uses the native plugin, but Pulumi.yaml doesn't specify its path`,
+      status: "fail",
+      result: `${JSON.stringify(file)} uses the native plugin, but Pulumi.yaml doesn't specify its path`,
       advice: expect.stringMatching(/\n +path: node_modules\/pulumi-email-security\/dist\/plugin$/),
     });
   });
@@ -136,12 +136,12 @@ describe("doctor check of the native provider plugin", () => {
     ["a YAML file of another kind", { "settings/acme.yaml": "type: email-security:VipList\n" }],
   ])("detects that the program doesn't use the plugin: %s", async (_what, files) => {
     using project = await Project.of({ "Pulumi.yaml": PROJECT, ...files });
-    expect(await project.look()).toEqual({ health: "ok", found: "the program doesn't use it" });
+    expect(await project.look()).toEqual({ status: "ok", result: "the program doesn't use it" });
   });
 
   it("is skipped outside a Pulumi project", async () => {
     using project = await Project.of({ "index.ts": NATIVE });
-    expect((await project.look()).health).toBe("skipped");
+    expect((await project.look()).status).toBe("skipped");
   });
 
   it("suggests Pulumi.yaml lines that make it pass", async () => {
@@ -168,8 +168,8 @@ describe("doctor check of the native provider plugin", () => {
       const indent = text === `${PROJECT}plugins:\n` ? "  " : depth;
       await appendFile(file, lines.map((line) => `${indent}${line}\n`).join(""));
       expect(await project.look({}, { folder: directory })).toEqual({
-        health: "ok",
-        found: `email-security ${manifest.version}, in ../../node_modules/pulumi-email-security/dist/plugin`,
+        status: "ok",
+        result: `email-security ${manifest.version}, in ../../node_modules/pulumi-email-security/dist/plugin`,
       });
     }
   });
@@ -180,12 +180,12 @@ describe("doctor check of the native provider plugin", () => {
       "src/index.ts": NATIVE,
     });
     expect(await project.look({}, { folder: "src" })).toEqual({
-      health: "ok",
-      found: `email-security ${manifest.version}, in ${PLUGIN}`,
+      status: "ok",
+      result: `email-security ${manifest.version}, in ${PLUGIN}`,
     });
     expect(await project.look({}, { packageVersion: "7.0.0" })).toMatchObject({
-      health: "warn",
-      found: `email-security ${manifest.version}, in ${PLUGIN}`,
+      status: "warn",
+      result: `email-security ${manifest.version}, in ${PLUGIN}`,
       advice: expect.stringContaining("This is pulumi-email-security 7.0.0."),
     });
   });
@@ -194,14 +194,14 @@ describe("doctor check of the native provider plugin", () => {
     const text = `${PROJECT}packages:\n  email-security:\n    source: ./node_modules/pulumi-email-security/dist/plugin\n`;
     using project = await Project.of({ "Pulumi.yaml": text });
     await project.install();
-    expect((await project.look()).health).toBe("ok");
+    expect((await project.look()).status).toBe("ok");
   });
 
   it("explains why the plugin path is invalid", async () => {
     using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES("dist/plugin") });
     expect(await project.look()).toEqual({
-      health: "fail",
-      found: 'the directory "dist/plugin", which Pulumi.yaml specifies, doesn\'t exist',
+      status: "fail",
+      result: 'the directory "dist/plugin", which Pulumi.yaml specifies, doesn\'t exist',
       advice: "Run `npm install pulumi-email-security` in the directory of Pulumi.yaml.",
     });
     await project.install();
@@ -210,7 +210,7 @@ describe("doctor check of the native provider plugin", () => {
     );
     await project.write(`dist/plugin/${PROGRAM}`, "#!/bin/sh\nexit 7\n");
     const noProgram = `"dist/plugin", which Pulumi.yaml specifies, has no ${PROGRAM} that can be executed`;
-    expect((await project.look()).found).toBe(noProgram);
+    expect((await project.look()).result).toBe(noProgram);
     await project.write("Pulumi.yaml", PROJECT + LINES(`dist/plugin/${PROGRAM}`));
     expect((await project.look()).advice).toBe(
       "Specify the directory that contains the plugin, not the plugin itself.",
@@ -221,8 +221,8 @@ describe("doctor check of the native provider plugin", () => {
     using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES(PLUGIN) });
     const advice = "It needs Node.js 22.19 or later as `node` on PATH.";
     expect(await project.look({ PATH: project.directory.path })).toEqual({
-      health: "fail",
-      found: expect.stringMatching(/^".+" has a plugin that doesn't start: .*node.*No such file/),
+      status: "fail",
+      result: expect.stringMatching(/^".+" has a plugin that doesn't start: .*node.*No such file/),
       advice,
     });
     const older = join(project.directory.path, "old");
@@ -234,8 +234,8 @@ describe("doctor check of the native provider plugin", () => {
       0o755,
     );
     expect(await project.look({ PATH: `${older}:/usr/bin:/bin` })).toEqual({
-      health: "fail",
-      found: expect.stringContaining(
+      status: "fail",
+      result: expect.stringContaining(
         "doesn't start: pulumi-email-security needs Node.js 22.19 or later, but this is 20.1.0",
       ),
       advice,
@@ -247,11 +247,11 @@ describe("doctor check of the native provider plugin", () => {
     const PATH = `${PLUGIN}:${process.env["PATH"]}`;
     const lines = expect.stringContaining("plugins:\n  providers:\n");
     expect(await project.look({ PATH })).toEqual({
-      health: "warn",
-      found: `the engine uses the plugin on PATH, ${JSON.stringify(join(PLUGIN, PROGRAM))}, and warns about it`,
+      status: "warn",
+      result: `the engine uses the plugin on PATH, ${JSON.stringify(join(PLUGIN, PROGRAM))}, and warns about it`,
       advice: lines,
     });
-    expect((await project.look({ PATH, PULUMI_IGNORE_AMBIENT_PLUGINS: "true" })).health).toBe("fail");
+    expect((await project.look({ PATH, PULUMI_IGNORE_AMBIENT_PLUGINS: "true" })).status).toBe("fail");
   });
 
   it("starts the plugin that Pulumi has installed", async () => {
@@ -259,22 +259,22 @@ describe("doctor check of the native provider plugin", () => {
     const installed = `.pulumi/plugins/resource-email-security-v${manifest.version}/${PROGRAM}`;
     await project.write(installed, "#!/bin/sh\nexit 7\n", 0o755);
     expect(await project.look()).toMatchObject({
-      health: "fail",
-      found: expect.stringContaining("the plugin that Pulumi installed doesn't start"),
+      status: "fail",
+      result: expect.stringContaining("the plugin that Pulumi installed doesn't start"),
     });
     await project.write(installed, `#!/bin/sh\necho ${manifest.version}\n`, 0o755);
     expect(await project.look()).toEqual({
-      health: "ok",
-      found: `email-security ${manifest.version}, installed by Pulumi`,
+      status: "ok",
+      result: `email-security ${manifest.version}, installed by Pulumi`,
     });
   });
 
   it("reports an invalid Pulumi.yaml", async () => {
     using project = await Project.of({ "Pulumi.yaml": "name: x\nruntime: [\n" });
-    expect(await project.look()).toMatchObject({ health: "fail", advice: expect.stringContaining("line 3") });
+    expect(await project.look()).toMatchObject({ status: "fail", advice: expect.stringContaining("line 3") });
     await project.write("Pulumi.yaml", "name: x\nruntime: nodejs\nplugins:\n  providers:\n    email-security: here\n");
     expect(await project.look()).toMatchObject({
-      health: "fail",
+      status: "fail",
       advice: expect.stringContaining("plugins.providers: "),
     });
   });

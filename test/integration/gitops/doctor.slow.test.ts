@@ -25,7 +25,7 @@ describe("email-security doctor", () => {
   ])("rejects an address that is %s", async (_what, address, advice) => {
     const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: address });
     expect(examination.of("address")).toMatchObject({
-      health: "fail",
+      status: "fail",
       advice: expect.stringContaining(advice),
     });
     expect(examination.output).not.toContain("secret@");
@@ -34,8 +34,8 @@ describe("email-security doctor", () => {
   it("reports a host name that doesn't resolve", async () => {
     const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: "https://nobody.invalid" });
     expect(examination.of("dns")).toMatchObject({
-      health: "fail",
-      found: expect.stringContaining("nobody.invalid can't be resolved here"),
+      status: "fail",
+      result: expect.stringContaining("nobody.invalid can't be resolved here"),
     });
   });
 
@@ -49,8 +49,8 @@ describe("email-security doctor", () => {
         ...(trusting !== undefined && { NODE_TLS_REJECT_UNAUTHORIZED: trusting }),
       });
       expect(examination.of("tls")).toMatchObject({
-        health: "fail",
-        found: "the server's certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
+        status: "fail",
+        result: "the server's certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
         advice: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
       });
     },
@@ -63,8 +63,8 @@ describe("email-security doctor", () => {
       EMAIL_SECURITY_API_KEY: KEY,
     });
     expect(examination.of("tls")).toMatchObject({
-      health: "fail",
-      found: expect.stringMatching(/^the server doesn't speak TLS \(/),
+      status: "fail",
+      result: expect.stringMatching(/^the server doesn't speak TLS \(/),
       advice: expect.stringMatching(/^Check whether port \d+ is for plain http\./),
     });
   });
@@ -80,8 +80,8 @@ describe("email-security doctor", () => {
       NODE_EXTRA_CA_CERTS: authority,
     });
     expect(examination.of("tls")).toMatchObject({
-      health: "fail",
-      found: "the server's certificate is not valid for localhost now (ERR_TLS_CERT_ALTNAME_INVALID)",
+      status: "fail",
+      result: "the server's certificate is not valid for localhost now (ERR_TLS_CERT_ALTNAME_INVALID)",
       advice: expect.stringContaining("Check the host name"),
     });
   });
@@ -93,8 +93,8 @@ describe("email-security doctor", () => {
     const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: `https://localhost:${port}` });
     server.close();
     expect(examination.of("tls")).toMatchObject({
-      health: "fail",
-      found: "the TLS connection failed (ECONNRESET)",
+      status: "fail",
+      result: "the TLS connection failed (ECONNRESET)",
       advice: expect.stringContaining("firewall"),
     });
   });
@@ -110,10 +110,10 @@ describe("email-security doctor", () => {
       NODE_EXTRA_CA_CERTS: authority,
     });
     expect(examination.of("tls")).toMatchObject({
-      health: "ok",
-      found: "TLSv1.3, certificate until 2100-01-01",
+      status: "ok",
+      result: "TLSv1.3, certificate until 2100-01-01",
     });
-    expect(examination.of("answer")?.found).toBe("the service responds, and requires a key");
+    expect(examination.of("answer")?.result).toBe("the service responds, and requires a key");
 
     const trusting = await Examination.of({
       EMAIL_SECURITY_BASE_URL: service.url,
@@ -121,8 +121,8 @@ describe("email-security doctor", () => {
       NODE_TLS_REJECT_UNAUTHORIZED: "0",
     });
     expect(trusting.of("tls")).toMatchObject({
-      health: "warn",
-      found: "TLSv1.3, certificate until 2100-01-01, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set",
+      status: "warn",
+      result: "TLSv1.3, certificate until 2100-01-01, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set",
       advice: expect.stringContaining("Unset it"),
     });
   });
@@ -142,9 +142,9 @@ describe("email-security doctor", () => {
       EMAIL_SECURITY_BASE_URL: service.url,
       EMAIL_SECURITY_API_KEY: KEY,
     });
-    expect(examination.of("answer")).toMatchObject({ health: "fail", found });
+    expect(examination.of("answer")).toMatchObject({ status: "fail", result: found });
     // The key isn't sent to this server.
-    expect(examination.of("key-accepted")?.health).toBe("skipped");
+    expect(examination.of("key-accepted")?.status).toBe("skipped");
   });
 
   it.each(["/api", "/api/v1/", "/api/v1/settings/vip_employees"])(
@@ -156,7 +156,7 @@ describe("email-security doctor", () => {
         EMAIL_SECURITY_API_KEY: KEY,
       });
       expect(examination.of("answer")).toMatchObject({
-        health: "fail",
+        status: "fail",
         advice: expect.stringContaining(`remove that path, and try "${service.url}".`),
       });
     },
@@ -173,8 +173,8 @@ describe("email-security doctor", () => {
     await using service = await serve(listener);
     const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: service.url });
     expect(examination.of("clock")).toMatchObject({
-      health: "warn",
-      found: expect.stringMatching(new RegExp(`^this machine is 3(599|600|601|602) s ${word} the service$`)),
+      status: "warn",
+      result: expect.stringMatching(new RegExp(`^this machine is 3(599|600|601|602) s ${word} the service$`)),
     });
   });
 
@@ -186,7 +186,7 @@ describe("email-security doctor", () => {
     ["<API_KEY>", "a placeholder"],
   ])("explains why a key is malformed: %j", async (key, found) => {
     const examination = await Examination.of({ EMAIL_SECURITY_API_KEY: key });
-    expect(examination.of("key")).toMatchObject({ health: "fail", found: expect.stringContaining(found) });
+    expect(examination.of("key")).toMatchObject({ status: "fail", result: expect.stringContaining(found) });
   });
 
   it("compares VIP mailboxes with the tenant's own domains", async () => {
@@ -199,16 +199,16 @@ describe("email-security doctor", () => {
           EMAIL_SECURITY_OWN_DOMAINS: own,
         })
       ).of("own-domains");
-    expect(await found("acme.example")).toMatchObject({ health: "ok" });
+    expect(await found("acme.example")).toMatchObject({ status: "ok" });
     expect(await found("globex.example")).toMatchObject({
-      health: "fail",
-      found: expect.stringContaining('mailboxes of "acme.example"'),
+      status: "fail",
+      result: expect.stringContaining('mailboxes of "acme.example"'),
     });
     expect(await found("")).toMatchObject({
-      health: "warn",
-      found: 'ownDomains is not set here; the VIPs have mailboxes of "acme.example"',
+      status: "warn",
+      result: 'ownDomains is not set here; the VIPs have mailboxes of "acme.example"',
     });
-    expect(await found("co.uk")).toMatchObject({ health: "fail" });
+    expect(await found("co.uk")).toMatchObject({ status: "fail" });
   });
 
   it("warns about missing optional permissions", async () => {
@@ -217,13 +217,13 @@ describe("email-security doctor", () => {
     await using sandbox = await startSandbox({ intercept });
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
     const examination = await Examination.of(environment);
-    expect(examination.of("right-vips")?.health).toBe("ok");
+    expect(examination.of("right-vips")?.status).toBe("ok");
     expect(examination.of("right-threats")).toMatchObject({
-      health: "warn",
-      found: "the key isn't allowed to read threats (403)",
+      status: "warn",
+      result: "the key isn't allowed to read threats (403)",
       advice: expect.stringContaining("`plan` continues without them"),
     });
-    expect(examination.of("right-reports")?.health).toBe("warn");
+    expect(examination.of("right-reports")?.status).toBe("warn");
     expect(examination.code).toBe(0);
   });
 
@@ -238,8 +238,8 @@ describe("email-security doctor", () => {
       EMAIL_SECURITY_API_KEY: KEY,
     });
     expect(examination.of("key-accepted")).toMatchObject({
-      health: "warn",
-      found: "the service rejects requests for now (429)",
+      status: "warn",
+      result: "the service rejects requests for now (429)",
       advice: expect.stringContaining("Wait 17 s"),
     });
   });
@@ -259,10 +259,10 @@ describe("email-security doctor", () => {
     };
     const examination = await Examination.of(environment);
     expect(examination.of("proxy")).toMatchObject({
-      health: "ok",
-      found: `requests use http://${proxy.host}`,
+      status: "ok",
+      result: `requests use http://${proxy.host}`,
     });
-    expect(examination.of("answer")?.found).toBe("the service responds, and requires a key");
+    expect(examination.of("answer")?.result).toBe("the service responds, and requires a key");
     expect(examination.with("skipped")).toEqual(expect.arrayContaining(["dns", "tcp", "tls"]));
     expect(examination.output).not.toContain("pass-word");
   });
@@ -275,8 +275,8 @@ describe("email-security doctor", () => {
     };
     const examination = await Examination.of(environment);
     expect(examination.of("answer")).toMatchObject({
-      health: "fail",
-      found: expect.stringMatching(/^no response through the proxy http:\/\/localhost:\d+ \(.*407/),
+      status: "fail",
+      result: expect.stringMatching(/^no response through the proxy http:\/\/localhost:\d+ \(.*407/),
       advice: "Check that the proxy is the right one and allows this address.",
     });
   });
@@ -286,12 +286,12 @@ describe("email-security doctor", () => {
     const environment = { PATH: empty.path, HOME: empty.path, PULUMI_HOME: "", EMAIL_SECURITY_CACHE_DIR: "" };
     const examination = await Examination.of(environment);
     expect(examination.of("engine")).toMatchObject({
-      health: "warn",
-      found: "Pulumi 3.200.0 or later was not found",
+      status: "warn",
+      result: "Pulumi 3.200.0 or later was not found",
     });
     expect(examination.of("backend")).toMatchObject({
-      health: "skipped",
-      found: "Pulumi was not found",
+      status: "skipped",
+      result: "Pulumi was not found",
     });
   });
 
@@ -308,10 +308,10 @@ describe("email-security doctor", () => {
       PULUMI_HOME: "",
       EMAIL_SECURITY_CACHE_DIR: cacheDir,
     });
-    const { health, found, advice = "" } = examination.of("engine") ?? {};
-    expect({ health, found }).toEqual({
-      health: "ok",
-      found: `Pulumi ${VERSION}, built from its Go modules, in ${bin}`,
+    const { status, result, advice = "" } = examination.of("engine") ?? {};
+    expect({ status, result }).toEqual({
+      status: "ok",
+      result: `Pulumi ${VERSION}, built from its Go modules, in ${bin}`,
     });
     const command = /export PATH=.*$/.exec(advice)?.[0];
     const shell = await promisify(execFile)("sh", ["-c", `${command}; command -v pulumi`]);
@@ -322,8 +322,8 @@ describe("email-security doctor", () => {
     using directory = createTestDirectory();
     const examination = await Examination.of({ PULUMI_BACKEND_URL: `file://${directory.path}/nothing` });
     expect(examination.of("backend")).toMatchObject({
-      health: "fail",
-      found: expect.stringContaining("the state backend can't be used: "),
+      status: "fail",
+      result: expect.stringContaining("the state backend can't be used: "),
       advice: expect.stringContaining("PULUMI_BACKEND_URL"),
     });
   });
@@ -335,15 +335,15 @@ describe("email-security doctor", () => {
     };
     const examination = await Examination.of({}, { files });
     expect(examination.of("settings")).toMatchObject({
-      health: "fail",
-      found: "2 files, 1 errors and 0 warnings",
+      status: "fail",
+      result: "2 files, 1 errors and 0 warnings",
       advice: expect.stringMatching(/^settings\/acme\/deny\.yaml:2:8 error: .*\(deny-own-domain\)/),
     });
     const named = await Examination.of({}, { files, args: ["--format", "json", "settings/acme"] });
-    expect(named.of("settings")?.found).toBe("2 files, 1 errors and 0 warnings");
+    expect(named.of("settings")?.result).toBe("2 files, 1 errors and 0 warnings");
     const none = await Examination.of({}, { files: { "empty/notes.txt": "" }, args: ["--format", "json", "empty"] });
     expect(none.of("settings")).toMatchObject({
-      health: "fail",
+      status: "fail",
       advice: expect.stringContaining('The directory "empty" contains no settings files'),
     });
   });

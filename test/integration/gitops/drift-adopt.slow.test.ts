@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { click } from "../../support/console";
+import { click } from "../../support/tenant-console";
 import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
 const BASELINE = "version: 1\ndeny:\n  - { value: bulk.example, comment: for all }\n  - all.example\n";

@@ -50,7 +50,7 @@ describe("mail evidence of a tenant", () => {
       const of = collectEvidence(base, { kind: "entry", value: domain, entryType: "domain" });
       expect(of).toMatchObject({
         threats: threats.length,
-        last: threats
+        lastThreatAt: threats
           .map(({ detection_time }) => detection_time)
           .sort()
           .at(-1),

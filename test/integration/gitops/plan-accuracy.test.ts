@@ -14,12 +14,12 @@ import type { Plan, PlanChange, PlanEntryState } from "../../../provider/plan/pl
 import { formatPlanJson } from "../../../provider/plan/render/plan-json";
 import { parseListPattern } from "../../../provider/settings/list-pattern";
 import { ManagedResource, type ServesRuns, type Up } from "../../support/managed-resource";
+import { getPropertyOptions, sized, timeLimit } from "../../support/matrix-sampling";
 import { Companies, type Company } from "../../support/model/company";
 import { aConsoleEdit, type ConsoleEdit, doInConsole } from "../../support/model/console-edits";
 import { keyOf } from "../../support/model/program";
 import { canonicalize, entryTypeOf } from "../../support/model/world";
 import { ProviderProcess } from "../../support/provider-process";
-import { getPropertyOptions, sized, timeLimit } from "../../support/scale";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { InProcessProvider } from "./in-process-provider";
 import {

@@ -6,7 +6,7 @@ import type { Plan } from "../../../provider/plan/plan-schema";
 import { renderPlanText } from "../../../provider/plan/render/plan-text";
 import { startSandbox } from "../../../provider/sandbox";
 import { createTestDirectory } from "../../support/test-directory";
-import { terminalPicture } from "./terminal-picture";
+import { terminalPicture } from "./terminal-svg";
 
 const NOW = new Date("2026-11-21T09:30:00Z");
 

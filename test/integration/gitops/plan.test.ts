@@ -133,7 +133,7 @@ deny: [stays.example]
       "remove expired.example allow expired on 2026-11-20",
       "remove gone.example deny no longer declared",
     ]);
-    expect(plan.expired).toMatchObject([{ key: "expired.example", isThere: true, place: { line: 3 } }]);
+    expect(plan.expired).toMatchObject([{ key: "expired.example", isPresent: true, place: { line: 3 } }]);
     expect(plan.unmanaged.map(({ key }) => key)).toEqual(["console.example"]);
     // Without the stack's state, removals are unknown.
     expect(brief(await acme.plan(text))).toEqual(["add today.example allow"]);
@@ -218,7 +218,7 @@ deny: []
     };
     const plan = await acme.plan(text, known, "prod");
     expect(brief(plan)).toContain("remove ours.example allow expired on 2026-10-31");
-    expect(plan.expired.map(({ key, isThere, stays }) => [key, isThere, stays])).toEqual([
+    expect(plan.expired.map(({ key, isPresent, isKept }) => [key, isPresent, isKept])).toEqual([
       ["late.example", true, true],
       ["ours.example", true, undefined],
     ]);
@@ -240,12 +240,12 @@ deny: []
         "late.example",
         "expired on 2026-10-31; this stack has never declared it, so the next run doesn't remove it",
       ],
-      ["leaving", "ours.example", "expired on 2026-10-31"],
+      ["pending-removal", "ours.example", "expired on 2026-10-31"],
     ]);
     const unsure = "expired on 2026-10-31; the next run removes it if the stack has declared it (see --stack)";
     expect(listDrift()).toEqual([
-      ["leaving", "late.example", unsure],
-      ["leaving", "ours.example", unsure],
+      ["pending-removal", "late.example", unsure],
+      ["pending-removal", "ours.example", unsure],
     ]);
   });
 
@@ -300,7 +300,7 @@ allow:
     expect(plan.changes[0]).toMatchObject({
       key: "gmail.com",
       alarm: "accepted",
-      accepted: "until the fair is over",
+      acceptedRiskReason: "until the fair is over",
     });
     expect(plan.changes[0]?.findings[0]?.message).toContain('Accepted: "until the fair is over"');
     expect(plan.changes.slice(1).map(({ alarm }) => alarm)).toEqual(["none", "none"]);
@@ -563,13 +563,13 @@ describe("a plan with mail evidence", () => {
       return {
         sign: changes[0]?.sign,
         alarm: changes[0]?.alarm,
-        accepted: changes[0]?.accepted,
+        acceptedRiskReason: changes[0]?.acceptedRiskReason,
       } as Partial<PlanChange>;
     };
-    expect(alarmOf("")).toEqual({ sign: "remove", alarm: "danger", accepted: undefined });
+    expect(alarmOf("")).toEqual({ sign: "remove", alarm: "danger", acceptedRiskReason: undefined });
     expect(
       alarmOf(`deny: [{ value: "${sender}", expires: 2026-11-20, acceptRisk: The account is theirs again }]`),
-    ).toEqual({ sign: "remove", alarm: "accepted", accepted: "The account is theirs again" });
+    ).toEqual({ sign: "remove", alarm: "accepted", acceptedRiskReason: "The account is theirs again" });
   });
 
   it("lists an allow of a malicious sender first", async () => {

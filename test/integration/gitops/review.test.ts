@@ -35,7 +35,7 @@ it("reads the lists and the mail once", async () => {
   const [worst] = report.items;
   expect([worst?.value, worst?.reasons.map(({ kind }) => kind)]).toEqual([
     sender,
-    expect.arrayContaining(["malicious", "ending"]),
+    expect.arrayContaining(["malicious", "expiring"]),
   ]);
   const undeclared = report.items.filter(({ reasons }) => reasons.some(({ kind }) => kind === "undeclared"));
   const rows = sandbox.allowDenyEntries("acme").filter(({ list }) => list === "allow");

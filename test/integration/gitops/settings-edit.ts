@@ -2,7 +2,14 @@ import fc from "fast-check";
 import { LIST_MODES, type ListMode } from "../../../provider/settings/list-mode";
 import { parseListPattern } from "../../../provider/settings/list-pattern";
 import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "../../support/model/program";
-import { type EntryListName, MAILBOXES, OUTSIDER, type Scope, selectSpelling, VALUES } from "../../support/model/world";
+import {
+  type EntryListName,
+  EXTERNAL_MAILBOX,
+  MAILBOXES,
+  type Scope,
+  selectSpelling,
+  VALUES,
+} from "../../support/model/world";
 
 /** The declarations of a settings file. */
 export interface DeclaredSettings {
@@ -139,7 +146,7 @@ function isCurrentOn({ expires }: Written, today: string): boolean {
 
 const anExpiry = fc.constantFrom(undefined, undefined, undefined, "never", "2026-12-01");
 
-const ownMailbox = aMailbox.filter((email) => email !== OUTSIDER);
+const ownMailbox = aMailbox.filter((email) => email !== EXTERNAL_MAILBOX);
 
 const aSpelling = fc.nat(2);
 

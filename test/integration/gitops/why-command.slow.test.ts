@@ -4,8 +4,8 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
+import { deniedFlood, HOSTILE } from "../../support/settings-history";
 import { GIT_ENVIRONMENT } from "../../support/settings-repository";
-import { deniedFlood, HOSTILE } from "../../support/settings-story";
 
 let sandbox: Sandbox;
 

@@ -6,8 +6,8 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
+import { deniedFlood } from "../../support/settings-history";
 import { createSettingsRepository, GIT_ENVIRONMENT } from "../../support/settings-repository";
-import { deniedFlood } from "../../support/settings-story";
 
 let sandbox: Sandbox;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sized, timeLimit } from "../../support/scale";
+import { sized, timeLimit } from "../../support/matrix-sampling";
 import { RecordingService } from "../client/service";
 import { runClient } from "./client-process";
 import { answerPage, ENDLESS, isGivenUp, itemsOf, MOST_GROWTH_MIB, parsePageNumber } from "./lists";

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
-import { sized } from "../../support/scale";
+import { sized } from "../../support/matrix-sampling";
 import { entry, json, type ReceivedRequest, RecordingService } from "../client/service";
 import { runClient } from "./client-process";
 

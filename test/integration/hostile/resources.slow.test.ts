@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ProviderProcess } from "../../support/provider-process";
-import { textOf } from "../../support/request-text";
+import { textOf } from "../../support/read-request-body";
 import { failure } from "../client/service";
 import { pour } from "./hostile-service";
 

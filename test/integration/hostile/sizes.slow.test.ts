@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { sized, timeLimit } from "../../support/scale";
+import { sized, timeLimit } from "../../support/matrix-sampling";
 import { costsABoundedTimeAndMemory, GROUPS, isBrief, type SizeCase } from "./sizes";
 
 /** All cases in the long form of the tests; otherwise every other case that sizes.test.ts doesn't run. */

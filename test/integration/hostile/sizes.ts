@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
-import { sized } from "../../support/scale";
+import { sized } from "../../support/matrix-sampling";
 import { ENDPOINTS, endpointOf, wrapped } from "../client/endpoints";
 import { runClient } from "./client-process";
 import { type Attack, buildJsonAttack, HostileService, pour } from "./hostile-service";

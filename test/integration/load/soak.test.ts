@@ -6,9 +6,9 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { API_KEY, BenchService, mailboxOf } from "../../bench/service";
+import { sized, timeLimit } from "../../support/matrix-sampling";
 import { InProcessStack } from "../../support/model/in-process-stack";
 import type { Declaration } from "../../support/model/program";
-import { sized, timeLimit } from "../../support/scale";
 
 /** The number of entries and VIPs, and of the rounds that change them. */
 const {

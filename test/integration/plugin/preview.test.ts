@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
-import { PULUMI_UNKNOWN as UNKNOWN } from "../../../provider/settings/unknown";
+import { PULUMI_UNKNOWN as UNKNOWN } from "../../../provider/settings/unknown-value";
 import type { ResourceProperties } from "../../support/provider-call";
 import { sharedTenant } from "../../support/sandbox-tenant";
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { Canary } from "../../support/canary";
+import { Canary } from "../../support/leak-canary";
 import { ProviderInstance } from "../../support/provider-instance";
 import { PLUGIN, ProviderProcess } from "../../support/provider-process";
 import { createTestDirectory } from "../../support/test-directory";

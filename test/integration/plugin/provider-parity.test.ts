@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
+import { getPropertyOptions } from "../../support/matrix-sampling";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess, type ProviderResource } from "../../support/provider-process";
-import { getPropertyOptions } from "../../support/scale";
 
 /*
  * Both providers get the same arguments and must give identical answers, whatever the arguments are. No service is

@@ -2,7 +2,7 @@ import { globSync } from "node:fs";
 import { cp, mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { readPackageVersion, VERSIONED_FILES, writeVersion } from "#scripts/version";
+import { readPackageVersion, VERSIONED_FILES, writeVersion } from "#scripts/version-files";
 import { createTestDirectory } from "../../support/test-directory";
 
 const FILES = [

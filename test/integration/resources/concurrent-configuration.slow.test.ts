@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { matrix, timeLimit } from "../../support/matrix-sampling";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { matrix, timeLimit } from "../../support/scale";
 
 /*
  * The host configures a resource type on its first call, and lets the second call through while the first still waits.

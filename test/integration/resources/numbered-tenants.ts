@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { textOf } from "../../support/request-text";
+import { textOf } from "../../support/read-request-body";
 
 /** An entry as stored by the service. */
 export interface NumberedEntry {

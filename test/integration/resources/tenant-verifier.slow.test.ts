@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { click } from "../../support/console";
 import { ProviderProcess } from "../../support/provider-process";
 import { SEES_PEOPLE } from "../../support/sandbox-tenant";
+import { click } from "../../support/tenant-console";
 import { twoTenants } from "../../support/two-tenants";
 import { writesOf } from "../../support/write-requests";
 

@@ -3,9 +3,9 @@ import type { HandlerName } from "../../../provider/resources/serialized-provide
 import { startSandbox } from "../../../provider/sandbox";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
 import { ManagedResource, type Up } from "../../support/managed-resource";
+import { matrix, timeLimit } from "../../support/matrix-sampling";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { matrix, timeLimit } from "../../support/scale";
 import { holdsOf } from "../../support/tenant-content";
 import { Interleaving } from "./interleaving";
 

@@ -4,9 +4,9 @@ import { createServer as createPlainServer, type Server as PlainServer, type Soc
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UNLIMITED_REQUESTS } from "../../../provider/client/request-limiter";
+import { UNLIMITED_REQUESTS } from "../../../provider/client/rate-limiter";
 import { requireEngine } from "../../../provider/engine";
-import { checkHealth } from "../../../provider/rollout/execution/health";
+import { checkHealth } from "../../../provider/rollout/execution/wave-health";
 import type { TenantRecord } from "../../../provider/rollout/journal/rollout-record";
 import { PlanningFailedError } from "../../../provider/rollout/model/rollout-error";
 import type { Target } from "../../../provider/rollout/model/target";

@@ -119,9 +119,9 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     expect([code, tenants.map(({ syncStatus, error }) => [syncStatus, error?.code])]).toEqual([
       1,
       [
-        ["not-known", undefined],
-        ["key-wrong", "ERR_OTHER_TENANT"],
-        ["key-wrong", "ERR_OTHER_TENANT"],
+        ["unknown", undefined],
+        ["wrong-key", "ERR_OTHER_TENANT"],
+        ["wrong-key", "ERR_OTHER_TENANT"],
       ],
     ]);
   });
@@ -132,7 +132,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   ])("reports only the key that contradicts own domains as wrong: %s", async (_which, key) => {
     const { stdout } = await run({ ACME_KEY: key }, "fleet", "status", "--format", "json");
     const { tenants } = JSON.parse(stdout) as StatusOutput;
-    expect(tenants.map(({ syncStatus }) => syncStatus)).toEqual(["key-wrong", "in-sync", "in-sync"]);
+    expect(tenants.map(({ syncStatus }) => syncStatus)).toEqual(["wrong-key", "in-sync", "in-sync"]);
   });
 
   it("reports a second key of another tenant without extra requests", async () => {
@@ -152,8 +152,8 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     expect(outcome.code).toBe(1);
     const { tenants } = JSON.parse(outcome.stdout) as StatusOutput;
     expect(tenants.map(({ syncStatus, error }) => [syncStatus, error?.code])).toEqual([
-      ["key-wrong", "ERR_SAME_TENANT"],
-      ["key-wrong", "ERR_SAME_TENANT"],
+      ["wrong-key", "ERR_SAME_TENANT"],
+      ["wrong-key", "ERR_SAME_TENANT"],
     ]);
     expect(requests()).toEqual(plain);
   });

@@ -6,8 +6,8 @@ import { afterAll, expect, it } from "vitest";
 import { buildPublishedSchemas } from "../../../provider/commands/json-schemas";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { buildDifferencePage } from "../../../provider/rollout/history/difference-page";
+import { renderPageMarkdown, renderPageText } from "../../../provider/rollout/history/history-page-view";
 import { renderHistoryText } from "../../../provider/rollout/history/history-text";
-import { renderPageMarkdown, renderPageText } from "../../../provider/rollout/history/page-view";
 import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
 import { readRolloutDetails } from "../../../provider/rollout/history/rollout-details";
 import { buildRolloutDifference } from "../../../provider/rollout/history/rollout-difference";
@@ -25,7 +25,7 @@ const directory = mkdtempSync(join(tmpdir(), "email-security-history-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const HOSTILE_TEXT = Object.values(HOSTILE).join(" ");
-const ORIGIN = { user: "dana", host: "build-7", revision: "3f2a91c0aa12b4c5", isChanged: true } as const;
+const ORIGIN = { user: "dana", host: "build-7", revision: "3f2a91c0aa12b4c5", hasUncommittedChanges: true } as const;
 const ajv = new Ajv2020({ strict: true, allErrors: true });
 const schemas = buildPublishedSchemas();
 const isValid = (name: string, json: string): boolean => {
@@ -93,17 +93,20 @@ it("lists rollouts newest first with their origin and changes", async () => {
   const all = await history();
   expect(all.rollouts.map(({ id }) => id)).toEqual(ids.toReversed());
   expect(all.rollouts[2]).toMatchObject({
-    ...{ state: "done", by: "dana@build-7", revision: ORIGIN.revision, isChanged: true },
+    ...{ state: "done", plannedBy: "dana@build-7", revision: ORIGIN.revision, hasUncommittedChanges: true },
     planned: { added: 3, changed: 0, removed: 0 },
     changes: [
       { sign: "add", kind: "entry", list: "deny", value: "evil.example", tenants: 2 },
       { sign: "add", kind: "entry", list: "deny", value: "a.example", tenants: 1 },
     ],
   });
-  expect(all.rollouts[1]?.by).toBeUndefined();
+  expect(all.rollouts[1]?.plannedBy).toBeUndefined();
   const some = async (request: Partial<HistoryRequest>) => {
-    const { rollouts, older } = await history(request);
-    return [...rollouts.map(({ id, tenantState, changes }) => [ids.indexOf(id), tenantState, changes.length]), older];
+    const { rollouts, omittedCount } = await history(request);
+    return [
+      ...rollouts.map(({ id, tenantState, changes }) => [ids.indexOf(id), tenantState, changes.length]),
+      omittedCount,
+    ];
   };
   // All three rollouts planned globex and two of them started it; the last one hasn't reached hooli yet.
   expect(await some({ tenant: "globex" })).toEqual([[2, "done", 1], [0, "failed", 1], 0]);
@@ -142,7 +145,7 @@ it("compares what two rollouts declared", async () => {
   expect(await buildRolloutDifference(journal, first, second)).toMatchObject({
     from: { id: first },
     to: { id: second },
-    same: 0,
+    unchangedTenantCount: 0,
     tenants: [
       {
         name: "acme",
@@ -166,15 +169,15 @@ it("compares what two rollouts declared", async () => {
           { sign: "add", value: "shared.example" },
         ],
       },
-      { name: "hooli", only: "to", changes: [] },
-      { name: "idle", only: "from", changes: [] },
+      { name: "hooli", onlyIn: "to", changes: [] },
+      { name: "idle", onlyIn: "from", changes: [] },
     ],
   });
   const page = renderPageText(buildDifferencePage(await buildRolloutDifference(journal, first, second)));
   expect(page).toContain("+  deny shared.example in all 2\n");
   expect(page).toContain("~  allow → deny a.example in acme\n      expires never → none\n");
   expect(page).toContain(`!  globex in ${first}: failed\n`);
-  expect(await buildRolloutDifference(journal, first, first)).toMatchObject({ same: 3, tenants: [] });
+  expect(await buildRolloutDifference(journal, first, first)).toMatchObject({ unchangedTenantCount: 3, tenants: [] });
   await pruneRollout(journal.database, second, nowMs);
   await expect(buildRolloutDifference(journal, third, second)).rejects.toMatchObject({
     code: "ERR_ROLLOUT_PRUNED",
@@ -193,9 +196,9 @@ it("reads only the files that a rollout kept", async () => {
   }
   const [beyond = "", gone = "", fine = ""] = ids;
   for (const id of [beyond, gone]) {
-    const { tenants: found, same } = await buildRolloutDifference(journal, fine, id);
-    expect([same, found[0]?.changes]).toEqual([0, []]);
-    expect(found[0]?.unreadable).toContain("the rollout has no such file");
+    const { tenants: found, unchangedTenantCount } = await buildRolloutDifference(journal, fine, id);
+    expect([unchangedTenantCount, found[0]?.changes]).toEqual([0, []]);
+    expect(found[0]?.readError).toContain("the rollout has no such file");
   }
   await journal.close();
 });
@@ -220,7 +223,9 @@ it("sanitizes hostile text in every output format", async () => {
   expect(isValid("rollout-history.schema.json", formatHistoryJson(history))).toBe(true);
   expect(isValid("rollout-show.schema.json", formatHistoryJson(shown))).toBe(true);
   expect(isValid("rollout-diff.schema.json", formatHistoryJson(difference))).toBe(true);
-  expect(isValid("rollout-diff.schema.json", formatHistoryJson({ ...difference, same: -1 }))).toBe(false);
+  expect(isValid("rollout-diff.schema.json", formatHistoryJson({ ...difference, unchangedTenantCount: -1 }))).toBe(
+    false,
+  );
   const many = {
     ...difference,
     tenants: difference.tenants.map((one) => ({

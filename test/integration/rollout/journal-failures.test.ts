@@ -6,14 +6,14 @@ import { afterAll, expect, it } from "vitest";
 import type { Database } from "../../../provider/rollout/database/database";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { runRollout } from "../../../provider/rollout/execution/coordinator";
-import type { HealthContext } from "../../../provider/rollout/execution/health";
 import { createJournaledJob, type TenantChangeHandler } from "../../../provider/rollout/execution/journaled-job";
+import type { HealthContext } from "../../../provider/rollout/execution/wave-health";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
 import { LocalQueue } from "../../../provider/rollout/queue/local-queue";
+import { getPropertyOptions, timeLimit } from "../../support/matrix-sampling";
 import { createTarget } from "../../support/rollout-target";
-import { getPropertyOptions, timeLimit } from "../../support/scale";
 import { runReadyTasks } from "../../support/virtual-time";
 import { FailingDatabase, type FailureWindow } from "./failing-database";
 

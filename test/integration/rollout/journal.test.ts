@@ -11,9 +11,9 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import { STATEMENTS } from "../../bench/rollout-simulation";
 import { CrashingDatabase } from "../../support/crashing-database";
-import { arbitraryOperations, expectConsistent, JournalModelTest } from "../../support/journal-story";
+import { arbitraryOperations, expectConsistent, JournalModelTest } from "../../support/journal-model";
+import { getPropertyOptions } from "../../support/matrix-sampling";
 import { createTarget } from "../../support/rollout-target";
-import { getPropertyOptions } from "../../support/scale";
 
 const NO_FILES = { bundle: new Map<string, Uint8Array>(), directory: "." };
 

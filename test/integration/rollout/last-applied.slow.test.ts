@@ -69,7 +69,7 @@ describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in
     expect(whole.rollouts.map(({ report }) => report.id).slice(0, 1)).toEqual([last]);
     expect(whole).toMatchObject({
       older: 0,
-      rollouts: Array.from({ length: 4 }, () => ({ report: { state: "running", isHeld: false } })),
+      rollouts: Array.from({ length: 4 }, () => ({ report: { state: "running", isActive: false } })),
     });
     expect(whole.rollouts[2]?.report).toMatchObject({
       id: second,

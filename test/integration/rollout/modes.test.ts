@@ -48,10 +48,10 @@ async function written(...all: readonly Writing[]) {
   return { journal, ids, which, [Symbol.asyncDispose]: async () => await journal.close() };
 }
 
-const nightly = (task: RolloutMode, value: string, rest: Partial<Writing> = {}): Writing => ({
+const nightly = (mode: RolloutMode, value: string, rest: Partial<Writing> = {}): Writing => ({
   tenants: { acme: [createAddition(value)], globex: [] },
   ...rest,
-  spec: { task },
+  spec: { mode },
 });
 
 it("excludes nightly runs from the default rollback", async () => {
@@ -128,13 +128,13 @@ it("resumes an interrupted nightly run in its own mode", async () => {
   const [, open = ""] = its.ids;
   expect(await its.which("resume")).toBe(open);
   const report = await buildRolloutReport(its.journal, open, false, commands);
-  expect(report.task).toBe("only-expired");
+  expect(report.mode).toBe("only-expired");
   const text = renderReportText(report).replace(/\s+/g, " ");
   expect(text).toContain("only removes expired entries");
   expect(text).toContain("0 of 2 tenants changed, 1 unchanged, 0 failed, 1 pending.");
   expect(text).not.toContain("declared");
   const history = await readRolloutHistory(its.journal, { limit: 20 }, () => Promise.resolve(false));
-  expect(history.rollouts.map(({ task }) => task)).toEqual(["only-expired", undefined]);
+  expect(history.rollouts.map(({ mode }) => mode)).toEqual(["only-expired", undefined]);
   expect(renderHistoryText(history, {}).replace(/\s+/g, " ")).toContain("only removes expired entries");
   expect(commands.plan("tenants.yaml", ["acme"], "revert-drift")).toBe(
     "email-security rollout tenants.yaml --only acme --revert-drift",

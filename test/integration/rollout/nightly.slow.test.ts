@@ -6,14 +6,14 @@ import { parse } from "yaml";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { click } from "../../support/console";
 import type { JobRun } from "../../support/github/workflow-run";
 import { runStep } from "../../support/github/workflow-run";
-import { type Hook, startHook } from "../../support/hook";
 import { openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 import { SmallGitLab } from "../../support/small-gitlab";
+import { click } from "../../support/tenant-console";
 import { createTestDirectory } from "../../support/test-directory";
+import { type Hook, startHook } from "../../support/webhook-receiver";
 import { missingZizmor, zizmor } from "../../support/zizmor";
 import { NightlyExample } from "./nightly-example";
 

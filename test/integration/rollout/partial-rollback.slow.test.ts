@@ -8,9 +8,9 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { StackMarker } from "../../../provider/rollout/model/stack-marker";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
-import { click } from "../../support/console";
 import { calmPlan } from "../../support/plans";
 import { createTarget } from "../../support/rollout-target";
+import { click } from "../../support/tenant-console";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { openPgBossQueue } from "../../../provider/rollout/queue/pg-boss-queue";
 import { POSTGRES_PASSWORD, type Postgres, startPostgres } from "../../support/postgres";
-import { startCommitCutter } from "./commit-cutter";
+import { startCommitCutter } from "./commit-cutting-proxy";
 
 const IS_TLS = "select ssl from pg_stat_ssl where pid = pg_backend_pid()";
 

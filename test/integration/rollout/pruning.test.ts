@@ -45,7 +45,7 @@ const FACTS = {
   approvedBy: "Victor",
   expires: "2026-12-31",
   reason: "no longer declared",
-  accepted: "meant",
+  acceptedRiskReason: "meant",
 };
 const MOVED: RecordedChange = {
   ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ...FACTS },
@@ -72,11 +72,11 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   await journal.markRolledBack(id, `It is being rolled back by ${back}.`);
   const rollouts = await Rollouts.open({ database: file, environment: {} });
   const readState = async () => {
-    const { happened, tenants: shown } = await readRolloutDetails(journal, await rollouts.report(id));
+    const { milestones, tenants: shown } = await readRolloutDetails(journal, await rollouts.report(id));
     const { at: _at, ...mark } = await buildRolloutLock(journal, id, "here");
     const { at: _when, ...markOfBack } = await buildRolloutLock(journal, back, "here");
     return {
-      ...{ happened, shown, mark, markOfBack },
+      ...{ milestones, shown, mark, markOfBack },
       brought: await findValueChanges(journal.database, "acme", "news.example"),
       waves: await journal.listWaves(id),
       report: { ...(await rollouts.report(id)), advice: [] },
@@ -85,7 +85,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   const before = await readState();
   expect(before.shown[0]?.changes).toEqual([createAddition("evil.example", FACTS), MOVED, VIP]);
   expect(before.markOfBack.rolledBack?.changes).toHaveLength(3);
-  expect(before.happened.map(({ kind, by }) => [kind, by])).toEqual([
+  expect(before.milestones.map(({ kind, actor }) => [kind, actor])).toEqual([
     ["planned", undefined],
     ["started", "dana@build-7"],
     ["wave-started", undefined],

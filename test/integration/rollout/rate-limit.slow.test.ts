@@ -90,7 +90,7 @@ it("shares one rate limit across machines whose clocks differ", async () => {
   }) as [RequestLimiter, RequestLimiter];
   const cameAt: number[] = [];
   const takeAll = async (tokens: RequestLimiter, count: number) => {
-    const take = () => tokens.take().then(() => void cameAt.push(performance.now()));
+    const take = () => tokens.acquire().then(() => void cameAt.push(performance.now()));
     await Promise.all(Array.from({ length: count }, take));
   };
   await Promise.all([takeAll(one, 40), takeAll(other, 40)]);
@@ -100,7 +100,7 @@ it("shares one rate limit across machines whose clocks differ", async () => {
   expect(tookMs).toBeGreaterThan((79 * 1_000) / 50 - TOKEN_GRACE_MS - slowestMs);
 
   const refusedAt = performance.now();
-  one.refused(1_500);
+  one.reportThrottled(1_500);
   await sleep(400);
   await Promise.all([takeAll(one, 1), takeAll(other, 1)]);
   expect(Math.min(...cameAt.filter((atMs) => atMs > refusedAt)) - refusedAt).toBeGreaterThan(1_450);

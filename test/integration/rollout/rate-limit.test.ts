@@ -92,25 +92,25 @@ describe("a rate limit server", () => {
     await server.close();
     await server.close();
     expect(existsSync(own)).toBe(false);
-    await expect(getRateLimiter(environmentFor(server), ADDRESS)?.take()).rejects.toThrow("has ended");
+    await expect(getRateLimiter(environmentFor(server), ADDRESS)?.acquire()).rejects.toThrow("has ended");
   });
 
   it("rejects waiting requests when it closes", async () => {
     await using server = await startTokenServer({ requestsPerSecond: 0.001 });
     const limiter = getRateLimiter(environmentFor(server), ADDRESS);
-    await limiter?.take();
-    const waiting = Promise.allSettled([limiter?.take(), limiter?.take()]);
+    await limiter?.acquire();
+    const waiting = Promise.allSettled([limiter?.acquire(), limiter?.acquire()]);
     await sleep(50);
     await server.close();
     expect((await waiting).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    await expect(limiter?.take()).rejects.toThrow("has ended");
-    limiter?.refused(1_000);
+    await expect(limiter?.acquire()).rejects.toThrow("has ended");
+    limiter?.reportThrottled(1_000);
   });
 
   it("rejects invalid credentials and malformed messages", async () => {
     await using server = await startTokenServer();
     const limiter = getRateLimiter({ EMAIL_SECURITY_RATE_LIMITER: server.address }, ADDRESS);
-    await expect(limiter?.take()).rejects.toThrow("isn't allowed to change the tenant any more");
+    await expect(limiter?.acquire()).rejects.toThrow("isn't allowed to change the tenant any more");
     for (const text of ["t\n", "[]\n", '["token","nowhere"]\n', `["token","${ADDRESS}"]\nx\n`, "x".repeat(100_000)]) {
       const socket = connect(server.address);
       socket.on("error", () => {});
@@ -118,7 +118,7 @@ describe("a rate limit server", () => {
       socket.resume();
       await new Promise((resolve) => socket.once("close", resolve));
     }
-    await getRateLimiter(environmentFor(server), ADDRESS)?.take();
+    await getRateLimiter(environmentFor(server), ADDRESS)?.acquire();
   });
 
   it("is used only by processes that a rollout started", async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
-import { skipTenants } from "../../../provider/rollout/journal/skips";
+import { skipTenants } from "../../../provider/rollout/journal/tenant-skips";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { runCli } from "../../support/cli";
 import { openFleetJournal } from "../../support/rollout-fixtures";

@@ -111,8 +111,8 @@ it("shows skipped tenants in every command until they are unskipped", async () =
   expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m);
   const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.at("fleet.json"), "utf8")));
   expect(tenants.map(({ skipped: one }) => one)).toEqual([
-    { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
-    { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
+    { skippedAt: expect.any(String), skippedBy: expect.stringMatching(/^dana@/), reason: reason.trim() },
+    { skippedAt: expect.any(String), skippedBy: expect.stringMatching(/^dana@/), reason: reason.trim() },
   ]);
   await run(["fleet", "site", "site"]);
   const page = readFileSync(directory.at("site/tenants/acme.html"), "utf8");

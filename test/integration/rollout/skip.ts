@@ -5,7 +5,7 @@ import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
 import { readRolloutDetails } from "../../../provider/rollout/history/rollout-details";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
-import { endSkips, listSkips, readActiveSkips, skipTenants } from "../../../provider/rollout/journal/skips";
+import { endSkips, listSkips, readActiveSkips, skipTenants } from "../../../provider/rollout/journal/tenant-skips";
 import { buildRolloutLock } from "../../../provider/rollout/locks/build-rollout-lock";
 import { getPlanSignatures } from "../../../provider/rollout/locks/change-signature";
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
@@ -48,7 +48,13 @@ export function skippingStories(open: () => Promise<Database>): void {
       const rolloutReport = await report(fleet, id);
       expect(rolloutReport).toMatchObject({ state: "done", counts: { done: 4, failed: 0, skipped: 1 } });
       expect(rolloutReport.skipped).toEqual([
-        { name: "b", stack: "b", since: expect.stringMatching(/^2026-11-21T03:/), ...SKIPPED },
+        {
+          name: "b",
+          stack: "b",
+          skippedAt: expect.stringMatching(/^2026-11-21T03:/),
+          reason: SKIPPED.reason,
+          skippedBy: SKIPPED.by,
+        },
       ]);
       // The report keeps the failure's reason, since the tenant may be partly changed.
       expect(rolloutReport.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
@@ -66,15 +72,15 @@ export function skippingStories(open: () => Promise<Database>): void {
         kind: "tenant-skipped",
         wave: "canary",
         tenant: "b",
-        by: SKIPPED.by,
+        actor: SKIPPED.by,
         detail: SKIPPED.reason,
       };
       const { journal } = fleet;
-      expect((await readRolloutDetails(journal, rolloutReport)).happened).toContainEqual(
+      expect((await readRolloutDetails(journal, rolloutReport)).milestones).toContainEqual(
         expect.objectContaining(skipEvent),
       );
       await pruneRollout(journal.database, id, Date.now());
-      expect((await readRolloutDetails(journal, rolloutReport)).happened).toContainEqual(
+      expect((await readRolloutDetails(journal, rolloutReport)).milestones).toContainEqual(
         expect.objectContaining(skipEvent),
       );
 

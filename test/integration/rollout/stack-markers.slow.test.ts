@@ -9,8 +9,8 @@ import type { StackMarker } from "../../../provider/rollout/model/stack-marker";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
 import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
-import { click } from "../../support/console";
 import { openFleetJournal } from "../../support/rollout-fixtures";
+import { click } from "../../support/tenant-console";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
@@ -71,7 +71,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     expect(own.code, own.stderr).toBe(2);
     const wrong = await fleet.runPlan(["--only", "t3"], { T3_KEY: secondKeyOf("held") });
     expect(wrong.code, wrong.stderr).toBe(3);
-    expect(wrong.stderr).toMatch(/"t3" \([^)]+\) has a key for the tenant of "held" \([^)]+; read by the rollout 2026/);
+    expect(wrong.stderr).toMatch(/"t3" \([^)]+\) belongs to the tenant of "held" \([^)]+; read by the rollout 2026/);
   });
 
   it("rejects a stack whose marker names another tenant", async () => {
@@ -168,7 +168,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     expect(planned.code, planned.stderr + planned.stdout).toBe(code);
     const destroyed = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", file]);
     const status = await fleet.run(["fleet", "status", "--only", "held", "--database", file, "--format", "json"]);
-    expect((JSON.parse(status.stdout) as FleetStatus).tenants[0]?.syncStatus === "key-wrong").toBe(code === 3);
+    expect((JSON.parse(status.stdout) as FleetStatus).tenants[0]?.syncStatus === "wrong-key").toBe(code === 3);
     expect(destroyed.code, destroyed.stderr + destroyed.stdout).toBe(code);
   });
 

@@ -9,9 +9,9 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
 import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { type CliResult, runCli } from "../../support/cli";
-import { click } from "../../support/console";
 import { type FleetJournal, openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { click } from "../../support/tenant-console";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { chiefOf } from "../../support/two-tenants";
 
@@ -210,9 +210,9 @@ describe("tenants without VIPs", () => {
       const { code, stdout } = await fleet.run(keys, "fleet", "status", "--only", only, "--format", "json");
       const { tenants, isComplete } = JSON.parse(stdout) as Read;
       expect([code, isComplete]).toEqual([1, false]);
-      const faulty = tenants.filter(({ syncStatus }) => syncStatus === "key-wrong");
+      const faulty = tenants.filter(({ syncStatus }) => syncStatus === "wrong-key");
       expect(faulty.map(({ name }) => name)).toEqual(wrong);
-      for (const { syncStatus } of tenants) expect(["key-wrong", "in-sync"]).toContain(syncStatus);
+      for (const { syncStatus } of tenants) expect(["wrong-key", "in-sync"]).toContain(syncStatus);
       expect(faulty[0]?.error?.message).toMatch(/the environment variable GLOBEX_KEY/);
       expect(fleet.requests).toEqual(plain);
     });
@@ -250,7 +250,7 @@ describe("tenants without VIPs", () => {
     expect(
       (JSON.parse(stdout) as Read).tenants.map(({ name, syncStatus, error }) => [name, syncStatus, error?.code]),
     ).toEqual([
-      ["acme", "key-wrong", "ERR_OTHER_TENANT"],
+      ["acme", "wrong-key", "ERR_OTHER_TENANT"],
       ["globex", "in-sync", undefined],
       ["hooli", "in-sync", undefined],
     ]);
@@ -262,7 +262,7 @@ describe("tenants without VIPs", () => {
     expect((JSON.parse(stdout) as Read).tenants[0]?.error).toEqual({
       code: "ERR_OTHER_TENANT",
       message: expect.stringMatching(
-        /"globex" \(tenants\.yaml:7; key from the environment variable GLOBEX_KEY\) has a key for the tenant of "hooli" \(tenants\.yaml:7; read by the rollout 2026/,
+        /"globex" \(tenants\.yaml:7; key from the environment variable GLOBEX_KEY\) belongs to the tenant of "hooli" \(tenants\.yaml:7; read by the rollout 2026/,
       ),
     });
   });

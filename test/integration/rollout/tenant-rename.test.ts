@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CliResult, runCli } from "../../support/cli";
-import { click } from "../../support/console";
+import { click } from "../../support/tenant-console";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";

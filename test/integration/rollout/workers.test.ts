@@ -43,7 +43,7 @@ describe("a distributed rollout", () => {
     for (const name of orphans) {
       const [began = 0, again = 0] = events
         .filter((event) => event.kind === "tenant-started" && event.tenant === name)
-        .map(({ at }) => Date.parse(at));
+        .map(({ occurredAt }) => Date.parse(occurredAt));
       // Not before the lease expires, and well within a minute, which is the queue's own polling interval.
       expect(again - began).toBeGreaterThan(8_000);
       expect(again - began).toBeLessThan(40_000);

@@ -1,4 +1,4 @@
-import { UNLIMITED_REQUESTS } from "../../../provider/client/request-limiter";
+import { UNLIMITED_REQUESTS } from "../../../provider/client/rate-limiter";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { runRollout } from "../../../provider/rollout/execution/coordinator";
 import { Journal } from "../../../provider/rollout/journal/journal";
@@ -134,7 +134,7 @@ export function mostAtOnce(events: readonly RolloutEvent[], wave?: string): numb
   let most = 0;
   // Sorted by time, with finishes before starts: sequence numbers of two rollouts can't be compared.
   const order = [...changes].sort(
-    (a, b) => Date.parse(a.at) - Date.parse(b.at) || b.kind.length - a.kind.length || a.seq - b.seq,
+    (a, b) => Date.parse(a.occurredAt) - Date.parse(b.occurredAt) || b.kind.length - a.kind.length || a.seq - b.seq,
   );
   for (const event of order) {
     if (event.kind === "tenant-started") running.add(event.tenant);

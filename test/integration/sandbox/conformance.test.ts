@@ -10,7 +10,7 @@ const CHAIR = "eleanor.voss@acme.example"; // detected by department
 const MANUAL = "marcus.bell@acme.example"; // added by a colleague
 const NOBODY = "mei.chen@acme.example"; // in the directory, not a VIP
 const EXCLUDED = "walter.finch@acme.example"; // an excluded executive
-const OUTSIDER = "someone@elsewhere.example";
+const EXTERNAL_MAILBOX = "someone@elsewhere.example";
 
 const DOMAIN = { list: "deny", entry_type: "domain", value: "phish.example" };
 
@@ -264,11 +264,11 @@ const states: Row[] = [
     "any | POST vip_employees | any address not in the organization | unchanged | nothing is written; addresses returned in `not_in_org`",
     async ({ acme, sandbox }) => {
       const before = sandbox.vips("acme");
-      const { body } = await acme.post(VIPS, { emails: [NOBODY, OUTSIDER, MANUAL, "no mailbox"] });
+      const { body } = await acme.post(VIPS, { emails: [NOBODY, EXTERNAL_MAILBOX, MANUAL, "no mailbox"] });
       expect(body.results).toEqual({
         added: [NOBODY],
         already_vip: [MANUAL],
-        not_in_org: [OUTSIDER, "no mailbox"],
+        not_in_org: [EXTERNAL_MAILBOX, "no mailbox"],
       });
       expect(sandbox.vips("acme")).toEqual(before);
       expect(sandbox.audit("acme")).toEqual([]);
@@ -426,11 +426,11 @@ const vips: Row[] = [
   [
     "Status code returned when add-VIP finds addresses outside the organization: not shown.",
     async ({ acme }) => {
-      const { status, body } = await acme.post(VIPS, { emails: [OUTSIDER] });
+      const { status, body } = await acme.post(VIPS, { emails: [EXTERNAL_MAILBOX] });
       expect(status).toBe(400);
       expect(body).toEqual({
-        error: expect.stringContaining(OUTSIDER),
-        results: { added: [], already_vip: [], not_in_org: [OUTSIDER] },
+        error: expect.stringContaining(EXTERNAL_MAILBOX),
+        results: { added: [], already_vip: [], not_in_org: [EXTERNAL_MAILBOX] },
       });
     },
   ],
@@ -461,7 +461,7 @@ const vips: Row[] = [
       expect(body.results).toEqual({ added: [], already_vip: [CEO], not_in_org: [] });
       expect(await vip(acme, CEO)).toMatchObject({ source: "manual", comment: "explicitly" });
       expect((await acme.patch(VIPS, edit)).body.results).toMatchObject({ comment: "never by mail" });
-      for (const email of [NOBODY, EXCLUDED, OUTSIDER]) {
+      for (const email of [NOBODY, EXCLUDED, EXTERNAL_MAILBOX]) {
         expect((await acme.patch(VIPS, { email, comment: "" })).status).toBe(404);
       }
     },
@@ -490,9 +490,9 @@ const vips: Row[] = [
   [
     "Addresses are not checked against the directory. A mistyped address is accepted and excluded.",
     async ({ acme, sandbox }) => {
-      const { status, body } = await acme.post(`${VIPS}/remove`, { emails: [OUTSIDER, "Ruth.Castellan"] });
+      const { status, body } = await acme.post(`${VIPS}/remove`, { emails: [EXTERNAL_MAILBOX, "Ruth.Castellan"] });
       expect([status, body.results]).toEqual([200, { affected: 2 }]);
-      expect(sandbox.exclusions("acme")).toEqual(["ruth.castellan", OUTSIDER, EXCLUDED]);
+      expect(sandbox.exclusions("acme")).toEqual(["ruth.castellan", EXTERNAL_MAILBOX, EXCLUDED]);
     },
   ],
 ];

@@ -5,11 +5,11 @@ import { caller, ENTRIES, type Json, NOW, startService, VIPS } from "./service";
 const CEO = "ruth.castellan@acme.example";
 const NOBODY = "mei.chen@acme.example";
 const EXCLUDED = "walter.finch@acme.example";
-const OUTSIDER = "someone@elsewhere.example";
+const EXTERNAL_MAILBOX = "someone@elsewhere.example";
 
 describe("behavior that the reference leaves open", () => {
-  const lists = { added: [], already_vip: [CEO], not_in_org: [OUTSIDER] };
-  const error = expect.stringContaining(OUTSIDER);
+  const lists = { added: [], already_vip: [CEO], not_in_org: [EXTERNAL_MAILBOX] };
+  const error = expect.stringContaining(EXTERNAL_MAILBOX);
   const refusals: [SandboxOptions, status: number, body: unknown][] = [
     [{ notInOrgStatus: 200 }, 200, { status: 200, results: lists }],
     [{ notInOrgStatus: 200, notInOrgShape: "top" }, 200, { status: 200, ...lists }],
@@ -18,9 +18,9 @@ describe("behavior that the reference leaves open", () => {
       [{ notInOrgStatus: status, notInOrgShape: "top" }, status, { error, ...lists }],
     ]),
   ];
-  test.each(refusals)("answers an outsider as configured: %j gives %i", async (options, status, body) => {
+  test.each(refusals)("answers an external mailbox as configured: %j gives %i", async (options, status, body) => {
     await using service = await startService(options);
-    const answer = await service.acme.post(VIPS, { emails: [OUTSIDER, CEO] });
+    const answer = await service.acme.post(VIPS, { emails: [EXTERNAL_MAILBOX, CEO] });
     expect([answer.status, answer.body]).toEqual([status, body]);
     expect(service.sandbox.audit("acme")).toEqual([]);
   });

@@ -3,9 +3,9 @@ import { SettingsClient } from "../../../provider/client";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { type Sandbox, type ServiceRequest, type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { commandsIn, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
+import { matrix } from "../../support/matrix-sampling";
 import { InitFailed, type ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { matrix } from "../../support/scale";
 
 /*
  * Any declared or received text that reaches the terminal: the failures of a check, error messages, output of the

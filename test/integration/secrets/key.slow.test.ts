@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { Canary } from "../../support/canary";
+import { Canary } from "../../support/leak-canary";
 import { packPackage } from "../../support/packed-package";
 import { createTestDirectory } from "../../support/test-directory";
 

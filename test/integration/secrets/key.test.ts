@@ -7,7 +7,7 @@ import * as client from "../../../provider/client";
 import { SettingsClient } from "../../../provider/client";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
-import { Canary } from "../../support/canary";
+import { Canary } from "../../support/leak-canary";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory } from "../../support/test-directory";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { readLdap } from "../../../provider/sources/directories/ldap";
-import type { SourceReading } from "../../../provider/sources/source-reading";
+import type { SourceContent } from "../../../provider/sources/source-content";
 import { ActiveDirectoryStandIn } from "./active-directory-stand-in";
 import { sourceContext } from "./json-api-stand-in";
 
@@ -10,7 +10,7 @@ const BIND = {
 };
 const PERSON = { objectCategory: "person", objectClass: ["top", "person", "user"], userAccountControl: "512" };
 
-async function read({ url }: ActiveDirectoryStandIn, group: string, max = 5_000): Promise<SourceReading> {
+async function read({ url }: ActiveDirectoryStandIn, group: string, max = 5_000): Promise<SourceContent> {
   const source = { url, base: `CN=Users,${ActiveDirectoryStandIn.base}`, group };
   return await readLdap(source, sourceContext(url, { ...BIND, max }));
 }

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, vi } from "vitest";
 import { readGoogleDirectory } from "../../../provider/sources/directories/google-directory";
-import { Canary } from "../../support/canary";
+import { Canary } from "../../support/leak-canary";
 import { GoogleStandIn, googleFailure, googleUser } from "./google-stand-in";
 import { sourceContext } from "./json-api-stand-in";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { SourceContext } from "../../../provider/sources/source-reading";
+import type { SourceContext } from "../../../provider/sources/source-content";
 
 /** A response of a stand-in. A string body is sent as it is. */
 export interface StandInResponse {

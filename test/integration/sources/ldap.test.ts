@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { readLdap } from "../../../provider/sources/directories/ldap";
 import { connectLdap } from "../../../provider/sources/directories/ldap-connection";
 import type { LdapGroup } from "../../../provider/sources/directories/ldap-reader";
-import { Canary } from "../../support/canary";
+import { Canary } from "../../support/leak-canary";
 import { sourceContext } from "./json-api-stand-in";
 import { entry, group, person, READER, Slapd, SUFFIX, uidName } from "./slapd";
 

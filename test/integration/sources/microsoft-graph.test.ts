@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, vi } from "vitest";
 import { readMicrosoftGraph } from "../../../provider/sources/directories/microsoft-graph";
-import type { SourceContext } from "../../../provider/sources/source-reading";
-import { Canary } from "../../support/canary";
+import type { SourceContext } from "../../../provider/sources/source-content";
+import { Canary } from "../../support/leak-canary";
 import { GraphStandIn } from "./graph-stand-in";
 import { sourceContext } from "./json-api-stand-in";
 

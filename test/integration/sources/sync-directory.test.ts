@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { Canary } from "../../support/canary";
 import { runCli } from "../../support/cli";
+import { Canary } from "../../support/leak-canary";
 import { createTestDirectory } from "../../support/test-directory";
 import { GraphStandIn } from "./graph-stand-in";
 

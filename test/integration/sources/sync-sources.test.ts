@@ -318,7 +318,7 @@ describe("a source changes nothing and says why for", () => {
     expect((await sync(directory)).problem?.message).toContain("`confirmRemovals: 12`");
     const file = directory.at("settings/acme.yaml");
     writeFileSync(file, readFileSync(file, "utf8").replace("expires: 14d", "expires: 14d\n    confirmRemovals: 12"));
-    expect((await sync(directory)).left).toHaveLength(12);
+    expect((await sync(directory)).departed).toHaveLength(12);
   });
 });
 

@@ -7,7 +7,7 @@ import {
   startSandbox,
 } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
-import { click } from "../../support/console";
+import { click } from "../../support/tenant-console";
 import { VirtualTime } from "../../support/virtual-time";
 
 /** A sandbox whose company has the given number of people and entries, and a tenant as the provider process sees it. */

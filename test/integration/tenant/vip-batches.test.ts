@@ -57,7 +57,7 @@ describe.each([
     await using acme = await service({ people: 2_497, ...behaviour });
     const { tenant, sandbox, trace } = acme;
     const emails = people(2_497);
-    // Two outsiders in the first thousand, one in the last five hundred.
+    // Two external mailboxes in the first thousand, one in the last five hundred.
     for (const at of [3, 700, 2_200]) emails.splice(at, 0, `Outsider-${at}@acme.example`);
     const results = await Promise.allSettled(emails.map((email) => tenant.addVip(email, "Board")));
     const failed = results.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));

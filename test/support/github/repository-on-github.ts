@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { GitopsRepository, type RepositoryOptions } from "../gitops-repository";
 import { goTool } from "../go-tool";
 import { getPreparationSteps, type Step, type WORKFLOWS, workflow } from "../pipeline-files";
+import { buildSshScript } from "../settings-repository";
 import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "./workflow-run";
 
 const run = promisify(execFile);
@@ -90,7 +91,11 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   }
 
   /** Runs a job of another workflow on main: after a push, on schedule, or as the contexts specify. */
-  async onMain(name: "merge" | "drift" | "expire" | "review", job: string, contexts: Contexts = {}): Promise<JobRun> {
+  async onMain(
+    name: "merge" | "drift" | "expire" | "review" | "sync",
+    job: string,
+    contexts: Contexts = {},
+  ): Promise<JobRun> {
     const github = {
       event_name: name === "merge" ? "push" : "schedule",
       ...(contexts["github"] as object | undefined),
@@ -132,7 +137,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   }
 
   get #stateFile(): string {
-    return join(this.git.top, "github.json");
+    return join(this.git.top, "state.json");
   }
 
   async #write(state: GitHubState): Promise<void> {
@@ -155,16 +160,17 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     const done = await runJob({
       job,
       workspace: await this.git.checkout(),
-      environment: { ...environment, GITHUB_REPOSITORY: REPOSITORY, GH_STATE: this.#stateFile },
+      environment: { ...environment, GITHUB_REPOSITORY: REPOSITORY, GH_CONFIG_DIR: this.git.top },
       contexts: {
+        inputs: {},
+        ...contexts,
         vars: {
           ...variables,
           AWS_ROLE: ROLE,
           AWS_REGION: "eu-central-1",
           KEY_SECRET: "email-security/acme",
+          ...(contexts["vars"] as object | undefined),
         },
-        inputs: {},
-        ...contexts,
         github: { repository: REPOSITORY, token: "a token", ...(contexts["github"] as object | undefined) },
       },
       actions: this.#actions(origin),
@@ -173,10 +179,23 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     return done;
   }
 
+  /** Gives the remote its address on GitHub. */
+  async #addressRemote(workspace: string): Promise<void> {
+    const ssh = join(this.git.top, "commands/ssh-to-github");
+    await writeFile(ssh, `#!/bin/sh\n${buildSshScript(this.git.origin)}\n`, { mode: 0o755 });
+    const settings = {
+      "remote.origin.url": `git@github.com:${REPOSITORY}.git`,
+      "core.sshCommand": ssh,
+      "ssh.variant": "ssh",
+    };
+    for (const [key, value] of Object.entries(settings)) await run("git", ["config", key, value], { cwd: workspace });
+  }
+
   #actions({ merge, from }: { merge?: string; from: string }): Record<string, SimulatedAction> {
     const others: Record<string, SimulatedAction> = {
       // The workspace is already a clone of main; for a pull request it is the merge result.
       "actions/checkout": async ({ workspace }) => {
+        await this.#addressRemote(workspace);
         await run("git", ["switch", "--quiet", "main"], { cwd: workspace });
         if (merge === undefined) return;
         const author = ["-c", "user.name=GitHub", "-c", "user.email=noreply@github.com"];

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Company } from "./company";
 import { aComment, aList, aMailbox, aScope, aValue } from "./program";
-import { canonicalize, type EntryListName, entryTypeOf, OUTSIDER, type Scope } from "./world";
+import { canonicalize, type EntryListName, EXTERNAL_MAILBOX, entryTypeOf, type Scope } from "./world";
 
 /**
  * An edit that a colleague makes in the console. An even `pick` chooses among the entries that the provider created, if
@@ -105,7 +105,7 @@ async function add(
 }
 
 const pick = fc.nat(9);
-const ownMailbox = aMailbox.filter((email) => email !== OUTSIDER);
+const ownMailbox = aMailbox.filter((email) => email !== EXTERNAL_MAILBOX);
 
 /** Arbitrary actions on an existing entry. */
 export const aChangeInConsole: fc.Arbitrary<ConsoleEdit> = fc.oneof(

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { LIST_MODES, type ListMode, VIP_LIST_MODES } from "../../../provider/settings/list-mode";
-import { type EntryListName, MAILBOXES, OUTSIDER, SCOPES, type Scope, selectSpelling, VALUES } from "./world";
+import { type EntryListName, EXTERNAL_MAILBOX, MAILBOXES, SCOPES, type Scope, selectSpelling, VALUES } from "./world";
 
 /** A declared resource of a program. */
 export interface Declaration {
@@ -261,10 +261,10 @@ export const aValue = often(VALUES.map(([value]) => value));
 export const aScope: fc.Arbitrary<Scope> = fc.constantFrom(SCOPES[0], SCOPES[0], SCOPES[1]);
 export const aList: fc.Arbitrary<EntryListName> = fc.constantFrom("deny", "allow");
 export const aComment = fc.constantFrom("", "INC-1", "INC-2");
-/** Outsiders are rare, since they always lead to the same result. */
+/** External mailboxes are rare, since they always lead to the same result. */
 export const aMailbox = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(...MAILBOXES.slice(0, -1).map(([email]) => email)) },
-  { weight: 1, arbitrary: fc.constant(OUTSIDER) },
+  { weight: 1, arbitrary: fc.constant(EXTERNAL_MAILBOX) },
 );
 const seldom = fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) });
 const anEntryPlace: fc.Arbitrary<EntryPlace> = fc.constantFrom("A", "s0", "s1", "A", "B", "s2");

@@ -11,7 +11,7 @@ import {
   type PlacedEntry,
 } from "./program";
 import type { Held, StackRun } from "./stack";
-import { canonicalize, OUTSIDER } from "./world";
+import { canonicalize, EXTERNAL_MAILBOX } from "./world";
 
 /*
  * The guarantees that the docs make about a tenant, written independently of the implementation: what a run may write,
@@ -484,7 +484,7 @@ export function obstaclesOf(program: ModelProgram, { entries }: Tenant, holdings
     }
   }
   for (const { email } of program.vips) {
-    if (email === OUTSIDER) obstacles.push({ why: `${email} is a stranger`, isSure: true, email });
+    if (email === EXTERNAL_MAILBOX) obstacles.push({ why: `${email} is a stranger`, isSure: true, email });
   }
   return obstacles;
 }

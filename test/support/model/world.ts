@@ -33,7 +33,7 @@ export const MAILBOXES: readonly Spellings[] = [
   ["stranger@elsewhere.example"],
 ];
 
-export const OUTSIDER = "stranger@elsewhere.example";
+export const EXTERNAL_MAILBOX = "stranger@elsewhere.example";
 
 /** Returns the canonical form of a value of this world. */
 export function canonicalize(written: string): string {

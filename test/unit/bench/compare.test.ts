@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compared, type SavedMeasurements } from "../../bench/compare";
-import type { Measurement } from "../../bench/observation";
+import type { Measurement } from "../../bench/measurement";
 
 const FACTS = {
   date: "2026-11-01",

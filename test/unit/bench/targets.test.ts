@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Observation } from "../../bench/observation";
-import { rowsOf } from "../../bench/rows";
+import type { Observation } from "../../bench/measurement";
+import { rowsOf } from "../../bench/measurement-rows";
 import { verdictsOf } from "../../bench/targets";
 
 const WHAT = "time per additional entry of the longest list";

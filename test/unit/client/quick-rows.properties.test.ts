@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { buildArraySchema } from "../../../provider/client/fields";
+import { buildArraySchema } from "../../../provider/client/schema-fields";
 import { allowDenyEntry, vipEmployee } from "../../../provider/client/schemas";
 
 /** Values that may appear where a string is expected. */

@@ -15,9 +15,9 @@ import { getReceivers } from "../../../provider/rollout/notify/receivers";
 import { AddressHealth, isAddressWideFailure } from "../../../provider/rollout/probing/address-health";
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { resolveOutcome } from "../../../provider/tenant/resolve-outcome";
-import { startHook } from "../../support/hook";
 import { target } from "../../support/rollout-target";
 import { VirtualTime } from "../../support/virtual-time";
+import { startHook } from "../../support/webhook-receiver";
 
 /** One response, or the connection's failure in place of one. */
 interface Response {
@@ -153,7 +153,7 @@ async function sent(response: Response, method: Method, times = 1) {
     // Only a missing response may hit the timeout: on a busy machine, even a present one takes longer than 5 ms.
     timeoutMs: response.broken === "silence" ? 5 : 10_000,
     maxResponseBytes: 1_000,
-    limiter: { take: async () => {}, refused: (ms) => void pauses.push(ms) },
+    limiter: { acquire: async () => {}, reportThrottled: (ms) => void pauses.push(ms) },
   });
   let error: ServiceError | undefined;
   for (let call = 0; call < times; call += 1) {

@@ -1,8 +1,8 @@
 import type { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
 import { getHelp } from "../../../provider/cli/command-help";
-import { EXIT } from "../../../provider/cli/command-line";
-import { FORMATS } from "../../../provider/cli/output/outputs";
+import { EXIT } from "../../../provider/cli/exit-codes";
+import { FORMATS } from "../../../provider/cli/output/output-options";
 import { createProgram, forEachCommand, getCommandPath } from "../../../provider/commands/program";
 
 /* Rules that hold for all commands on the command line. */

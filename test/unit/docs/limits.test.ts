@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { INITIAL_CONCURRENCY } from "../../../provider/client/adaptive-limit";
+import { MAX_JSON_VALUES } from "../../../provider/client/bounded-json";
 import { MAX_RESPONSE_ITEMS } from "../../../provider/client/envelope";
-import { MAX_ID_LENGTH } from "../../../provider/client/fields";
-import { MAX_JSON_VALUES } from "../../../provider/client/json";
 import { ABSOLUTE_MAX_PAGES, MAX_ITEMS, MAX_READ_MS } from "../../../provider/client/paging";
 import * as retryPolicy from "../../../provider/client/retry-policy";
+import { MAX_ID_LENGTH } from "../../../provider/client/schema-fields";
 import { DEFAULT_MAX_RESPONSE_BYTES } from "../../../provider/client/transport";
 import { DocsPage } from "../../support/docs-page";
 

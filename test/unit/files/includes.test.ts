@@ -209,9 +209,9 @@ describe("a removal", () => {
     ]);
     // The tenant denies less than the included file, and protects one VIP fewer.
     expect(spots).toEqual([
-      "tenant.yaml:4:10 note loosened",
-      "tenant.yaml:4:10 note loosened",
-      "tenant.yaml:5:10 note loosened",
+      "tenant.yaml:4:10 note override",
+      "tenant.yaml:4:10 note override",
+      "tenant.yaml:5:10 note override",
     ]);
   });
 

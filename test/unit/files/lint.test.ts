@@ -157,7 +157,7 @@ it("lints 20,000 overlapping entries with removals and overrides", {
   expect(settings?.entries).toHaveLength(2 * count);
   expect(settings?.excluded).toHaveLength(count);
   expect(spots).toHaveLength(2 * count);
-  expect(spots[0]).toBe("tenant.yaml:5:7 note loosened");
+  expect(spots[0]).toBe("tenant.yaml:5:7 note override");
   expect(spots[count]).toBe(`tenant.yaml:${count + 6}:14 warning shadowed`);
 });
 

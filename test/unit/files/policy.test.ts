@@ -145,7 +145,7 @@ it("applies an included file's rules to all entries", () => {
   });
   const { findings } = lintSettings(directory.at("tenant.yaml"), { today: TODAY });
   expect(directory.formatFindings(findings)).toEqual([
-    "tenant.yaml:3:27 note loosened",
+    "tenant.yaml:3:27 note override",
     "baseline.yaml:5:5 error policy-owner",
     "tenant.yaml:5:5 error policy-owner",
   ]);

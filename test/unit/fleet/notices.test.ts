@@ -12,9 +12,9 @@ import type {
 } from "../../../provider/fleet/status/status-schema";
 import type { NotificationSettings } from "../../../provider/rollout/model/notification-settings";
 import { type Notice, noticeSchema } from "../../../provider/rollout/notify/notice";
-import { startHook } from "../../support/hook";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
+import { startHook } from "../../support/webhook-receiver";
 
 let directory: TestDirectory;
 let file: string;
@@ -27,10 +27,10 @@ beforeEach(() => {
 afterEach(() => directory[Symbol.dispose]());
 
 const added = (value: string, rest: Partial<FleetDifference> = {}): FleetDifference => ({
-  what: "added",
+  driftKind: "added",
   list: "allow",
   value,
-  there: { list: "allow", by: "Dana Reyes", at: "2026-11-20T02:00:00Z" },
+  actual: { list: "allow", createdBy: "Dana Reyes", createdAt: "2026-11-20T02:00:00Z" },
   ...rest,
 });
 
@@ -42,7 +42,7 @@ const tenant = (name: string, drift: readonly FleetDifference[] = []): TenantSta
   stack: name,
   syncStatus: drift.length > 0 ? "drifted" : "in-sync",
   drift,
-  behind: [],
+  pendingChanges: [],
 });
 
 /** A tenant with a stack that isn't called like it. */
@@ -58,22 +58,22 @@ const end = (value: string, expires: string, rest: Partial<ExpiringEntry> = {}):
   list: "allow",
   value,
   expires,
-  isOver: false,
+  isExpired: false,
   place: { file: "settings/baseline.yaml", line: 7 },
   tenants: ["acme", "globex"],
   ...rest,
 });
 
-function statusOf(tenants: readonly TenantStatus[], ends: readonly ExpiringEntry[] = []): FleetStatus {
+function statusOf(tenants: readonly TenantStatus[], expiring: readonly ExpiringEntry[] = []): FleetStatus {
   return {
     format: 1,
-    at: "2026-11-23T04:00:00.000Z",
+    readAt: "2026-11-23T04:00:00.000Z",
     file: "tenants.yaml",
     project: "p",
     today: "2026-11-23",
-    until: "2026-12-23",
+    expiringUntil: "2026-12-23",
     tenants,
-    ends,
+    expiring,
     reviews: [],
     findings: [],
     isJournalRead: true,
@@ -173,12 +173,12 @@ describe("fleet notices", () => {
     ]);
     expect(ids[0]).toBe(ids[1]);
     // On another day, the drift has a different id, so that no receiver takes it for one it already has.
-    const before = { format: 1, drift: {}, ends: [] } as const;
+    const before = { format: 1, drift: {}, expiring: [] } as const;
     expect(findUnsentChanges({ ...status, today: "2026-11-24" }, before).ids.drift).not.toBe(ids[0]);
   });
 
   it("don't repeat drift after a tenant was temporarily unreadable", async () => {
-    const [one, other] = [added("outlook.com"), added("outlook.com", { there: { by: "Mallory" } })];
+    const [one, other] = [added("outlook.com"), added("outlook.com", { actual: { createdBy: "Mallory" } })];
     const { notices } = await nights([
       statusOf([tenant("acme", [one]), tenant("globex", [one])]),
       statusOf([unread("acme"), tenant("globex", [one])]),
@@ -188,7 +188,7 @@ describe("fleet notices", () => {
   });
 
   it("report drift later if no receiver subscribed to it before", async () => {
-    const over = end("old.example", "2026-10-31", { isOver: true });
+    const over = end("old.example", "2026-10-31", { isExpired: true });
     const status = statusOf([tenant("acme", [added("outlook.com")])], [over, end("new.example", "2026-12-01")]);
     const first = await nights([status], { webhook: { events: ["expiring"] } });
     const then = await nights([status]);
@@ -225,7 +225,7 @@ describe("fleet notices", () => {
 
   it("contain hostile tenant text only as plain text", async () => {
     const text = Object.values(HOSTILE).join(" ");
-    const drift = [added(text, { there: { list: text, comment: text, by: text } })];
+    const drift = [added(text, { actual: { list: text, comment: text, createdBy: text } })];
     const { notices } = await nights([statusOf([tenant(text, drift)], [end(text, "2026-11-30")])], {
       webhook: { changes: true },
     });
@@ -239,7 +239,7 @@ describe("the sent-notices file", () => {
   it("holds hashes and no tenant data", async () => {
     await nights([statusOf([tenant("acme", [added("outlook.com")])], [end("partner.example", "2026-11-30")])]);
     const kept = readSentNotices(file);
-    expect([Object.keys(kept.drift), kept.drift["acme"]?.length, kept.ends.length]).toEqual([["acme"], 1, 1]);
+    expect([Object.keys(kept.drift), kept.drift["acme"]?.length, kept.expiring.length]).toEqual([["acme"], 1, 1]);
     expect(readFileSync(file, "utf8")).not.toMatch(/example|outlook|Dana/);
     expect(readdirSync(directory.path).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
@@ -247,7 +247,11 @@ describe("the sent-notices file", () => {
   it.each([
     ["settings", "version: 1\n", /isn't a file of sent notices: it isn't valid JSON/],
     ["a status", JSON.stringify(statusOf([])), /it has a different format than this release writes/],
-    ["of a later release", JSON.stringify({ format: 2, drift: {}, ends: [] }), /different format than this release/],
+    [
+      "of a later release",
+      JSON.stringify({ format: 2, drift: {}, expiring: [] }),
+      /different format than this release/,
+    ],
     ["an empty file", "", /it isn't valid JSON/],
   ])("is left unchanged when it holds something else: %s", (_what, text, message) => {
     writeFileSync(file, text);
@@ -296,7 +300,7 @@ describe("the sent-notices file", () => {
   it("handles tenant names such as __proto__", () => {
     const drift = [added("outlook.com")];
     const status = statusOf([tenant("constructor", drift), tenant("__proto__", drift)]);
-    const { currentState, drifted } = findUnsentChanges(status, { format: 1, drift: {}, ends: [] });
+    const { currentState, drifted } = findUnsentChanges(status, { format: 1, drift: {}, expiring: [] });
     expect(drifted).toHaveLength(2);
     expect(findUnsentChanges(status, currentState).drifted).toEqual([]);
   });
@@ -308,7 +312,7 @@ describe("the sent notices of tenants that a run doesn't select", () => {
     [tenant("acme", drift), { ...tenant("globex", drift), acceptedSeq: 7 }],
     [end("partner.example", "2026-11-30"), end("globex.example", "2026-11-30", { tenants: ["globex"] })],
   );
-  const sent = findUnsentChanges(all, { format: 1, drift: {}, ends: [] }).currentState;
+  const sent = findUnsentChanges(all, { format: 1, drift: {}, expiring: [] }).currentState;
   const selected = statusOf([tenant("acme", drift)], [end("partner.example", "2026-11-30")]);
 
   it("stay until the next run that reads all tenants", () => {
@@ -327,8 +331,8 @@ describe("the sent notices of tenants that a run doesn't select", () => {
 });
 
 describe("a name that means another tenant than before", () => {
-  const missing: FleetDifference = { what: "missing", list: "deny", value: "evil.example" };
-  const before = findUnsentChanges(statusOf([tenant("acme", [missing])]), { format: 1, drift: {}, ends: [] });
+  const missing: FleetDifference = { driftKind: "missing", list: "deny", value: "evil.example" };
+  const before = findUnsentChanges(statusOf([tenant("acme", [missing])]), { format: 1, drift: {}, expiring: [] });
 
   it("gets a notice of the same drift", () => {
     const replaced = statusOf([onStack("acme-2", tenant("acme", [missing]))]);

@@ -145,14 +145,14 @@ it("lists all tenants of a 1,000-tenant rollout in under 1 MB", () => {
 
 it("renders a rollout without changes or tenants", () => {
   if (stopped === undefined) throw new Error("no rollout");
-  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
+  const counts = { pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
   const { origin: _origin, ...about } = stopped;
   const files = filesOf(
     withRollouts([
       {
         ...about,
         report: { ...stopped.report, id: "r-empty", counts, tenants: [], waves: [] },
-        happened: [],
+        milestones: [],
         tenants: [],
       },
     ]),

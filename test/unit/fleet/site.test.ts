@@ -98,10 +98,10 @@ it("gives each tenant a distinct page on any file system", () => {
 
 describe("previous runs", () => {
   const { status } = madeSite({ tenants: 6, entries: 6, own: 3 });
-  const runAt = (at: string): SiteRun => ({ ...buildSiteRun(status), at });
+  const runAt = (readAt: string): SiteRun => ({ ...buildSiteRun(status), readAt });
   const kept = (times: readonly string[]): string[] => {
     const [last = "", ...before] = times.toReversed();
-    return selectRetainedRuns(before.map(runAt), runAt(last)).map(({ at }) => at);
+    return selectRetainedRuns(before.map(runAt), runAt(last)).map(({ readAt }) => readAt);
   };
 
   it("are all kept for a week, then the last of each day", () => {
@@ -148,8 +148,8 @@ describe("previous runs", () => {
       runAt("2026-11-19T06:00:00.000Z"),
       ...["20", "21", "22"].map((day) => ({ ...runAt(`2026-11-${day}T06:00:00.000Z`), off })),
     ];
-    const before = { ...runs[0], off: { behind: ["t001"] } } as SiteRun;
-    expect(findStatusStart("t001", [before, ...runs.slice(1)])?.at).toBe("2026-11-20T06:00:00.000Z");
+    const before = { ...runs[0], unsyncedStacks: { behind: ["t001"] } } as SiteRun;
+    expect(findStatusStart("t001", [before, ...runs.slice(1)])?.readAt).toBe("2026-11-20T06:00:00.000Z");
     expect(findStatusStart("t000", runs)).toBeUndefined();
   });
 
@@ -159,10 +159,10 @@ describe("previous runs", () => {
     const drifted = { ...tenant, syncStatus: "drifted" } as TenantStatus;
     const runOf = (day: string, acceptedSeq?: number): SiteRun => {
       const tenants = [acceptedSeq === undefined ? drifted : { ...drifted, acceptedSeq }];
-      return buildSiteRun({ ...status, at: `2026-11-${day}T06:00:00.000Z`, tenants });
+      return buildSiteRun({ ...status, readAt: `2026-11-${day}T06:00:00.000Z`, tenants });
     };
     const runs = [runOf("20"), runOf("21", 7), runOf("22", 7)];
-    expect(findStatusStart(drifted.stack, runs)?.at).toBe("2026-11-21T06:00:00.000Z");
+    expect(findStatusStart(drifted.stack, runs)?.readAt).toBe("2026-11-21T06:00:00.000Z");
     expect(runs.map((run) => parseSiteRun(JSON.stringify(run)))).toEqual(runs);
   });
 
@@ -171,21 +171,25 @@ describe("previous runs", () => {
     const [acme, globex] = status.tenants.map(
       (one) => ({ ...one, syncStatus: "drifted", acceptedSeq: 7 }) as TenantStatus,
     );
-    const [at, later] = ["2026-11-20T06:00:00.000Z", "2026-11-21T06:00:00.000Z"];
+    const [readAt, later] = ["2026-11-20T06:00:00.000Z", "2026-11-21T06:00:00.000Z"];
     if (acme === undefined || globex === undefined) throw new Error("The site has two tenants.");
-    const full = buildSiteRun({ ...status, at, tenants: [acme, globex] });
-    const selected = { ...status, at: later, tenants: [acme] };
+    const full = buildSiteRun({ ...status, readAt, tenants: [acme, globex] });
+    const selected = { ...status, readAt: later, tenants: [acme] };
     const partial = buildSiteRun(selected, { run: full, stacks: new Set([globex.stack]) });
-    expect([partial.tenants, partial.off, partial.accepted]).toEqual([1, full.off, full.accepted]);
-    expect(findStatusStart(globex.stack, [full, partial])?.at).toBe(at);
-    expect(buildSiteRun(selected, { run: full, stacks: new Set() }).off).toEqual({ drifted: [acme.stack] });
+    expect([partial.tenants, partial.unsyncedStacks, partial.acceptedSeqs]).toEqual([
+      1,
+      full.unsyncedStacks,
+      full.acceptedSeqs,
+    ]);
+    expect(findStatusStart(globex.stack, [full, partial])?.readAt).toBe(readAt);
+    expect(buildSiteRun(selected, { run: full, stacks: new Set() }).unsyncedStacks).toEqual({ drifted: [acme.stack] });
   });
 
   it("identify a tenant by its stack", () => {
     const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
     const [tenant] = status.tenants;
     const drifted = { ...tenant, name: "acme", stack: "acme-2", syncStatus: "drifted" } as TenantStatus;
-    expect(buildSiteRun({ ...status, tenants: [drifted] }).off).toEqual({ drifted: ["acme-2"] });
+    expect(buildSiteRun({ ...status, tenants: [drifted] }).unsyncedStacks).toEqual({ drifted: ["acme-2"] });
   });
 });
 

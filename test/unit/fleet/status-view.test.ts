@@ -15,26 +15,26 @@ const tenant = (name: string, drift: readonly FleetDifference[]): TenantStatus =
   stack: name,
   syncStatus: drift.length === 0 ? "in-sync" : "drifted",
   drift,
-  behind: [],
+  pendingChanges: [],
 });
 
 const statusOf = (tenants: readonly TenantStatus[]): FleetStatus => ({
   format: 1,
-  at: "2026-11-23T13:00:00.000Z",
+  readAt: "2026-11-23T13:00:00.000Z",
   file: "tenants.yaml",
   project: "p",
   today: "2026-11-23",
-  until: "2026-12-07",
+  expiringUntil: "2026-12-07",
   tenants,
-  ends: [],
+  expiring: [],
   reviews: [],
   findings: [],
   isJournalRead: true,
   isComplete: true,
 });
 
-const added = (value: string, there: FleetDifference["there"], more: Partial<FleetDifference> = {}) =>
-  ({ what: "added", list: "allow", value, there: { list: "allow", ...there }, ...more }) as const;
+const added = (value: string, actual: FleetDifference["actual"], more: Partial<FleetDifference> = {}) =>
+  ({ driftKind: "added", list: "allow", value, actual: { list: "allow", ...actual }, ...more }) as const;
 
 const numbered = (count: number, drift: (at: number) => readonly FleetDifference[]): FleetStatus =>
   statusOf(Array.from({ length: count }, (_, at) => tenant(`t${at}`, drift(at))));
@@ -43,7 +43,12 @@ it("groups equal drift of many tenants with authors and dates", () => {
   const status = numbered(151, (at) =>
     at === 150
       ? []
-      : [added("evil.example", { by: at === 7 ? "Kai" : "Dana", at: `2026-11-${10 + (at % 3)}T09:00:00Z` })],
+      : [
+          added("evil.example", {
+            createdBy: at === 7 ? "Kai" : "Dana",
+            createdAt: `2026-11-${10 + (at % 3)}T09:00:00Z`,
+          }),
+        ],
   );
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
   const text = renderStatusText(status);
@@ -64,7 +69,7 @@ it("sorts drift by risk, then by number of tenants", () => {
   ]);
   const groups = groupDifferences(status, "drift").map(({ difference, members }) => [
     difference.value,
-    difference.there?.comment,
+    difference.actual?.comment,
     members.length,
   ]);
   expect(groups).toEqual([
@@ -77,7 +82,7 @@ it("sorts drift by risk, then by number of tenants", () => {
 
 it("limits a section to thirty items and counts the rest", () => {
   const long = "x".repeat(400);
-  const status = numbered(500, (at) => [added(`evil${at}.example`, { comment: long, by: long })]);
+  const status = numbered(500, (at) => [added(`evil${at}.example`, { comment: long, createdBy: long })]);
   const text = renderStatusText(status, 80);
   expect(text.match(/added allow/g)).toHaveLength(30);
   expect(text).toContain("and 470 more, among them 470 new allows; --format json shows all of them");
@@ -88,14 +93,14 @@ it("limits a section to thirty items and counts the rest", () => {
 
 it("lists one tenant's dangerous drift before drift of all tenants", () => {
   const turned: FleetDifference = {
-    what: "changed",
+    driftKind: "changed",
     list: "allow",
     value: "turned.example",
-    there: { list: "allow" },
+    actual: { list: "allow" },
     declared: { list: "deny" },
   };
   const gone: FleetDifference = {
-    what: "missing",
+    driftKind: "missing",
     list: "deny",
     value: "gone.example",
     declared: { list: "deny" },
@@ -132,26 +137,26 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
 
 it("renders hostile text as plain text", () => {
   const check = (hostile: string): void => {
-    const about = { comment: hostile, by: hostile, at: hostile };
+    const about = { comment: hostile, createdBy: hostile, createdAt: hostile };
     const place = { file: hostile, line: 1 };
     const of = { tenants: [hostile], place };
     const status: FleetStatus = {
       ...statusOf([
         {
-          ...tenant(hostile, [added(hostile, about, { place, scope: hostile, why: hostile })]),
+          ...tenant(hostile, [added(hostile, about, { place, scope: hostile, reason: hostile })]),
           error: { code: "Error", message: hostile },
-          notReachedBy: { id: hostile, wave: hostile, state: "pending", rolloutState: "running" },
+          unappliedRollout: { id: hostile, wave: hostile, state: "pending", rolloutState: "running" },
         },
       ]),
       file: hostile,
       project: hostile,
-      ends: [
+      expiring: [
         {
           ...of,
           list: "deny",
           value: hostile,
           expires: "2026-12-01",
-          isOver: false,
+          isExpired: false,
           owner: hostile,
           ticket: hostile,
         },
@@ -169,8 +174,8 @@ it("renders hostile text as plain text", () => {
 
 it("groups tenants skipped together by rollouts", () => {
   const skip = (at: number) => ({
-    since: `2026-11-2${at % 2}T03:12:00.000Z`,
-    by: "dana@build-7",
+    skippedAt: `2026-11-2${at % 2}T03:12:00.000Z`,
+    skippedBy: "dana@build-7",
     reason: at % 2 === 0 ? Object.values(HOSTILE).join(" ") : "its key is refused",
   });
   const status = statusOf(
@@ -196,7 +201,7 @@ it("groups tenants skipped together by rollouts", () => {
 it("doesn't list an in-sync tenant under an abandoned rollout", () => {
   const rollout = { id: "20261121-0800-7f3a91", wave: "all", state: "pending" } as const;
   const notReached = (rolloutState: string) =>
-    renderStatusText(statusOf([{ ...tenant("acme", []), notReachedBy: { ...rollout, rolloutState } }]));
+    renderStatusText(statusOf([{ ...tenant("acme", []), unappliedRollout: { ...rollout, rolloutState } }]));
   expect(notReached("waiting")).toContain("Unfinished rollouts");
   expect(notReached("abandoned")).not.toContain("Unfinished rollouts");
 });

@@ -39,29 +39,37 @@ async function findDifferences(text: string, observed: ObservedState, lists: Sta
   const found: TenantDifferences = await compareTenant(
     settingsOf(text),
     observed,
-    () => Promise.resolve(lists === undefined ? { unknownRollout: "not-known" } : { lists }),
+    () => Promise.resolve(lists === undefined ? { unknownRollout: "unknown" } : { lists }),
     "host",
     { environment: {} },
   );
-  const names = (all: TenantDifferences["drift"]) => all.map(({ what, list, value }) => `${what} ${list} ${value}`);
+  const names = (all: TenantDifferences["drift"]) =>
+    all.map(({ driftKind, list, value }) => `${driftKind} ${list} ${value}`);
   return {
     drift: names(found.drift),
-    behind: names(found.behind),
-    unattributed: names(found.unattributed),
+    pendingChanges: names(found.pendingChanges),
+    unclassified: names(found.unclassified),
   };
 }
 
 it.each([
-  ["declared since", "deny: [a.example]", [], {}, "behind", "missing deny a.example"],
+  ["declared since", "deny: [a.example]", [], {}, "pendingChanges", "missing deny a.example"],
   ["removed in the console", "deny: [a.example]", [], { "a.example": "deny" }, "drift", "missing deny a.example"],
-  ["no longer declared", "", [["deny", "a.example"]], { "a.example": "deny" }, "behind", "leaving deny a.example"],
+  [
+    "no longer declared",
+    "",
+    [["deny", "a.example"]],
+    { "a.example": "deny" },
+    "pendingChanges",
+    "pending-removal deny a.example",
+  ],
   [
     "no longer declared, and changed",
     "",
     [["deny", "a.example", "x"]],
     { "a.example": "deny" },
     "drift",
-    "leaving deny a.example",
+    "pending-removal deny a.example",
   ],
   ["of nobody", "", [["allow", "a.example"]], {}, "drift", "added allow a.example"],
   [
@@ -69,7 +77,7 @@ it.each([
     "deny: [{ value: a.example, comment: new }]",
     [["deny", "a.example", "old"]],
     { "a.example": "deny: old" },
-    "behind",
+    "pendingChanges",
     "changed deny a.example",
   ],
   [
@@ -93,8 +101,8 @@ it.each([
     "deny: [{ value: a.example, expires: 2026-11-20 }]",
     [["deny", "a.example"]],
     { "a.example": "deny" },
-    "behind",
-    "leaving deny a.example",
+    "pendingChanges",
+    "pending-removal deny a.example",
   ],
   [
     "of nobody, where an exclusive list would remove it",
@@ -124,22 +132,22 @@ it.each([
   "distinguishes drift from pending changes for an entry %s",
   async (_, text, held, content, which, expected) => {
     const found = await findDifferences(text, observedOf(held), applied(content));
-    expect(found).toEqual({ drift: [], behind: [], unattributed: [], [which]: [expected] });
+    expect(found).toEqual({ drift: [], pendingChanges: [], unclassified: [], [which]: [expected] });
   },
 );
 
-it("leaves differences unattributed when no rollout is known", async () => {
+it("leaves differences unclassified when no rollout is known", async () => {
   const vips = "vips: [{ email: ceo@acme.example, comment: new }]";
   const known = applied({}, { "ceo@acme.example": "" });
   expect(await findDifferences(vips, observedOf([], [["ceo@acme.example"]]), known)).toEqual({
     drift: [],
-    behind: ["changed vip ceo@acme.example"],
-    unattributed: [],
+    pendingChanges: ["changed vip ceo@acme.example"],
+    unclassified: [],
   });
   expect(await findDifferences("deny: [a.example]", observedOf([]), undefined)).toEqual({
     drift: [],
-    behind: [],
-    unattributed: ["missing deny a.example"],
+    pendingChanges: [],
+    unclassified: ["missing deny a.example"],
   });
 });
 
@@ -167,10 +175,10 @@ it("agrees with drift detection when no rollout is known", async () => {
       const settings = settingsOf(`${lists.join("")}${named}`);
       const observed = observedOf(isSame ? declared : other, people);
       const { items, unchanged } = detectDrift(settings, observed, "host");
-      const found = await compareTenant(settings, observed, async () => ({ unknownRollout: "not-known" }), "host", {
+      const found = await compareTenant(settings, observed, async () => ({ unknownRollout: "unknown" }), "host", {
         environment: {},
       });
-      expect([found.drift.length + found.behind.length, found.unattributed.length]).toEqual([0, items.length]);
+      expect([found.drift.length + found.pendingChanges.length, found.unclassified.length]).toEqual([0, items.length]);
       expect(found.unchanged).toBe(unchanged);
       if (items.length === 0) plain += 1;
     }),

@@ -30,7 +30,7 @@ beforeEach(() => {
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
 const { status } = madeSite({ tenants: 2, entries: 2, own: 1 });
-const runAt = (at: string): SiteRun => buildSiteRun({ ...status, at });
+const runAt = (readAt: string): SiteRun => buildSiteRun({ ...status, readAt });
 const data = (text: string): SiteFile => [`data/fleet-${computeShortDigest(text)}.js`, text];
 const page = (path: string, text: string): SiteFile => [path, text];
 

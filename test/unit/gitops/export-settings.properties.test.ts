@@ -14,7 +14,7 @@ import { encodeEntry } from "../../../provider/settings/encoded-list";
 import { canonicalizeValue } from "../../../provider/settings/entry-value";
 import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
 import type { PatternTarget } from "../../../provider/settings/list-pattern";
-import { parseValidPatterns } from "../../../provider/settings/list-safeguards";
+import { parseValidPatterns } from "../../../provider/settings/list-protection";
 import { canonicalizeComment } from "../../../provider/settings/text";
 import { commandsIn } from "../../support/hostile-text";
 import { anyEntry, anyVip } from "../../support/row-arbitraries";
@@ -35,7 +35,7 @@ const OWN: VipEmployeeRow = {
 
 const tenant = fc.record({
   entries: fc.array(anyEntry, { maxLength: 12 }).map((rows) => rows.map((row, at) => ({ ...row, id: `ade_${at}` }))),
-  // A tenant with only outsiders gets no file.
+  // A tenant with only external mailboxes gets no file.
   vips: fc.array(anyVip, { maxLength: 6 }).map((vips) => [...vips, OWN]),
   includeAutomatic: fc.boolean(),
   ownDomains: fc.constantFrom([], ["acme.example"]),

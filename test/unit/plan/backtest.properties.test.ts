@@ -4,7 +4,7 @@ import { runBacktest } from "../../../provider/plan/backtest";
 import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
 import { collectEvidence } from "../../../provider/plan/evidence";
 import { encodeEntryKey } from "../../../provider/settings/encoded-list";
-import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
+import { evidenceBaseOf, type ThreatFields } from "../../support/mail-history";
 
 /** Few labels, so that mail and entries match often. */
 const domain = fc

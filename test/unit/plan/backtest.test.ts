@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { runBacktest } from "../../../provider/plan/backtest";
 import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
-import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
+import { evidenceBaseOf, type ThreatFields } from "../../support/mail-history";
 
 describe("backtest", () => {
   it("ranks what an allow would let through by VIPs and malicious mail", () => {

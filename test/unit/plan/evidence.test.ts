@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { collectEvidence } from "../../../provider/plan/evidence";
-import { evidenceBaseOf } from "../../support/evidence-base";
+import { evidenceBaseOf } from "../../support/mail-history";
 import { countsOf } from "../../support/named-counts";
 
 describe("evidence", () => {
@@ -38,7 +38,7 @@ describe("evidence", () => {
       threats: 3,
       verdicts: countsOf({ malicious: 1, spam: 1, unknown: 1 }),
       actions: countsOf({ none: 1, quarantined: 1, unknown: 1 }),
-      last: "2026-11-20T10:00:05Z",
+      lastThreatAt: "2026-11-20T10:00:05Z",
       recipients: [
         { email: "ceo@own.example", isVip: true, count: 1 },
         { email: "jo@own.example", isVip: false, count: 2 },
@@ -47,7 +47,7 @@ describe("evidence", () => {
       vipCount: 1,
       reports: 2,
       reportVerdicts: countsOf({ malicious: 1, unknown: 1 }),
-      lastReport: "2026-11-18",
+      lastReportAt: "2026-11-18",
       senders: countsOf({ "ann@mail.evil.example": 1, "bob@evil.example": 1, "evil.example": 1 }),
       senderCount: 3,
     });

@@ -21,7 +21,7 @@ import {
 } from "../../../provider/settings/list-arguments";
 import { checkList } from "../../../provider/settings/list-check";
 import { readSchemaExamples } from "../../../scripts/build-plugin.mjs";
-import { readPluginDocs } from "../../../scripts/plugin-docs.mjs";
+import { readPluginDocs } from "../../../scripts/read-schema-descriptions.mjs";
 import native from "../../../sdk/nodejs/package.json";
 
 const words = readPluginDocs("provider");

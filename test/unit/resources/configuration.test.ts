@@ -72,7 +72,7 @@ describe("own domains", () => {
   ])("includes the domains from %s", (_where, config, environment, expected) => {
     const own = readOwnDomains(stack(config), environment);
     const candidates = ["acme.example", "acme.com", "xn--bro-hoa.example", "x.example"];
-    expect(candidates.filter((domain) => own.holding(domain) === domain).sort()).toEqual(expected.sort());
+    expect(candidates.filter((domain) => own.findOwnDomain(domain) === domain).sort()).toEqual(expected.sort());
   });
 
   it.each<[string, Record<string, string>, Record<string, string>, RegExp]>([

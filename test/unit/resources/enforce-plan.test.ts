@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import {
-  enforcePlanForAdopted,
+  enforcePlanForAdoption,
   enforcePlanForEntry,
   enforcePlanForVip,
   isRemovalReviewed,
@@ -115,12 +115,12 @@ describe("plan for an adopted entry", () => {
 
   it("rejects an entry of another scope that it doesn't remove", () => {
     const { context } = build();
-    expect(() => enforcePlanForAdopted(other, DECLARED, context)).toThrow("It was not changed.");
+    expect(() => enforcePlanForAdoption(other, DECLARED, context)).toThrow("It was not changed.");
   });
 
   it("accepts an entry of another scope that it removes", () => {
     const { changes, context } = build({ covered: "evil.example (graymail)" });
-    enforcePlanForAdopted(other, DECLARED, context);
+    enforcePlanForAdoption(other, DECLARED, context);
     expect(changes).toMatchObject([{ before: { list: "allow", comment: "old" }, after: undefined }]);
   });
 
@@ -128,7 +128,7 @@ describe("plan for an adopted entry", () => {
     "isn't needed for the declared key or an unknown scope: $verdict_scope",
     (row) => {
       const { changes, context } = build();
-      enforcePlanForAdopted(row, { ...DECLARED, ...(row.verdict_scope ? {} : { value: "x.example" }) }, context);
+      enforcePlanForAdoption(row, { ...DECLARED, ...(row.verdict_scope ? {} : { value: "x.example" }) }, context);
       expect(changes).toEqual([]);
     },
   );

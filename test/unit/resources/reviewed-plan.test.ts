@@ -148,7 +148,7 @@ describe("reviewed plan", () => {
   });
 
   it("selects its removals if it only removes", () => {
-    const only = { what: "expired" as const, removes: [{ kind: "entry", key: "old.example" }] };
+    const only = { reason: "expired" as const, removes: [{ kind: "entry", key: "old.example" }] };
     const plan = readReviewedPlan(store(buildPlan({ only })), HOST);
     expect(plan?.onlyRemoves?.("entry", "old.example")).toBe(true);
     expect(plan?.onlyRemoves?.("vip", "old.example")).toBe(false);

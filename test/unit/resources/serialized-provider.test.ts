@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import manifest from "../../../provider/package.json";
 import { buildSerializedProvider, type HandlerName } from "../../../provider/resources/serialized-provider";
-import { getBuildPath } from "../../support/build-output";
+import { getBuildPath } from "../../support/build-path";
 
 /**
  * Every handler that any release has ever had, and the exact text that it left in users' state. Only add lines: a

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { Struct } from "../../../provider/plugin/struct/struct-messages";
 import { readStruct } from "../../../provider/resources/struct/read-struct";
 import { writeStruct } from "../../../provider/resources/struct/write-struct";
-import { PULUMI_UNKNOWN, UNKNOWN } from "../../../provider/settings/unknown";
+import { PULUMI_UNKNOWN, UNKNOWN } from "../../../provider/settings/unknown-value";
 
 type Plain = Readonly<Record<string, unknown>>;
 

@@ -7,7 +7,7 @@ import {
 } from "../../../provider/settings/arguments";
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { RISKS } from "../../../provider/settings/risk";
-import { UNKNOWN } from "../../../provider/settings/unknown";
+import { UNKNOWN } from "../../../provider/settings/unknown-value";
 
 const entry = { list: "deny", value: "evil.example" };
 const circle: Record<string, unknown> = {};

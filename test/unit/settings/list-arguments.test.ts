@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../../provider/settings/list-arguments";
 import { checkList, encodeListContent } from "../../../provider/settings/list-check";
 import { OwnDomains } from "../../../provider/settings/own-domains";
-import { UNKNOWN } from "../../../provider/settings/unknown";
+import { UNKNOWN } from "../../../provider/settings/unknown-value";
 
 const entries = (content: unknown, options: object = {}, previous: object = {}) =>
   checkList(ENTRY_LIST_KIND, { entries: content, ...options }, { ...previous });

@@ -20,7 +20,7 @@ function domain(text: string): string | undefined {
 
 function isTaken(text: string, own: string): boolean | undefined {
   const canonical = domain(text);
-  return canonical === undefined ? undefined : new OwnDomains([own]).lookAlikeOf(canonical) === own;
+  return canonical === undefined ? undefined : new OwnDomains([own]).findLookAlike(canonical) === own;
 }
 
 it("detects any combination of confusable letters in names of any length", () => {

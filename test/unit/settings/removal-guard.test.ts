@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RawArguments } from "../../../provider/settings/arguments";
 import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
-import { validateSafeguards } from "../../../provider/settings/list-safeguards";
+import { validateListProtection } from "../../../provider/settings/list-protection";
 import { type RemovalLimits, validateRemovals } from "../../../provider/settings/removal-guard";
 
 function guard(
@@ -149,7 +149,8 @@ describe("change of scope in a list", () => {
     before: Record<string, string>,
     after: Record<string, string>,
     options: RawArguments = {},
-  ): string[] => validateSafeguards(ENTRY_LIST_KIND, options, after, { entries: before }).map(({ reason }) => reason);
+  ): string[] =>
+    validateListProtection(ENTRY_LIST_KIND, options, after, { entries: before }).map(({ reason }) => reason);
   const graymail = { scope: " (graymail)" };
 
   it("isn't counted, also with a move to the other list", () => {

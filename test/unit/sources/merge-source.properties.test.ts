@@ -68,7 +68,7 @@ describe("an entry of a feed with a term", () => {
 
   it("stays after it left until its term has passed since the last sync with it", () => {
     const { merged, state } = sync(first, list("a.example"), "2026-11-05");
-    expect(merged).toMatchObject({ left: ["b.example"], removed: [] });
+    expect(merged).toMatchObject({ departed: ["b.example"], removed: [] });
     expect(find(state, "b.example")).toMatchObject({
       fields: { expires: "2026-11-15" },
       seen: { first: "2026-11-01", last: "2026-11-01" },

@@ -18,7 +18,7 @@ it("closes the rate limit connections of one tenant only", async () => {
   await once(server.listen(path), "listening");
   const connected = async (token: string): Promise<readonly [NodeJS.ProcessEnv, Socket]> => {
     const environment = { [RATE_LIMIT_SOCKET_VARIABLE]: path, [RATE_LIMIT_SECRET_VARIABLE]: token };
-    const taken = getRateLimiter(environment, "https://service.example")?.take();
+    const taken = getRateLimiter(environment, "https://service.example")?.acquire();
     taken?.catch(() => {});
     const [socket] = (await once(server, "connection")) as [Socket];
     socket.resume();

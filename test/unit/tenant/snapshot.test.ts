@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Rows } from "../../../provider/tenant/rows";
+import type { RowIndex } from "../../../provider/tenant/row-index";
 import { Snapshot } from "../../../provider/tenant/snapshot";
 import { runReadyTasks } from "../../support/virtual-time";
 
@@ -60,7 +60,7 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
   };
 }
 
-const misses = (id: string) => (rows: Rows<Row>) => rows.get(id) === undefined;
+const misses = (id: string) => (rows: RowIndex<Row>) => rows.get(id) === undefined;
 
 it("shares one fetch among concurrent and consecutive callers", async () => {
   const { snapshot, readings } = harness();

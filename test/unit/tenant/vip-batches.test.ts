@@ -9,10 +9,10 @@ const request = { method: "POST", path: "/api/v1/settings/vip_employees" };
 
 const addsAll: Answer = async (emails) => ({ added: [...emails], already_vip: [], not_in_org: [] });
 
-/** Returns a service that refuses additions with these outsiders, naming at most `atATime` of them per refusal. */
-function refusing(outsiders: readonly string[], atATime = Number.POSITIVE_INFINITY): Answer {
+/** Returns a service that refuses additions of these external mailboxes, naming at most `atATime` of them per refusal. */
+function refusing(externalMailboxes: readonly string[], atATime = Number.POSITIVE_INFINITY): Answer {
   return async (emails) => {
-    const found = emails.filter((email) => outsiders.includes(email.toLowerCase()));
+    const found = emails.filter((email) => externalMailboxes.includes(email.toLowerCase()));
     if (found.length === 0) return await addsAll(emails);
     throw outside(found.slice(0, atATime));
   };
@@ -131,7 +131,7 @@ it("sends a mailbox once and answers every caller", async () => {
   expect(sent).toEqual(["add 1 CEO"]);
 });
 
-it("rejects each outsider by its address and resends the rest once", async () => {
+it("rejects each external mailbox by its address and resends the rest once", async () => {
   const { batches, time, sent } = harness(refusing([person(1), person(3)]));
   const all = Promise.allSettled(["Person-1@acme.example", ...people(5)].map((email) => batches.add(email, "Board")));
   await time.endGathering();
@@ -158,7 +158,7 @@ it("rejects each outsider by its address and resends the rest once", async () =>
   expect(error.cause).toBeUndefined();
 });
 
-it("resends nothing when all mailboxes are outsiders", async () => {
+it("resends nothing when all mailboxes are external", async () => {
   const { batches, time, sent } = harness(refusing(people(3)));
   const all = Promise.allSettled(people(3).map((email) => batches.add(email, undefined)));
   await time.endGathering();
@@ -166,7 +166,7 @@ it("resends nothing when all mailboxes are outsiders", async () => {
   expect(sent).toEqual(["add 3 undefined"]);
 });
 
-it("sends at most five requests when outsiders are named singly", async () => {
+it("sends at most five requests when external mailboxes are named singly", async () => {
   const four = harness(refusing(people(4), 1));
   const settled = Promise.allSettled(people(10).map((email) => four.batches.add(email, "x")));
   await four.time.endGathering();

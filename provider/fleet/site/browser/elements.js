@@ -6,13 +6,13 @@ const fleetTold = (() => {
   const WHATS = /** @type {Record<string, string>} */ ({
     undeclared: "unmanaged",
     ignored: "unmanaged, and ignored by its files",
-    leaving: "to be removed by the next rollout",
+    "pending-removal": "to be removed by the next rollout",
     changed: "changed outside its files",
     missing: "missing at the tenant",
     "to-change": "to be changed by the next rollout",
     "to-add": "to be added by the next rollout",
   });
-  const UNREAD = new Set(["key-wrong", "unreachable", "unusable"]);
+  const UNREAD = new Set(["wrong-key", "unreachable", "unusable"]);
 
   /**
    * @param {string} tag

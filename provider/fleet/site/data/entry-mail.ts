@@ -25,7 +25,7 @@ export function describeEntryMail(base: TenantMailHistory, list: string, value: 
   const { threats, reports } = findMail(base, subject);
   const evidence = threats.length + reports.length === 0 ? undefined : collectEvidence(base, subject);
   if (evidence === undefined) return undefined;
-  const { verdicts, last, recipientCount, vipCount } = evidence;
+  const { verdicts, lastThreatAt, recipientCount, vipCount } = evidence;
   const verdictTexts = verdicts.slice(0, MAX_VERDICTS).map(({ name, count }) => `${count} ${excerpt(name, 40)}`);
   const otherCount = verdicts.length - verdictTexts.length;
   const parts = [
@@ -38,7 +38,7 @@ export function describeEntryMail(base: TenantMailHistory, list: string, value: 
             : [
                 `to ${formatCount(recipientCount, "mailbox", "mailboxes")}${vipCount > 0 ? ` (${formatCount(vipCount, "VIP")})` : ""}`,
               ]),
-          ...(last === undefined ? [] : [`the last on ${excerpt(last.slice(0, 10), 40)}`]),
+          ...(lastThreatAt === undefined ? [] : [`the last on ${excerpt(lastThreatAt.slice(0, 10), 40)}`]),
         ]),
     ...(evidence.reports === 0 ? [] : [formatCount(evidence.reports, "report")]),
   ];

@@ -37,11 +37,18 @@ export const ENTRY_DETAIL_LABELS: readonly (readonly [field: string, label: stri
 export type EntryRow = readonly string[];
 
 /**
- * The difference between a tenant and its declarations. `undeclared`, `leaving`: the tenant holds the entry, but no
+ * The difference between a tenant and its declarations. `undeclared`, `pending-removal`: the tenant holds the entry, but no
  * file declares it. `ignored`: the same, but the files leave it alone. `changed`, `missing`: somebody changed it at the
  * tenant. `to-change`, `to-add`: the files have changed, and no rollout has applied them yet.
  */
-export type DeviationKind = "undeclared" | "ignored" | "leaving" | "changed" | "missing" | "to-change" | "to-add";
+export type DeviationKind =
+  | "undeclared"
+  | "ignored"
+  | "pending-removal"
+  | "changed"
+  | "missing"
+  | "to-change"
+  | "to-add";
 
 /** An entry that a tenant holds differently: its number, the kind of difference, and the author and the time if they are known. */
 export type EntryDeviation = readonly [entry: number, what: DeviationKind, by: string, at: string];
@@ -206,42 +213,42 @@ export class EntryStore {
     return getEntryIdentity(list, value, scope);
   }
 
-  /** Returns the differences that the status reports as drift, behind or unattributed. */
+  /** Returns the differences that the status reports as drift, as pending changes or as unclassified. */
   #getReportedDeviations({
     name,
     syncStatus,
     drift,
-    behind,
-    unattributed = [],
+    pendingChanges,
+    unclassified = [],
   }: TenantStatus): readonly EntryDeviation[] {
-    if (drift.length + behind.length + unattributed.length === 0) return [];
-    const isUndeployed = syncStatus !== "not-known";
+    if (drift.length + pendingChanges.length + unclassified.length === 0) return [];
+    const isUndeployed = syncStatus !== "unknown";
     const declared = new Map(
       (this.#declaredIndexes.get(name) ?? []).map((index) => [this.#getIdentity(index), index] as const),
     );
-    const toDeviations = (difference: FleetDifference, isBehind: boolean): EntryDeviation[] => {
-      const { what, list, value, scope = "", there } = difference;
-      const [author, at] = [excerpt(toSingleLine(there?.by ?? "")), formatTime(there?.at ?? "")];
-      const row = buildUndeclaredRow(list === "vip" ? list : (there?.list ?? list), value, scope, there);
+    const toDeviations = (difference: FleetDifference, isPendingChange: boolean): EntryDeviation[] => {
+      const { driftKind, list, value, scope = "", actual } = difference;
+      const [author, at] = [excerpt(toSingleLine(actual?.createdBy ?? "")), formatTime(actual?.createdAt ?? "")];
+      const row = buildUndeclaredRow(list === "vip" ? list : (actual?.list ?? list), value, scope, actual);
       const toUndeclared = (kind: DeviationKind): EntryDeviation => [this.#store(row, "", 0), kind, author, at];
-      if (what === "added") return [toUndeclared("undeclared")];
-      if (what === "leaving") return [toUndeclared("leaving")];
+      if (driftKind === "added") return [toUndeclared("undeclared")];
+      if (driftKind === "pending-removal") return [toUndeclared("pending-removal")];
       const index = declared.get(
         getEntryIdentity(difference.declared?.list ?? list, formatField(value), formatField(scope)),
       );
-      const isOnOtherList = there?.list !== undefined && there.list !== difference.declared?.list;
-      if (index === undefined) return what === "missing" ? [] : [toUndeclared("undeclared")];
-      if (what === "missing") return [[index, isBehind ? "to-add" : "missing", "", ""]];
+      const isOnOtherList = actual?.list !== undefined && actual.list !== difference.declared?.list;
+      if (index === undefined) return driftKind === "missing" ? [] : [toUndeclared("undeclared")];
+      if (driftKind === "missing") return [[index, isPendingChange ? "to-add" : "missing", "", ""]];
       // On the other list the entry has another effect, so it appears there as well.
       return [
-        [index, isBehind ? "to-change" : "changed", author, at],
+        [index, isPendingChange ? "to-change" : "changed", author, at],
         ...(isOnOtherList ? [toUndeclared("undeclared")] : []),
       ];
     };
     return [
       ...drift.flatMap((one) => toDeviations(one, false)),
-      ...behind.flatMap((one) => toDeviations(one, true)),
-      ...unattributed.flatMap((one) => toDeviations(one, isUndeployed)),
+      ...pendingChanges.flatMap((one) => toDeviations(one, true)),
+      ...unclassified.flatMap((one) => toDeviations(one, isUndeployed)),
     ];
   }
 }

@@ -30,7 +30,7 @@ export const ALLOW_AGE_GROUPS = [
 ] as const;
 
 /** Counts the allows of a fleet by age. */
-export class AllowAges {
+export class AllowAgeCounter {
   readonly #nowMs: number;
   /** By tenant name. */
   readonly #counts = new Map<string, number[]>();

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonArray, jsonObject } from "../../../settings/json-fields";
+import { jsonArray, jsonObject } from "../../../settings/json-schema-builders";
 import { omitUndefined } from "../../../settings/omit-undefined";
 import { type FleetStatus, SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
 
@@ -9,20 +9,20 @@ const count = z.int().min(0);
 
 const runSchema = jsonObject({
   format: z.literal(RUN_FORMAT),
-  /** The start of the reading (ISO 8601, UTC). */
-  at: z.iso.datetime(),
+  /** The start of the read (ISO 8601, UTC). */
+  readAt: z.iso.datetime(),
   tenants: count,
   syncStatuses: z.partialRecord(z.enum(SYNC_STATUSES), count).readonly(),
   /** The number of drifted entries, in all tenants. */
   drift: count,
   /** The number of entries that expire soon, have expired, or are due for review. Each counts once, however many tenants have it. */
-  ends: count,
-  over: count,
+  expiring: count,
+  expired: count,
   reviews: count,
   /** The stacks of the tenants that were not in sync, up to a limit. Another tenant may get a name, but not the stack. */
-  off: z.partialRecord(z.enum(SYNC_STATUSES), jsonArray(z.string().max(100))).readonly(),
+  unsyncedStacks: z.partialRecord(z.enum(SYNC_STATUSES), jsonArray(z.string().max(100))).readonly(),
   /** The `acceptedSeq` of these tenants, by stack. Absent: nobody accepted another tenant there. */
-  accepted: z.record(z.string().max(100), z.int().min(1)).readonly().exactOptional(),
+  acceptedSeqs: z.record(z.string().max(100), z.int().min(1)).readonly().exactOptional(),
 });
 
 /** The stored results of one run of `fleet site`, for its charts. */
@@ -38,11 +38,14 @@ interface UnselectedStacks {
 }
 
 /**
- * Extracts the results to store from a reading.
+ * Extracts the results to store from a fleet status.
  *
- * @param unselected the tenants of the targets file that the reading leaves out: they keep their last status. Default: none.
+ * @param unselected the tenants of the targets file that the read leaves out: they keep their last status. Default: none.
  */
-export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus, unselected?: UnselectedStacks): SiteRun {
+export function buildSiteRun(
+  { readAt, tenants, expiring, reviews }: FleetStatus,
+  unselected?: UnselectedStacks,
+): SiteRun {
   const unsyncedTenants = [
     ...tenants.filter(({ syncStatus }) => syncStatus !== "in-sync"),
     ...listStoredTenants(unselected?.run).filter(({ stack }) => unselected?.stacks.has(stack)),
@@ -53,20 +56,20 @@ export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus, unsele
   );
   return {
     format: RUN_FORMAT,
-    at,
+    readAt,
     tenants: tenants.length,
     syncStatuses: Object.fromEntries([...tenantsByStatus].map(([syncStatus, members]) => [syncStatus, members.length])),
     drift: tenants.reduce((sum, { drift }) => sum + drift.length, 0),
-    ends: ends.filter(({ isOver }) => !isOver).length,
-    over: ends.filter(({ isOver }) => isOver).length,
+    expiring: expiring.filter(({ isExpired }) => !isExpired).length,
+    expired: expiring.filter(({ isExpired }) => isExpired).length,
     reviews: reviews.length,
-    off: Object.fromEntries(
+    unsyncedStacks: Object.fromEntries(
       [...Map.groupBy(unsyncedTenants, ({ syncStatus }) => syncStatus)].map(([syncStatus, members]) => [
         syncStatus,
         members.map(({ stack }) => stack),
       ]),
     ),
-    ...(accepted.length === 0 ? {} : { accepted: Object.fromEntries(accepted) }),
+    ...(accepted.length === 0 ? {} : { acceptedSeqs: Object.fromEntries(accepted) }),
   };
 }
 
@@ -74,9 +77,9 @@ export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus, unsele
 function listStoredTenants(
   run: SiteRun | undefined,
 ): readonly Pick<TenantStatus, "stack" | "syncStatus" | "acceptedSeq">[] {
-  const accepted = new Map(Object.entries(run?.accepted ?? {}));
+  const accepted = new Map(Object.entries(run?.acceptedSeqs ?? {}));
   return SYNC_STATUSES.flatMap((syncStatus) =>
-    (run?.off[syncStatus] ?? []).map((stack) => ({
+    (run?.unsyncedStacks[syncStatus] ?? []).map((stack) => ({
       stack,
       syncStatus,
       ...omitUndefined({ acceptedSeq: accepted.get(stack) }),
@@ -106,17 +109,18 @@ const MAX_DAILY_RUNS = 400;
  * Returns the runs to keep when one more is added, oldest first: all of the last 7 days, and the last one of each of the 400 days before.
  */
 export function selectRetainedRuns(runs: readonly SiteRun[], run: SiteRun): readonly SiteRun[] {
-  const byTime = [...runs, run].sort((one, other) => (one.at < other.at ? -1 : 1));
-  const isRecent = ({ at }: SiteRun): boolean => Date.parse(run.at) - Date.parse(at) <= FULL_HISTORY_DAYS * DAY_MS;
+  const byTime = [...runs, run].sort((one, other) => (one.readAt < other.readAt ? -1 : 1));
+  const isRecent = ({ readAt }: SiteRun): boolean =>
+    Date.parse(run.readAt) - Date.parse(readAt) <= FULL_HISTORY_DAYS * DAY_MS;
   const daily = byTime.filter(
-    (one, index) => !isRecent(one) && byTime[index + 1]?.at.slice(0, 10) !== one.at.slice(0, 10),
+    (one, index) => !isRecent(one) && byTime[index + 1]?.readAt.slice(0, 10) !== one.readAt.slice(0, 10),
   );
   return [...daily.slice(-MAX_DAILY_RUNS), ...byTime.filter(isRecent)];
 }
 
 /** Returns the file name of a stored run: `2026-11-23T09-00-00-000Z.json`. */
-export function getRunFileName({ at }: SiteRun): string {
-  return `${at.replaceAll(/[:.]/g, "-")}.json`;
+export function getRunFileName({ readAt }: SiteRun): string {
+  return `${readAt.replaceAll(/[:.]/g, "-")}.json`;
 }
 
 /**
@@ -124,9 +128,10 @@ export function getRunFileName({ at }: SiteRun): string {
  * if it was in sync. Runs of another tenant that had the stack before don't count.
  */
 export function findStatusStart(stack: string, runs: readonly SiteRun[]): SiteRun | undefined {
-  const getRunStatus = ({ off }: SiteRun) =>
-    SYNC_STATUSES.find((syncStatus) => off[syncStatus]?.includes(stack) === true);
-  const getAccepted = ({ accepted = {} }: SiteRun) => (Object.hasOwn(accepted, stack) ? accepted[stack] : undefined);
+  const getRunStatus = ({ unsyncedStacks }: SiteRun) =>
+    SYNC_STATUSES.find((syncStatus) => unsyncedStacks[syncStatus]?.includes(stack) === true);
+  const getAccepted = ({ acceptedSeqs = {} }: SiteRun) =>
+    Object.hasOwn(acceptedSeqs, stack) ? acceptedSeqs[stack] : undefined;
   const last = runs.at(-1);
   const currentStatus = last && getRunStatus(last);
   if (last === undefined || currentStatus === undefined) return undefined;

@@ -9,7 +9,7 @@ import { renderBarTable, renderLineChart } from "./charts";
 import {
   NO_SCRIPT,
   type PageLayout,
-  renderListChoices,
+  renderListFilter,
   renderPage,
   renderSection,
   SYNC_STATUS_LABELS,
@@ -27,7 +27,7 @@ export function renderOverviewPage(layout: PageLayout, data: SiteData): string {
     path: "index.html",
     main: html`<p class="eyebrow">Email security fleet</p>
 <h1><bdi>${excerpt(status.project)}</bdi></h1>
-<p class="source">${formatCount(status.tenants.length, "tenant")} of <bdi>${excerpt(status.file, 300)}</bdi>, read ${formatMinute(status.at).join("")}</p>
+<p class="source">${formatCount(status.tenants.length, "tenant")} of <bdi>${excerpt(status.file, 300)}</bdi>, read ${formatMinute(status.readAt).join("")}</p>
 ${renderVerdict(status)}
 ${renderTotals(status)}
 ${renderSearch()}
@@ -40,13 +40,13 @@ ${sections.length === 0 ? "" : html`<p><a href="attention.html">All items that n
 function renderVerdict({ tenants, isJournalRead }: FleetStatus): Html {
   const countTenants = (...statuses: readonly string[]) =>
     tenants.filter(({ syncStatus }) => statuses.includes(syncStatus)).length;
-  const unreadCount = countTenants("key-wrong", "unreachable", "unusable");
+  const unreadCount = countTenants("wrong-key", "unreachable", "unusable");
   const driftedCount = countTenants("drifted");
   const behindCount = countTenants("behind");
-  const unknownCount = countTenants("not-known");
+  const unknownCount = countTenants("unknown");
   const neverCount = countTenants("never-rolled-out");
-  const riskyCount = tenants.filter(({ drift, unattributed = [] }) =>
-    [...drift, ...unattributed].some(({ risks }) => risks !== undefined),
+  const riskyCount = tenants.filter(({ drift, unclassified = [] }) =>
+    [...drift, ...unclassified].some(({ risks }) => risks !== undefined),
   ).length;
   const [severity, label]: [PageStatus, string] =
     riskyCount > 0
@@ -76,14 +76,14 @@ function renderVerdict({ tenants, isJournalRead }: FleetStatus): Html {
   return renderStatusBanner(severity, label, [...headline, ...caveat]);
 }
 
-function renderTotals({ tenants, ends, reviews }: FleetStatus): Html {
-  const expired = ends.filter(({ isOver }) => isOver).length;
+function renderTotals({ tenants, expiring, reviews }: FleetStatus): Html {
+  const expired = expiring.filter(({ isExpired }) => isExpired).length;
   const renderCell = (kind: string, href: string, count: number, label: string) =>
     html`<li class="${count === 0 ? "zero" : kind}"><a href="${href}"><b>${formatNumber(count)}</b>${label}</a></li>`;
   return html`<ul class="tallies">${SYNC_STATUSES.toReversed().map((syncStatus) => {
     const count = tenants.filter((tenant) => tenant.syncStatus === syncStatus).length;
     return renderCell(`is-${syncStatus}`, `tenants.html#${syncStatus}`, count, SYNC_STATUS_LABELS[syncStatus]);
-  })}${renderCell("", "attention.html", ends.length - expired, "expire soon")}${renderCell("", "attention.html", expired, "expired")}${renderCell(
+  })}${renderCell("", "attention.html", expiring.length - expired, "expire soon")}${renderCell("", "attention.html", expired, "expired")}${renderCell(
     "",
     "attention.html",
     reviews.length,
@@ -94,12 +94,12 @@ function renderTotals({ tenants, ends, reviews }: FleetStatus): Html {
 function renderSearch(): Html {
   return html`<form class="find" role="search"><label class="of" for="search">Find where a value is allowed or denied</label>
 <input type="search" id="search" placeholder="evil.example, ceo@partner.example, INC-1042" autocomplete="off" spellcheck="false" autocapitalize="off">
-<div class="filters">${renderListChoices()}</div>
+<div class="filters">${renderListFilter()}</div>
 <p class="status" id="search-status" role="status"></p>${NO_SCRIPT}<div id="results"></div></form>`;
 }
 
 function renderCharts({ runs, ages }: SiteData): Html | undefined {
-  const times = runs.map(({ at }) => at);
+  const times = runs.map(({ readAt }) => readAt);
   const valuesOverTime = (value: (run: SiteData["runs"][number]) => number) => runs.map(value);
   const lineCharts =
     runs.length < 2
@@ -109,21 +109,21 @@ function renderCharts({ runs, ages }: SiteData): Html | undefined {
           {
             name: "behind",
             values: valuesOverTime(
-              ({ syncStatuses: { behind = 0, "not-known": unknownCount = 0, "never-rolled-out": never = 0 } }) =>
+              ({ syncStatuses: { behind = 0, unknown: unknownCount = 0, "never-rolled-out": never = 0 } }) =>
                 behind + unknownCount + never,
             ),
           },
           {
             name: "not read",
             values: valuesOverTime(
-              ({ syncStatuses: { "key-wrong": key = 0, unreachable = 0, unusable = 0 } }) =>
+              ({ syncStatuses: { "wrong-key": key = 0, unreachable = 0, unusable = 0 } }) =>
                 key + unreachable + unusable,
             ),
           },
         ])}${renderLineChart("Waiting for a person", times, [
           { name: "to review", values: valuesOverTime(({ reviews }) => reviews) },
-          { name: "expired, still in the files", values: valuesOverTime((run) => run.over) },
-          { name: "expire soon", values: valuesOverTime(({ ends }) => ends) },
+          { name: "expired, still in the files", values: valuesOverTime((run) => run.expired) },
+          { name: "expire soon", values: valuesOverTime(({ expiring }) => expiring) },
         ])}`;
   const ageTable =
     ages === undefined

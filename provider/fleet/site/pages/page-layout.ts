@@ -49,7 +49,7 @@ export function renderPage(
 <main>
 ${main}
 </main>
-<footer><p>Read ${formatMinute(status.at).join("")} by <code>email-security fleet site</code>. The pages show the status of that time.</p></footer>`,
+<footer><p>Read ${formatMinute(status.readAt).join("")} by <code>email-security fleet site</code>. The pages show the status of that time.</p></footer>`,
   });
 }
 
@@ -57,11 +57,11 @@ export const SYNC_STATUS_LABELS: Readonly<Record<SyncStatus, string>> = {
   "in-sync": "in sync",
   behind: "behind",
   drifted: "drifted",
-  "not-known": "unknown drift",
+  unknown: "unknown drift",
   "never-rolled-out": "never rolled out",
   unusable: "can't be checked",
   unreachable: "unreachable",
-  "key-wrong": "wrong key",
+  "wrong-key": "wrong key",
 };
 
 export function renderSyncStatus(syncStatus: SyncStatus): Html {
@@ -90,7 +90,7 @@ export function renderSection(
 const MIN_ALL_TENANTS = 8;
 
 /** Renders a section on the page of its only tenant. */
-export function renderOwnSection({ name, points, hidden }: StatusSection): Html {
+export function renderTenantSection({ name, points, hidden }: StatusSection): Html {
   return renderPoints(name, points, hidden, () => undefined);
 }
 
@@ -112,7 +112,7 @@ function renderPoints(
 const MAX_TEXT_LENGTH = 1_000;
 
 /** Renders the choices of lists to show, for the page's script. */
-export function renderListChoices(...more: readonly FilterOption[]): Html {
+export function renderListFilter(...more: readonly FilterOption[]): Html {
   return renderFilterOptions("list", "List", [
     { id: "list-any", value: "", label: "All" },
     { id: "list-allow", value: "allow", label: "Allow" },

@@ -65,7 +65,7 @@ ${renderFailures(report, links)}${renderSkipped(report)}
 ${renderRolloutChanges(details, links)}
 ${renderUnreverted(report, links)}
 ${renderTenants(report, links)}
-<section><h2>Timeline</h2><ul class="log">${details.happened.map((one) => {
+<section><h2>Timeline</h2><ul class="log">${details.milestones.map((one) => {
       const { label, text } = buildEventLine(one);
       return html`<li><time>${label}</time> <span>${renderHtmlText(text)}</span></li>`;
     })}</ul></section>`,
@@ -75,14 +75,14 @@ ${renderTenants(report, links)}
 function buildRolloutFacts(details: RolloutDetails): readonly (readonly [label: string, words: SafeText])[] {
   const { report, today } = details;
   const durationMs = getElapsedMs(report.startedAt, report.finishedAt);
-  const [commit, by, [task]] = [describeCommit(details), getPlanAuthor(details), describeRolloutMode(report.task)];
+  const [commit, by, [mode]] = [describeCommit(details), getPlanAuthor(details), describeRolloutMode(report.mode)];
   const facts: readonly (readonly [label: string, words: SafeText | undefined])[] = [
-    ["Begun", describeStart(details)],
+    ["Started", describeStart(details)],
     ["Finished", report.finishedAt === undefined ? undefined : formatMinute(report.finishedAt)],
-    ["Took", durationMs === undefined ? undefined : [formatDuration(durationMs)]],
+    ["Duration", durationMs === undefined ? undefined : [formatDuration(durationMs)]],
     ["Planned by", by === undefined ? undefined : [untrusted(by)]],
     ["Commit", commit],
-    ["Task", task],
+    ["Mode", mode],
     ["Targets file", [untrusted(excerpt(report.source, 300))]],
     ["Expiry as of", [untrusted(excerpt(today))]],
     ["Digest", report.digest === "" ? undefined : [untrusted(excerpt(report.digest))]],
@@ -181,7 +181,7 @@ function renderTenants(report: RolloutReport, links: PageLinks): Html {
           "Wave",
           "Outcome",
           "Changes",
-          "Took",
+          "Duration",
         ].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>
 ${changedTenants.map((tenant) => renderTenantRow(tenant, stateLabels, links))}</tbody></table></div>`
   }${
@@ -196,6 +196,6 @@ function renderTenantRow(tenant: TenantReport, { tenants: stateLabels }: Rollout
   const changes = formatPlannedCounts(tenant);
   return html`<tr><td data-label="Tenant">${links.renderTenants([name])}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Outcome"><span><span class="state is-${state}">${stateLabels[state].word}</span>${
     error === undefined ? "" : html` <code>${excerpt(error.code)}</code>`
-  }</span></td><td data-label="Changes">${changes === "" ? "none" : changes}</td><td data-label="Took">${durationMs === undefined ? "–" : formatDuration(durationMs)}</td></tr>
+  }</span></td><td data-label="Changes">${changes === "" ? "none" : changes}</td><td data-label="Duration">${durationMs === undefined ? "–" : formatDuration(durationMs)}</td></tr>
 `;
 }

@@ -75,8 +75,8 @@ export function renderChange(change: RecordedChange, tenantsHtml: Html): Html {
 }
 
 /** Formats the start time of a rollout, and the person who started it. */
-export function describeStart({ report, happened }: RolloutDetails): SafeText {
-  const by = happened.find(({ kind }) => kind === "started")?.by;
+export function describeStart({ report, milestones }: RolloutDetails): SafeText {
+  const by = milestones.find(({ kind }) => kind === "started")?.actor;
   const at = formatMinute(report.startedAt ?? report.createdAt);
   return by === undefined ? at : safeText`${at} by ${untrusted(excerpt(by))}`;
 }
@@ -91,7 +91,7 @@ export function getPlanAuthor({ origin }: RolloutDetails): string | undefined {
 export function describeCommit({ origin }: RolloutDetails, length = 40): SafeText | undefined {
   if (origin?.revision === undefined) return undefined;
   const commit = untrusted(excerpt(origin.revision.slice(0, length)));
-  return origin.isChanged === true ? safeText`${commit} and uncommitted changes` : [commit];
+  return origin.hasUncommittedChanges === true ? safeText`${commit} and uncommitted changes` : [commit];
 }
 
 /** States the day on which the rollout's files and whole plans were deleted from the journal. */

@@ -81,7 +81,7 @@ function rankTenant({ state }: TenantReport): number {
 }
 
 function formatRolloutFacts(details: RolloutDetails): readonly SafeText[] {
-  const { startedAt, finishedAt, source, task } = details.report;
+  const { startedAt, finishedAt, source, mode } = details.report;
   const durationMs = getElapsedMs(startedAt, finishedAt);
   const [commit, author] = [describeCommit(details, 12), getPlanAuthor(details)];
   return [
@@ -90,7 +90,7 @@ function formatRolloutFacts(details: RolloutDetails): readonly SafeText[] {
     ...(author === undefined ? [] : [safeText`planned by ${untrusted(author)}`]),
     ...(commit === undefined ? [] : [safeText`commit ${commit}`]),
     [untrusted(excerpt(source, 200))],
-    ...describeRolloutMode(task),
+    ...describeRolloutMode(mode),
   ];
 }
 

@@ -20,9 +20,9 @@ import { findStatusStart, type SiteRun } from "../data/site-runs";
 import {
   NO_SCRIPT,
   type PageLayout,
-  renderListChoices,
-  renderOwnSection,
+  renderListFilter,
   renderPage,
+  renderTenantSection,
   SYNC_STATUS_LABELS,
 } from "./page-layout";
 import { getRolloutPagePath, getTenantPagePath } from "./paths";
@@ -32,7 +32,7 @@ export interface TenantPageData {
   readonly tenant: TenantStatus;
   readonly entries: TenantEntries;
   /** The facts about its files. */
-  readonly ends: readonly ExpiringEntry[];
+  readonly expiring: readonly ExpiringEntry[];
   readonly reviews: readonly FleetFinding[];
   readonly findings: readonly FleetFinding[];
   /** The outcomes of its rollouts, newest first. */
@@ -45,10 +45,10 @@ export interface TenantPageData {
 const MAX_ROLLOUTS = 30;
 
 export function renderTenantPage(layout: PageLayout, page: TenantPageData): string {
-  const { tenant, entries, ends, reviews, findings, history, data } = page;
+  const { tenant, entries, expiring, reviews, findings, history, data } = page;
   // The headline already shows the error.
   const { error: _error, ...shown } = tenant;
-  const tenantStatus: FleetStatus = { ...layout.status, tenants: [shown], ends, reviews, findings };
+  const tenantStatus: FleetStatus = { ...layout.status, tenants: [shown], expiring, reviews, findings };
   const isRead = tenant.error === undefined;
   const scriptData = {
     fields: ENTRY_ROW_FIELDS,
@@ -66,11 +66,11 @@ export function renderTenantPage(layout: PageLayout, page: TenantPageData): stri
 <h1><bdi>${excerpt(tenant.name)}</bdi> <span class="host">at <bdi>${excerpt(tenant.host, 200)}</bdi></span></h1>
 ${renderStatusBanner(SEVERITIES[tenant.syncStatus], capitalize(SYNC_STATUS_LABELS[tenant.syncStatus]), formatTenantHeadline(page))}
 <div class="card"><dl>${buildTenantFacts(tenant).map(([label, text]) => html`<dt>${label}</dt><dd>${renderHtmlText(text)}</dd>`)}</dl></div>
-${buildStatusView(tenantStatus).sections.map(renderOwnSection)}
+${buildStatusView(tenantStatus).sections.map(renderTenantSection)}
 <section><h2 id="lists">Lists</h2>
 <form role="search"><label class="source" for="entry-filter">Value, comment, ticket, owner or file</label>
 <input type="search" id="entry-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
-<div class="filters">${renderListChoices({ id: "list-odd", value: "odd", label: "Different from the files" })}</div>
+<div class="filters">${renderListFilter({ id: "list-odd", value: "odd", label: "Different from the files" })}</div>
 <p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}${renderMailNote(entries.mail)}
 <div class="table" tabindex="0" role="region" aria-labelledby="lists"><table class="rows entries"><thead><tr>${[
       "List",
@@ -88,30 +88,32 @@ ${renderRolloutHistory(history)}
 }
 
 const SEVERITIES: Readonly<Record<SyncStatus, PageStatus>> = {
-  "key-wrong": "danger",
+  "wrong-key": "danger",
   unreachable: "danger",
   unusable: "danger",
   drifted: "warning",
-  "not-known": "warning",
+  unknown: "warning",
   "never-rolled-out": "running",
   behind: "running",
   "in-sync": "none",
 };
 
 function formatTenantHeadline({ tenant, runs }: TenantPageData): SafeText {
-  const { syncStatus, error, drift, behind, unattributed = [], unchanged = 0 } = tenant;
+  const { syncStatus, error, drift, pendingChanges, unclassified = [], unchanged = 0 } = tenant;
   const firstRun = findStatusStart(tenant.stack, runs);
   const sinceText: SafeText =
     firstRun === undefined || firstRun === runs.at(-1)
       ? []
-      : safeText` Since ${formatMinute(firstRun.at)}, according to the recorded runs.`;
+      : safeText` Since ${formatMinute(firstRun.readAt)}, according to the recorded runs.`;
   if (error !== undefined) return [untrustedSentence(error.message), ...sinceText];
   const parts = [
     ...(drift.length > 0 ? [`${formatCount(drift.length, "entry", "entries")} changed outside its files`] : []),
-    ...(behind.length > 0 ? [`${formatCount(behind.length, "entry", "entries")} not applied by a rollout yet`] : []),
-    ...(unattributed.length > 0
+    ...(pendingChanges.length > 0
+      ? [`${formatCount(pendingChanges.length, "entry", "entries")} not applied by a rollout yet`]
+      : []),
+    ...(unclassified.length > 0
       ? [
-          `${formatCount(unattributed.length, "entry", "entries")} different from the files, ${syncStatus === "not-known" ? "for an unknown time" : "before any rollout"}`,
+          `${formatCount(unclassified.length, "entry", "entries")} different from the files, ${syncStatus === "unknown" ? "for an unknown time" : "before any rollout"}`,
         ]
       : []),
     `${formatCount(unchanged, "entry", "entries")} unchanged`,
@@ -125,10 +127,10 @@ function buildTenantFacts({
   settings,
   stack,
   labels,
-  holds,
+  elementCounts,
   readAt,
   lastRollout,
-  notReachedBy,
+  unappliedRollout,
 }: TenantStatus): [label: string, words: SafeText][] {
   const formatValue = (text: string): SafeText => [untrusted(excerpt(text, 300))];
   const labelTexts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
@@ -136,13 +138,13 @@ function buildTenantFacts({
     ["Settings", formatValue(settings)],
     ["Stack", formatValue(stack)],
     ...(labelTexts.length === 0 ? [] : [["Labels", formatValue(labelTexts.join(" "))] as [string, SafeText]]),
-    ...(holds === undefined
+    ...(elementCounts === undefined
       ? []
       : [
-          ["Holds", safeText`${holds.allow} allowed, ${holds.deny} denied, ${formatCount(holds.vips, "VIP")}`] as [
-            string,
-            SafeText,
-          ],
+          [
+            "Holds",
+            safeText`${elementCounts.allow} allowed, ${elementCounts.deny} denied, ${formatCount(elementCounts.vips, "VIP")}`,
+          ] as [string, SafeText],
         ]),
     ...(readAt === undefined ? [] : [["Read", formatMinute(readAt)] as [string, SafeText]]),
     [
@@ -153,14 +155,14 @@ function buildTenantFacts({
             lastRollout.wave === undefined
               ? "with another journal"
               : safeText`in the wave ${untrusted(excerpt(lastRollout.wave))}`
-          }, ${formatMinute(lastRollout.at)}`,
+          }, ${formatMinute(lastRollout.finishedAt)}`,
     ],
-    ...(notReachedBy === undefined
+    ...(unappliedRollout === undefined
       ? []
       : [
           [
             "Not reached by",
-            safeText`${untrusted(excerpt(notReachedBy.id))} (${notReachedBy.rolloutState}), ${notReachedBy.state} in the wave ${untrusted(excerpt(notReachedBy.wave))}`,
+            safeText`${untrusted(excerpt(unappliedRollout.id))} (${unappliedRollout.rolloutState}), ${unappliedRollout.state} in the wave ${untrusted(excerpt(unappliedRollout.wave))}`,
           ] as [string, SafeText],
         ]),
   ];

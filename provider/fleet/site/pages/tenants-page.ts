@@ -42,11 +42,11 @@ ${sorted.map(renderTenantOverviewRow)}</tbody></table></div>`,
 }
 
 function renderTenantOverviewRow(tenant: TenantStatus): Html {
-  const { name, syncStatus, drift, behind, unattributed = [], holds, lastRollout, labels } = tenant;
+  const { name, syncStatus, drift, pendingChanges, unclassified = [], elementCounts, lastRollout, labels } = tenant;
   const differenceText = [
     ...(drift.length > 0 ? [`${formatNumber(drift.length)} drifted`] : []),
-    ...(behind.length > 0 ? [`${formatNumber(behind.length)} behind`] : []),
-    ...(unattributed.length > 0 ? [`${formatNumber(unattributed.length)} different from the files`] : []),
+    ...(pendingChanges.length > 0 ? [`${formatNumber(pendingChanges.length)} behind`] : []),
+    ...(unclassified.length > 0 ? [`${formatNumber(unclassified.length)} different from the files`] : []),
   ].join(", ");
   const labelTexts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const renderCell = (label: string, content: string | Html) =>
@@ -54,10 +54,10 @@ function renderTenantOverviewRow(tenant: TenantStatus): Html {
   return html`<tr data-sync-status="${syncStatus}"><td data-label="Tenant"><a href="${getTenantPagePath(name)}"><bdi>${excerpt(name)}</bdi></a></td>${renderCell(
     "Status",
     renderSyncStatus(syncStatus),
-  )}${renderCell("Differs", differenceText)}${renderCell("Allow", holds ? formatNumber(holds.allow) : "")}${renderCell("Deny", holds ? formatNumber(holds.deny) : "")}${renderCell(
+  )}${renderCell("Differs", differenceText)}${renderCell("Allow", elementCounts ? formatNumber(elementCounts.allow) : "")}${renderCell("Deny", elementCounts ? formatNumber(elementCounts.deny) : "")}${renderCell(
     "VIPs",
-    holds ? formatNumber(holds.vips) : "",
-  )}${renderCell("Last rollout", lastRollout === undefined ? "" : renderHtmlText(formatDay(lastRollout.at)))}${renderCell(
+    elementCounts ? formatNumber(elementCounts.vips) : "",
+  )}${renderCell("Last rollout", lastRollout === undefined ? "" : renderHtmlText(formatDay(lastRollout.finishedAt)))}${renderCell(
     "Labels",
     excerpt(labelTexts.join(" "), 200),
   )}</tr>

@@ -5,8 +5,8 @@ import type { Suggestion, SuggestOptions } from "../../../../provider/commands/s
 import { editAndValidateFiles } from "../../../../provider/files/edit-files";
 import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
-import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { evidenceBaseOf, type ThreatFields } from "../../../support/mail-history";
 
 const TODAY = "2026-11-21";
 
@@ -282,7 +282,7 @@ allow:
     expect(lines).toEqual([
       "malicious-allow Remove the allow of bad.example now: It expires on 2026-12-02. The service detected threats in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
       "expiring-allow Extend the allow of used.example until 2027-02-19: It expires on 2026-12-01. The service detected threats in 1 message from it in the last 30 days: 1 allowed; 1 of them stayed in a mailbox.",
-      `expiring-allow Decide whether to keep the allow of silent.example: It expires on 2026-12-03. ${unknownMail} It expires unless you extend it.`,
+      `expiring-allow Decide whether to keep the allow of silent.example: It expires on 2026-12-03. ${unknownMail}`,
       `unused-allow Set the allow of forever.example to expire on 2027-02-19, unless somebody needs it: ${unused}`,
       `unused-allow Set the allow of quiet.example to expire on 2027-02-19, unless somebody needs it: ${unused}`,
     ]);

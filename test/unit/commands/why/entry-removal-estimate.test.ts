@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { estimateEntryRemoval } from "../../../../provider/commands/why/entry-removal-estimate";
 import type { ProposedEntry } from "../../../../provider/plan/entry-precedence";
-import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
+import { evidenceBaseOf, type ThreatFields } from "../../../support/mail-history";
 
 function entry(list: "allow" | "deny", value: string): ProposedEntry {
   return { key: `${list} ${value}`, list, value, entryType: "domain", verdictScope: "global" };

@@ -38,7 +38,7 @@ describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
   });
 
   it("shows an accepted risk with its reason", () => {
-    const change: PlanChange = { ...first, alarm: "accepted", accepted: "Their incident is over" };
+    const change: PlanChange = { ...first, alarm: "accepted", acceptedRiskReason: "Their incident is over" };
     const text = rendered({ ...emptyPlan, changes: [change] });
     expect(text).toMatch(name === "json" ? /"alarm": "accepted"/ : /risk accepted/i);
     expect(text).toContain("Their incident is over");
@@ -46,7 +46,7 @@ describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
 
   it("shows a policy override before the changes", () => {
     const finding = {
-      code: "loosened",
+      code: "override",
       level: "note",
       message: "`policy.maxDays` is 90 here, which is looser than 30",
       place: { file: "settings/acme.yaml", line: 4, column: 3 },

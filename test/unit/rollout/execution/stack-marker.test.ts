@@ -64,7 +64,7 @@ it("keeps an acceptance when a later rollout changes the tenant", () => {
 it("renews the identity when a rollout of another mode changes the tenant", () => {
   const marker = { ...former, identity: OTHER };
   const summary = { isStackThere: true, marker, planned: { added: 0, changed: 0, removed: 1 } };
-  expect(markerOf(summary, { task: "only-expired" })).toMatchObject({
+  expect(markerOf(summary, { mode: "only-expired" })).toMatchObject({
     ...former,
     identity: { people: identity.people },
     identitySource: { rollout: ROLLOUT, seq: 7 },
@@ -77,5 +77,5 @@ it("keeps a marker when nothing changes", () => {
 });
 
 it("leaves no marker in a run of only one task", () => {
-  expect(markerOf({ isStackThere: true }, { task: "only-expired" })).toBeUndefined();
+  expect(markerOf({ isStackThere: true }, { mode: "only-expired" })).toBeUndefined();
 });

@@ -6,15 +6,15 @@ function renderChanges(planned: PastRollout["planned"], changes: PastRollout["ch
   const rollout: PastRollout = {
     id: "r-20261120-1",
     state: "done",
-    isHeld: false,
+    isActive: false,
     source: "tenants.yaml",
     digest: "0123456789ab",
     startedAt: "2026-11-20T08:00:00Z",
-    counts: { pending: 0, released: 0, running: 0, unchanged: 0, done: 9, failed: 0, skipped: 0 },
+    counts: { pending: 0, queued: 0, running: 0, unchanged: 0, done: 9, failed: 0, skipped: 0 },
     planned,
     changes,
   };
-  return renderHistoryText({ format: 1, rollouts: [rollout], older: 0 }, { width: 200 });
+  return renderHistoryText({ format: 1, rollouts: [rollout], omittedCount: 0 }, { width: 200 });
 }
 
 const removal = { sign: "remove", kind: "entry", list: "deny", value: "a.example", tenants: 7 } as const;

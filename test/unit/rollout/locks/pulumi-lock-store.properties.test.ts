@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
 import { openJournalDatabase } from "../../../../provider/rollout/database/open-database";
 import { runRollout } from "../../../../provider/rollout/execution/coordinator";
-import type { HealthContext } from "../../../../provider/rollout/execution/health";
+import type { HealthContext } from "../../../../provider/rollout/execution/wave-health";
 import { Journal } from "../../../../provider/rollout/journal/journal";
 import type { PlannedTenant, RolloutSpec } from "../../../../provider/rollout/journal/rollout-record";
 import { addUnreviewedTenants } from "../../../../provider/rollout/locks/add-unreviewed-tenants";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type ClosedHours,
-  getClosedUntil,
+  getClosedHoursEnd,
   isAlwaysClosed,
   parseClosedHours,
 } from "../../../../provider/rollout/model/closed-hours";
@@ -16,7 +16,7 @@ function read(...texts: readonly string[]): readonly ClosedHours[] {
 }
 
 function until(at: string, ...texts: readonly string[]): string | undefined {
-  const ms = getClosedUntil(read(...texts), Date.parse(at));
+  const ms = getClosedHoursEnd(read(...texts), Date.parse(at));
   return ms === undefined ? undefined : new Date(ms).toISOString().slice(0, 16);
 }
 
@@ -52,9 +52,9 @@ describe("closed hours", () => {
         const closed = read(`${d1} ${two(h1)}:${two(m1)}–${d2} ${two(h2)}:${two(m2)}`);
         const isIn = from < to ? minute >= from && minute < to : minute >= from || minute < to;
         const nowMs = Date.UTC(2026, 10, 23) + minute * 60_000;
-        const endMs = getClosedUntil(closed, nowMs);
+        const endMs = getClosedHoursEnd(closed, nowMs);
         expect(endMs !== undefined).toBe(isIn);
-        if (endMs !== undefined) expect(getClosedUntil(closed, endMs)).toBeUndefined();
+        if (endMs !== undefined) expect(getClosedHoursEnd(closed, endMs)).toBeUndefined();
         expect(isAlwaysClosed(closed)).toBe(false);
       }),
     );

@@ -79,7 +79,7 @@ describe("chooseNextStep", () => {
       kind: "stop",
       reason: "1 tenant failed in the wave canary, which tolerates 0.",
     });
-    const busy = wave("canary", { pending: 5, released: 1 }, { state: "running" });
+    const busy = wave("canary", { pending: 5, queued: 1 }, { state: "running" });
     expect(chooseNextStep(view([busy], { isStopping: true }), NOW)).toEqual({ kind: "wait" });
     const idle = wave("canary", { pending: 5 }, { state: "running" });
     expect(chooseNextStep(view([idle], { isStopping: true }), NOW)).toEqual({
@@ -108,8 +108,8 @@ describe("chooseNextStep", () => {
     expect(chooseNextStep(view(waves, { tolerated: 2 }), NOW)).toEqual({ kind: "begin", wave: 0 });
   });
 
-  it("counts released tenants as running", () => {
-    const running = wave("canary", { pending: 2, released: 1, running: 1 }, { state: "running", maxConcurrent: 3 });
+  it("counts queued tenants as running", () => {
+    const running = wave("canary", { pending: 2, queued: 1, running: 1 }, { state: "running", maxConcurrent: 3 });
     const step = chooseNextStep(view([running], { pending: tenants("a", "b") }), NOW);
     expect(step).toEqual({ kind: "dispatch", wave: 0, tenants: ["a"] });
   });
@@ -561,7 +561,7 @@ function wave(
     wave: { ...PLAIN, name, tenants: [], ...more },
     state,
     counts: {
-      ...{ pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 },
+      ...{ pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 },
       ...counts,
     },
     soakUntilMs: undefined,

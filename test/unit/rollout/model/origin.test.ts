@@ -26,11 +26,11 @@ it("records the commit and uncommitted changes, ignoring generated files", async
   history.write("fleet.json", "{}");
   expect(await origin()).toEqual({ ...who, revision });
   history.write("settings/globex.yaml", "version: 1\n");
-  expect(await origin()).toEqual({ ...who, revision, isChanged: true });
+  expect(await origin()).toEqual({ ...who, revision, hasUncommittedChanges: true });
   const next = history.commit("another tenant", { "settings/globex.yaml": "version: 1\n" });
   expect(await origin()).toEqual({ ...who, revision: next });
   history.write("README.md", "theirs");
-  expect(await origin()).toEqual({ ...who, revision: next, isChanged: true });
+  expect(await origin()).toEqual({ ...who, revision: next, hasUncommittedChanges: true });
   using bare = createTestDirectory({});
   process.chdir(bare.path);
   expect(await origin()).toEqual(who);

@@ -7,10 +7,10 @@ import { buildNoticeBody } from "../../../../provider/rollout/notify/notice-body
 import { Notifier } from "../../../../provider/rollout/notify/notifier";
 import { getReceivers, RECEIVER_ADDRESS_VARIABLES } from "../../../../provider/rollout/notify/receivers";
 import { RolloutNotifier } from "../../../../provider/rollout/notify/rollout-notifier";
-import { startHook } from "../../../support/hook";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { playRollout } from "../../../support/rollouts";
 import { VirtualTime } from "../../../support/virtual-time";
+import { startHook } from "../../../support/webhook-receiver";
 
 const never = new AbortController().signal;
 
@@ -46,7 +46,7 @@ async function sendNotices(
 function event(seq: number, happening: Partial<RolloutEvent>): RolloutEvent {
   return {
     seq,
-    at: "2026-11-21T08:00:00.000Z",
+    occurredAt: "2026-11-21T08:00:00.000Z",
     rollout: "20261121-0800-7f3a91",
     ...happening,
   } as RolloutEvent;
@@ -187,11 +187,11 @@ describe("notice delivery", () => {
       notifier.notify("drift", id, async () => ({
         format: 1,
         kind: "drift",
-        at: "2026-11-21T08:00:00.000Z",
+        occurredAt: "2026-11-21T08:00:00.000Z",
         summary: "1 tenant drifted.",
         source: "tenants.yaml",
         tenants: ["acme"],
-        next: [],
+        advice: [],
       }));
     }
     await vi.waitFor(() => expect(hook.received).toHaveLength(2), { timeout: 30_000 });
@@ -214,11 +214,11 @@ describe("notice delivery", () => {
       buildNoticeBody(name, {
         format: 1,
         kind: "waiting",
-        at: "2026-11-21T08:00:00.000Z",
+        occurredAt: "2026-11-21T08:00:00.000Z",
         summary: "The wave canary is through.",
         source: "tenants.yaml",
         tenants: [],
-        next: [{ why: "Go on:", command: "email-security rollout resume 20261121" }],
+        advice: [{ reason: "Go on:", command: "email-security rollout resume 20261121" }],
       }),
     );
     for (const body of bodies) expect(body).toContain("rollout resume 20261121");

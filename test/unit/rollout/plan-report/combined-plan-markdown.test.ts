@@ -50,7 +50,7 @@ describe("the combined plan as Markdown", () => {
 
   test("describes an only-expired rollout as such", () => {
     const { report, ...shown } = shownOf([createDenyPlan("old.example"), emptyPlan]);
-    const text = renderCombinedPlanMarkdown({ ...shown, report: { ...report, task: "only-expired" } });
+    const text = renderCombinedPlanMarkdown({ ...shown, report: { ...report, mode: "only-expired" } });
     expect(text).toContain("## Email security plan of `tenants.yaml`: it only removes expired entries\n");
     expect(text).toContain("1 tenant unchanged.");
     expect(text).toContain("- `=` `t1`: unchanged\n");
@@ -96,7 +96,7 @@ describe("the combined plan as Markdown", () => {
     const tenants = shown.report.tenants.map((tenant, at) =>
       at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, unreverted },
     );
-    const of = { ...shown, report: { ...shown.report, task: "revert-drift" as const, tenants } };
+    const of = { ...shown, report: { ...shown.report, mode: "revert-drift" as const, tenants } };
     for (const text of [renderCombinedPlanMarkdown(of), renderCombinedPlanHtml(of).replace(/<[^>]+>/g, "")]) {
       expect(text).toContain("it only reverts drift");
       expect(text).toContain("Reverted");
@@ -110,7 +110,7 @@ describe("the combined plan as Markdown", () => {
 
   test("shows a wave's closed hours", () => {
     const shown = shownOf([createDenyPlan("evil.example")]);
-    const waves = shown.report.waves.map((wave) => ({ ...wave, closed: ["18:00–07:00"] }));
+    const waves = shown.report.waves.map((wave) => ({ ...wave, closedHours: ["18:00–07:00"] }));
     expect(renderCombinedPlanMarkdown({ ...shown, report: { ...shown.report, waves } })).toContain(", not 18:00–07:00");
   });
 
@@ -119,8 +119,8 @@ describe("the combined plan as Markdown", () => {
     const skipped = [
       {
         name: "t003",
-        since: "2026-11-22T02:10:00.000Z",
-        by: "dana@laptop",
+        skippedAt: "2026-11-22T02:10:00.000Z",
+        skippedBy: "dana@laptop",
         reason: "its key is revoked\n# x",
       },
     ];

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
 import type { RolloutReport, TenantChange } from "../../../../provider/rollout/model/rollout-report";
 import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
-import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
+import { ChangeTally } from "../../../../provider/rollout/report/shared-changes";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { countsOf, rollouts } from "../../../support/rollouts";
 
@@ -113,7 +113,7 @@ test("shows which address receives which keys, grouping similar ones", () => {
     address: "https://mail-security.example",
   }));
   if (first === undefined || second === undefined) throw new Error("no tenants");
-  const tenants = [first, { ...second, keyFrom: 'the file "/run/secrets/globex"' }];
+  const tenants = [first, { ...second, keySource: 'the file "/run/secrets/globex"' }];
   expect(
     renderPlanOverviewText({ ...rollouts.small.before, tenants }, NO_PLAN, new RolloutCommands(), {
       width: 200,
@@ -139,7 +139,7 @@ test("lists what a drift revert reverts and leaves, grouped by tenant", () => {
       : tenant,
   );
   const text = renderPlanOverviewText(
-    { ...report, tenants: driftTenants, task: "revert-drift" },
+    { ...report, tenants: driftTenants, mode: "revert-drift" },
     NO_PLAN,
     new RolloutCommands(),
     { width: 200 },

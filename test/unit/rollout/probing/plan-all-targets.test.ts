@@ -15,8 +15,8 @@ import {
 } from "../../../../provider/rollout/probing/address-health";
 import { planAllTargets, type RunInSlot } from "../../../../provider/rollout/probing/plan-all-targets";
 import { FailureTally } from "../../../../provider/rollout/targets/tolerance";
+import { getPropertyOptions, timeLimit } from "../../../support/matrix-sampling";
 import { target } from "../../../support/rollout-target";
-import { getPropertyOptions, timeLimit } from "../../../support/scale";
 import { ScheduledTime } from "../../../support/scheduled-time";
 
 const SEED = { seed: 20_261_121 };

@@ -27,12 +27,12 @@ afterEach(() => {
 function begun() {
   const { before, events } = rollouts.tolerated;
   const screen = new Screen();
-  let now = Date.parse(events[0]?.at ?? "");
+  let now = Date.parse(events[0]?.occurredAt ?? "");
   const live = new LiveProgress(before, screen, { color: false, now: () => now });
   const play = (count: number) => {
     for (const event of events.slice(0, count)) {
       live.handleEvent(event);
-      now = Date.parse(event.at);
+      now = Date.parse(event.occurredAt);
     }
   };
   return { screen, live, play };

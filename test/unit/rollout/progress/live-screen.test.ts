@@ -14,7 +14,7 @@ function screenAt(
 ): string {
   const model = new ProgressModel(before);
   for (const event of events.slice(0, count)) model.handleEvent(event);
-  const now = Date.parse(events[Math.max(0, count - 1)]?.at ?? "") + laterMs;
+  const now = Date.parse(events[Math.max(0, count - 1)]?.occurredAt ?? "") + laterMs;
   return renderLiveScreen(model, { columns, rows, now, color });
 }
 
@@ -101,11 +101,11 @@ describe("the live rollout screen", () => {
     const played = playRollout({ tenants: 1_000, unchangedEvery: 0, nameOf: (n) => `tenant-${n}` });
     const model = new ProgressModel(played.before);
     for (const [seq, { wave, name }] of played.before.tenants.entries()) {
-      const at = "2026-11-21T08:00:00.000Z";
+      const occurredAt = "2026-11-21T08:00:00.000Z";
       model.handleEvent({
         kind: "tenant-started",
         seq,
-        at,
+        occurredAt,
         rollout: "r",
         wave,
         tenant: name,

@@ -65,10 +65,10 @@ describe("the progress model", () => {
   test("resets a tenant when another worker takes its job", () => {
     const model = modelOf(rollouts.middle, 4);
     const [[tenant, running] = []] = [...model.running];
-    const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r", wave: "canary", tenant: tenant ?? "" };
-    model.handleEvent({ ...at, kind: "tenant-note", message: "Its worker died" });
+    const base = { seq: 9, occurredAt: "2026-11-21T09:00:00.000Z", rollout: "r", wave: "canary", tenant: tenant ?? "" };
+    model.handleEvent({ ...base, kind: "tenant-note", message: "Its worker died" });
     expect(model.running.get(tenant ?? "")).toEqual({ ...running, note: "Its worker died" });
-    model.handleEvent({ ...at, kind: "tenant-started", attempt: 2, worker: "other:1" });
+    model.handleEvent({ ...base, kind: "tenant-started", attempt: 2, worker: "other:1" });
     expect(model.running.get(tenant ?? "")).toEqual({
       wave: "canary",
       attempt: 2,
@@ -83,26 +83,26 @@ describe("the progress model", () => {
     const model = new ProgressModel(after);
     const [failed] = model.failures;
     const { name: tenant = "", wave = "" } = failed ?? {};
-    const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r", wave, tenant };
-    model.handleEvent({ ...at, kind: "tenant-started", attempt: 2, worker: "w" });
+    const base = { seq: 9, occurredAt: "2026-11-21T09:00:00.000Z", rollout: "r", wave, tenant };
+    model.handleEvent({ ...base, kind: "tenant-started", attempt: 2, worker: "w" });
     expect([model.failures, model.counts.failed, model.counts.running]).toEqual([[], 0, 1]);
-    model.handleEvent({ ...at, kind: "tenant-finished", state: "failed", durationMs: 5 });
+    model.handleEvent({ ...base, kind: "tenant-finished", state: "failed", durationMs: 5 });
     expect([model.failures, model.counts.failed, model.counts.running]).toEqual([[{ name: tenant, wave }], 1, 0]);
   });
 
   test("finishes a gated wave when the next one begins", () => {
     const model = modelOf(rollouts.stopped, lastOf(rollouts.stopped, "wave-finished"));
-    const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r" };
-    model.handleEvent({ ...at, kind: "waiting", wave: "canary", reason: "A person says when." });
+    const base = { seq: 9, occurredAt: "2026-11-21T09:00:00.000Z", rollout: "r" };
+    model.handleEvent({ ...base, kind: "waiting", wave: "canary", reason: "A person says when." });
     expect([model.state, model.reason, model.waves[0]?.state]).toEqual(["waiting", "A person says when.", "gated"]);
-    model.handleEvent({ ...at, kind: "started", resumed: true });
-    model.handleEvent({ ...at, kind: "wave-started", wave: "early", tenants: 45 });
+    model.handleEvent({ ...base, kind: "started", resumed: true });
+    model.handleEvent({ ...base, kind: "wave-started", wave: "early", tenants: 45 });
     expect([model.state, model.reason, model.waves[0]?.state]).toEqual(["running", undefined, "done"]);
   });
 });
 
 describe("a resumed rollout", () => {
-  const at = { seq: 9, at: "2026-11-22T09:00:00.000Z", rollout: "r" };
+  const base = { seq: 9, occurredAt: "2026-11-22T09:00:00.000Z", rollout: "r" };
 
   test.each([
     ["running", { remaining: 3 }, "running"],
@@ -115,7 +115,7 @@ describe("a resumed rollout", () => {
     const health = { isHealthy: false, message: "threats rose" };
     const model = new ProgressModel({ ...after, waves: [canary, { ...early, counts, health }, rest] });
     expect(model.waves[1]).toMatchObject({ state: "stopped", health });
-    model.handleEvent({ ...at, kind: "started", resumed: true });
+    model.handleEvent({ ...base, kind: "started", resumed: true });
     expect(model.waves.map((wave) => wave.state)).toEqual(["done", state, "pending"]);
     expect(model.waves[1]).not.toHaveProperty("health");
   });
@@ -126,9 +126,9 @@ describe("a resumed rollout", () => {
     const worked = model.waves[1]?.workMs ?? 0;
     expect(worked).toBeGreaterThan(10_000);
     const tenant = after.tenants.find(({ state, wave }) => state === "pending" && wave === "early")?.name ?? "";
-    model.handleEvent({ ...at, kind: "started", resumed: true });
-    model.handleEvent({ ...at, kind: "tenant-started", wave: "early", tenant, attempt: 1, worker: "w:1" });
-    const later = { ...at, at: "2026-11-22T09:00:07.000Z" };
+    model.handleEvent({ ...base, kind: "started", resumed: true });
+    model.handleEvent({ ...base, kind: "tenant-started", wave: "early", tenant, attempt: 1, worker: "w:1" });
+    const later = { ...base, occurredAt: "2026-11-22T09:00:07.000Z" };
     const finished = {
       kind: "tenant-finished",
       wave: "early",
@@ -143,7 +143,7 @@ describe("a resumed rollout", () => {
 
 describe("the remaining time", () => {
   const at = (model: ProgressModel, event: RolloutEvent | undefined) =>
-    estimateRemainingTime(model, Date.parse(event?.at ?? ""));
+    estimateRemainingTime(model, Date.parse(event?.occurredAt ?? ""));
 
   test("is unknown before a tenant finishes or while nothing runs", () => {
     const { events } = rollouts.tolerated;
@@ -163,7 +163,7 @@ describe("the remaining time", () => {
     const first = played.events.findIndex((event) => event.kind === "wave-started" && event.wave === "early");
     for (const count of [first + 40, first + 60, first + 200, first + 300]) {
       const event = played.events[count - 1];
-      const really = end - Date.parse(event?.at ?? "");
+      const really = end - Date.parse(event?.occurredAt ?? "");
       const left = at(modelOf(played, count), event);
       expect(left?.gateAfterWave).toBeUndefined();
       expect(Math.abs((left?.ms ?? 0) - really)).toBeLessThan(really / 3);

@@ -80,7 +80,7 @@ function estimates(given: Circumstances): {
   let seq = 0;
   const happen = (happening: RolloutEventData): void => {
     seq += 1;
-    model.handleEvent({ seq, at: new Date(clock.nowMs).toISOString(), rollout: "r", ...happening });
+    model.handleEvent({ seq, occurredAt: new Date(clock.nowMs).toISOString(), rollout: "r", ...happening });
   };
   const predictions: Estimate[] = [];
   let slowestMs = 0;
@@ -138,7 +138,7 @@ function reportOf(waves: readonly Wave[], addressOf: (name: string) => string): 
       state: "pending" as const,
       host: addressOf(name),
       address: `https://${addressOf(name)}`,
-      keyFrom: `the environment variable ${name}`,
+      keySource: `the environment variable ${name}`,
       stack: name,
       planned: { added: 1, changed: 0, removed: 0 },
       changes: [],
@@ -151,7 +151,7 @@ function reportOf(waves: readonly Wave[], addressOf: (name: string) => string): 
     id: "r",
     source: "tenants.yaml",
     state: "planned",
-    isHeld: true,
+    isActive: true,
     advice: [],
     digest: "d",
     createdAt: new Date(0).toISOString(),
@@ -162,8 +162,8 @@ function reportOf(waves: readonly Wave[], addressOf: (name: string) => string): 
       tenants: own.length,
       counts: countsOf(tenants.filter(({ wave }) => wave === name)),
       maxConcurrent,
-      tolerated: 0,
-      after: { soakMs: 0, isChecked: false, isGated: false },
+      toleratedFailures: 0,
+      exitCriteria: { soakMs: 0, hasHealthCheck: false, hasGate: false },
     })),
     tenants,
   };

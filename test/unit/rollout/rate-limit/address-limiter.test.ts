@@ -58,7 +58,7 @@ async function limiter(
 /** Takes this many tokens at once. Returns when they were issued, in milliseconds from the start. */
 async function takeAll(time: ScheduledTime, tokens: RequestLimiter, count: number): Promise<number[]> {
   const cameAt: number[] = [];
-  const take = () => tokens.take().then(() => void cameAt.push(time.atMs - START));
+  const take = () => tokens.acquire().then(() => void cameAt.push(time.atMs - START));
   const all = Promise.all(Array.from({ length: count }, take));
   await time.until(all);
   await all;
@@ -141,7 +141,7 @@ describe("a rate limit", () => {
           const tokens = (await limiter(time, perSecond, connections[index])).getTokens(ADDRESS);
           const takers = asks.map(async ([at, count]) => {
             await time.sleep(at);
-            const take = () => tokens.take().then(() => void cameAt.push(time.atMs));
+            const take = () => tokens.acquire().then(() => void cameAt.push(time.atMs));
             await Promise.all(Array.from({ length: count }, take));
           });
           await Promise.all(takers);
@@ -172,7 +172,7 @@ describe("a rate-limit response", () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
     expect(await takeAll(time, other.getTokens(ADDRESS), 1)).toEqual([0]);
-    one.getTokens(ADDRESS).refused(5_000);
+    one.getTokens(ADDRESS).reportThrottled(5_000);
     await runReadyTasks();
     time.atMs += 250;
     const all = await Promise.all([
@@ -187,9 +187,9 @@ describe("a rate-limit response", () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 1), await limiter(time, 1)];
     const waiting = other.getTokens(ADDRESS);
-    await time.until(waiting.take());
-    const next = waiting.take().then(() => time.atMs - START);
-    for (const pauseMs of [3_000, 8_000, 4_000]) one.getTokens(ADDRESS).refused(pauseMs);
+    await time.until(waiting.acquire());
+    const next = waiting.acquire().then(() => time.atMs - START);
+    for (const pauseMs of [3_000, 8_000, 4_000]) one.getTokens(ADDRESS).reportThrottled(pauseMs);
     await time.until(next);
     expect(await next).toBe(8_000);
   });
@@ -200,7 +200,7 @@ describe("a rate-limit response", () => {
     const tokens = other.getTokens(ADDRESS);
     for (let n = 0; n < 1_000; n += 1) await takeAll(time, tokens, 1);
     expect(statements).toEqual(["SELECT"]);
-    one.getTokens(ADDRESS).refused(2_000);
+    one.getTokens(ADDRESS).reportThrottled(2_000);
     await runReadyTasks();
     time.atMs += 250;
     expect(await takeAll(time, tokens, 3)).toEqual([2_000, 2_000, 2_000]);
@@ -209,11 +209,11 @@ describe("a rate-limit response", () => {
   it("fails requests when the pause is longer than a run waits", async () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
-    one.getTokens(ADDRESS).refused(1e15);
+    one.getTokens(ADDRESS).reportThrottled(1e15);
     await runReadyTasks();
     const why = "the service at https://mail-security.example/eu asked its clients to wait for another 3600 s";
-    await expect(one.getTokens(ADDRESS).take()).rejects.toThrow(why);
-    await expect(other.getTokens(ADDRESS).take()).rejects.toThrow(why);
+    await expect(one.getTokens(ADDRESS).acquire()).rejects.toThrow(why);
+    await expect(other.getTokens(ADDRESS).acquire()).rejects.toThrow(why);
     time.atMs += 3_600_000;
     expect(await takeAll(time, other.getTokens(ADDRESS), 1)).toEqual([3_600_000]);
   });
@@ -226,8 +226,8 @@ describe("denial of tokens", () => {
     let isAllowed = true;
     const lost = one.getTokens(ADDRESS, () => isAllowed);
     await takeAll(time, lost, 1);
-    const refused = Promise.allSettled([lost.take(), lost.take()]);
-    const kept = one.getTokens(ADDRESS).take();
+    const refused = Promise.allSettled([lost.acquire(), lost.acquire()]);
+    const kept = one.getTokens(ADDRESS).acquire();
     await runReadyTasks();
     isAllowed = false;
     await time.until(Promise.all([refused, kept]));
@@ -237,14 +237,14 @@ describe("denial of tokens", () => {
       ),
     );
     expect(time.atMs - START).toBe(1_000);
-    await expect(lost.take()).rejects.toThrow("isn't allowed to change the tenant");
+    await expect(lost.acquire()).rejects.toThrow("isn't allowed to change the tenant");
   });
 
   it("applies while the database is unavailable", async () => {
     const time = new ScheduledTime(START);
     const one = await limiter(time, 10);
     await open.at(-1)?.close();
-    await expect(one.getTokens(ADDRESS).take()).rejects.toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
-    one.getTokens(ADDRESS).refused(1_000);
+    await expect(one.getTokens(ADDRESS).acquire()).rejects.toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
+    one.getTokens(ADDRESS).reportThrottled(1_000);
   });
 });

@@ -5,7 +5,7 @@ import {
   rankTenantChange,
   sortTenantsByDanger,
 } from "../../../../provider/rollout/report/change-danger";
-import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
+import { ChangeTally } from "../../../../provider/rollout/report/shared-changes";
 import { playRollout } from "../../../support/rollouts";
 
 const entry = (sign: TenantChange["sign"], list: string, more: Partial<TenantChange> = {}): TenantChange => ({

@@ -57,7 +57,7 @@ describe("a rollout report as Markdown", () => {
         (text, tenants, limit) => {
           const failing = Array.from({ length: tenants }, (_, n) => n);
           const { after } = playRollout({ tenants, failing, text, tolerated: tenants });
-          const advice = Array.from({ length: 9 }, () => ({ why: text, command: text }));
+          const advice = Array.from({ length: 9 }, () => ({ reason: text, command: text }));
           const shown = renderReportMarkdown({ ...after, reason: text, advice }, { limit });
           expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(limit);
           expect(shown.length).toBeLessThanOrEqual(limit);

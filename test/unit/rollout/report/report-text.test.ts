@@ -80,9 +80,9 @@ describe("a rollout report as text", () => {
     ["running", true, "RUNNING  60 of 300 tenants match their files, 0 failed, 240 pending."],
     ["running", false, "INTERRUPTED  60 of 300"],
     ["waiting", false, "WAITING  Wave canary is through. 60 of 300"],
-  ] as const)("shows the state of a rollout that is %s, held: %s", (state, isHeld, expectedText) => {
+  ] as const)("shows the state of a rollout that is %s, held: %s", (state, isActive, expectedText) => {
     const reason = state === "waiting" ? { reason: "Wave canary is through." } : {};
-    const text = renderReportText({ ...rollouts.stopped.before, state, isHeld, ...reason }, { width: 200 });
+    const text = renderReportText({ ...rollouts.stopped.before, state, isActive, ...reason }, { width: 200 });
     expect(text).toContain(expectedText);
   });
 

@@ -17,7 +17,7 @@ import { countsOf, rollouts } from "../../../support/rollouts";
 
 const HOSTILE_TEXT = Object.values(HOSTILE).join(" ");
 const skip = (name: string, reason = "its service is down"): SkippedReport => ({
-  ...{ name, since: "2026-11-21T03:12:00.000Z", by: "dana@build-7", reason },
+  ...{ name, skippedAt: "2026-11-21T03:12:00.000Z", skippedBy: "dana@build-7", reason },
 });
 
 /** Builds a report in which these tenants are skipped and others were left out of the plan. */
@@ -83,11 +83,11 @@ it("names skipped tenants in the combined plan's headline", () => {
 it("removes a skipped tenant from the running and failed counts", () => {
   const { before } = rollouts.small;
   const model = new ProgressModel(before);
-  const about = { rollout: before.id, at: "2026-11-21T03:12:00.000Z", wave: before.waves[0]?.name ?? "" };
+  const about = { rollout: before.id, occurredAt: "2026-11-21T03:12:00.000Z", wave: before.waves[0]?.name ?? "" };
   const events: readonly RolloutEvent[] = [
     { ...about, seq: 1, kind: "tenant-started", tenant: FIRST, attempt: 1, worker: "host:1" },
     { ...about, seq: 2, kind: "tenant-finished", tenant: FIRST, state: "failed", durationMs: 1_000 },
-    { ...about, seq: 3, kind: "tenant-skipped", tenant: FIRST, reason: `down${HOSTILE_TEXT}`, by: "dana" },
+    { ...about, seq: 3, kind: "tenant-skipped", tenant: FIRST, reason: `down${HOSTILE_TEXT}`, actor: "dana" },
   ];
   for (const event of events.slice(0, 2)) model.handleEvent(event);
   expect([model.counts.failed, model.failures.length]).toEqual([1, 1]);

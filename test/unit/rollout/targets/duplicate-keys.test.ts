@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { expect, it } from "vitest";
-import { findSameKeys, SameKeyError } from "../../../../provider/rollout/targets/same-key";
+import { findSameKeys, SameKeyError } from "../../../../provider/rollout/targets/find-same-keys";
 import { target } from "../../../support/rollout-target";
 
 it("groups tenants with the same key without showing it", () => {

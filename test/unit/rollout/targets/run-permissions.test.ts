@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { KeySource, Target } from "../../../../provider/rollout/model/target";
-import { assertAllowed } from "../../../../provider/rollout/targets/assert-allowed";
+import { assertRunPermissions } from "../../../../provider/rollout/targets/assert-run-permissions";
 import { fillPlaceholders, restorePlaceholders } from "../../../../provider/rollout/targets/placeholders";
 import { RunPermissions } from "../../../../provider/rollout/targets/run-permissions";
 import { target } from "../../../support/rollout-target";
@@ -136,7 +136,7 @@ describe("allowed commands", () => {
 describe("the permission error", () => {
   const describeRejection = (targets: readonly Target[], environment: Record<string, string> = {}): string => {
     try {
-      assertAllowed("tenants.yaml", targets, [], environment);
+      assertRunPermissions("tenants.yaml", targets, [], environment);
     } catch (error) {
       return (error as Error).message;
     }
@@ -151,7 +151,7 @@ describe("the permission error", () => {
       target("initech", {}, { key: command("vault", "secret/initech") }),
     ];
     const refusal = (): void =>
-      assertAllowed("tenants.yaml", targets, [{ name: "canary", health }], {
+      assertRunPermissions("tenants.yaml", targets, [{ name: "canary", health }], {
         EMAIL_SECURITY_KEY_VARIABLES: "OTHER_*",
       });
     expect(refusal).toThrow(

@@ -171,12 +171,12 @@ describe("validateTenantIdentities with earlier rollouts", () => {
   it("rejects an unknown identity unless a person accepts it", async () => {
     const memory = history({ a: [[1, A]], b: [[1, B]] });
     const found = await validateTenantIdentities(reading({ a: STRANGER }), memory);
-    expect(found.map(({ targets, mismatch }) => [namesOf(targets), mismatch?.why])).toEqual([
+    expect(found.map(({ targets, mismatch }) => [namesOf(targets), mismatch?.reason])).toEqual([
       [["a"], expect.stringMatching(/^it has nothing in common with what was read on .* and now has 4 entries/)],
     ]);
     const { code, message } = new SameTenantError(found);
     expect(code).toBe("ERR_OTHER_TENANT");
-    expect(message).toContain('EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=a. Found in this run: "a" (');
+    expect(message).toContain('EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=a. Found in this run: the key of "a" (');
     expect(await validateTenantIdentities(reading({ a: STRANGER }), memory, (name) => name === "a")).toEqual([]);
   });
 

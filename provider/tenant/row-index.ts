@@ -1,0 +1,81 @@
+/**
+ * The rows of one list by key, and by a second name that several rows may share. Names are expensive to compute, and
+ * comparing whole lists doesn't need them. They are therefore computed on first use.
+ */
+export class RowIndex<Row> {
+  readonly #getName: ((row: Row) => string) | undefined;
+  readonly #byKey = new Map<string, Row>();
+  /** The keys of each name, in the order in which their rows were added. Almost all names have one key. */
+  #byName: Map<string, string | Set<string>> | undefined;
+
+  /** @param getName returns the name of a row. Default: rows have no names. */
+  constructor(getName?: (row: Row) => string) {
+    this.#getName = getName;
+  }
+
+  get(key: string): Row | undefined {
+    return this.#byKey.get(key);
+  }
+
+  getByName(getName: string): readonly Row[] {
+    return this.#getKeys(getName).flatMap((key) => this.#byKey.get(key) ?? []);
+  }
+
+  getAll(): Row[] {
+    return [...this.#byKey.values()];
+  }
+
+  /** Whether both contain a row with the same key. */
+  hasKeyOf(other: RowIndex<Row>): boolean {
+    const [smaller, larger] = this.#byKey.size < other.#byKey.size ? [this, other] : [other, this];
+    for (const key of smaller.#byKey.keys()) if (larger.#byKey.has(key)) return true;
+    return false;
+  }
+
+  set(key: string, row: Row): void {
+    // A rewritten row comes last among those with its name, so the order of keys no longer matches.
+    if (this.#byKey.has(key)) this.#unindexName(key, this.#getKeysByName());
+    this.#byKey.set(key, row);
+    if (this.#byName !== undefined) this.#indexName(key, row, this.#byName);
+  }
+
+  delete(key: string): void {
+    if (this.#byName !== undefined) this.#unindexName(key, this.#byName);
+    this.#byKey.delete(key);
+  }
+
+  deleteByName(getName: string): void {
+    for (const key of this.#getKeys(getName)) this.delete(key);
+  }
+
+  #getKeys(getName: string): string[] {
+    const keys = this.#getKeysByName().get(getName) ?? [];
+    return typeof keys === "string" ? [keys] : [...keys];
+  }
+
+  #getKeysByName(): Map<string, string | Set<string>> {
+    if (this.#byName !== undefined) return this.#byName;
+    this.#byName = new Map();
+    for (const [key, row] of this.#byKey) this.#indexName(key, row, this.#byName);
+    return this.#byName;
+  }
+
+  #indexName(key: string, row: Row, names: Map<string, string | Set<string>>): void {
+    const getName = this.#getName?.(row);
+    if (getName === undefined) return;
+    const sameNameKeys = names.get(getName);
+    if (sameNameKeys === undefined) names.set(getName, key);
+    else if (typeof sameNameKeys === "string") names.set(getName, new Set([sameNameKeys, key]));
+    else sameNameKeys.add(key);
+  }
+
+  #unindexName(key: string, names: Map<string, string | Set<string>>): void {
+    const row = this.#byKey.get(key);
+    const getName = row === undefined ? undefined : this.#getName?.(row);
+    if (getName === undefined) return;
+    const sameNameKeys = names.get(getName);
+    if (typeof sameNameKeys === "string") names.delete(getName);
+    else sameNameKeys?.delete(key);
+    if (typeof sameNameKeys === "object" && sameNameKeys.size === 0) names.delete(getName);
+  }
+}

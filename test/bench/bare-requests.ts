@@ -1,0 +1,46 @@
+import { Agent, request } from "undici";
+import { API_KEY } from "#bench/service";
+
+/** A request without any client around it. */
+export interface BareRequest {
+  readonly method: string;
+  /** The path with the query. */
+  readonly path: string;
+  readonly body?: unknown;
+  /** Default: the key of the only tenant. */
+  readonly key?: string;
+  /** The expected status. Default: any success. */
+  readonly status?: number;
+}
+
+/**
+ * Sends all requests over a new connection pool, as many at once as `width` allows. Returns the seconds that it took.
+ */
+export async function sendAll(url: string, requests: readonly BareRequest[], width: number): Promise<number> {
+  const agent = new Agent({ connections: width });
+  try {
+    const startedAt = performance.now();
+    const waiting = requests.values();
+    const worker = async (): Promise<void> => {
+      for (const one of waiting) await send(agent, url, one);
+    };
+    await Promise.all(Array.from({ length: width }, worker));
+    return (performance.now() - startedAt) / 1_000;
+  } finally {
+    await agent.close();
+  }
+}
+
+async function send(dispatcher: Agent, url: string, one: BareRequest): Promise<void> {
+  const { method, path, body, key = API_KEY, status } = one;
+  const headers = { "x-api-key": key, "content-type": "application/json" };
+  const answer = await request(url + path, {
+    dispatcher,
+    method: method as "GET",
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  await answer.body.json();
+  const isExpected = status === undefined ? answer.statusCode < 300 : answer.statusCode === status;
+  if (!isExpected) throw new Error(`${method} ${path} was answered ${answer.statusCode}`);
+}

@@ -1,0 +1,205 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { requireEngine } from "pulumi-email-security/engine";
+import type { RecordedRequest } from "pulumi-email-security/sandbox";
+import { type BareRequest, sendAll } from "#bench/bare-requests";
+import type { Finished } from "#bench/command";
+import { writeBaseline, writeFleet } from "#bench/fleet-files";
+import { nothingProgram } from "#bench/floor";
+import { measureReadings, type Reading, readingTable } from "#bench/latency-readings";
+import { listProgram } from "#bench/list-resource";
+import { BenchProject, plainEnvironment } from "#bench/pulumi-project";
+import { grouped, medianOf } from "#bench/rows";
+import { BenchService, type BenchServiceOptions } from "#bench/service";
+import { email, writeSettings } from "#bench/settings-file";
+import { decimal, table, whole } from "#bench/table";
+
+/** How many requests at once the floor sends. The first is the client's own maximum. */
+const WIDTHS = [64, 256] as const;
+const FLEET = { tenants: 300, entries: 500 };
+const CHANGED_FLEET = { tenants: 10, entries: 500 };
+/** The mail that `add` searches for evidence. */
+const MAIL = { threats: 1_500, employees: 100 };
+
+export interface LatencyOptions {
+  /** The delay before each answer of the service, in milliseconds. */
+  readonly latencyMs: number;
+  /** The number of entries of a list. */
+  readonly entries: number;
+  readonly runs: number;
+}
+
+/** A measurement of one command. */
+interface Measured {
+  readonly what: string;
+  readonly seconds: number;
+  /** The time of the same command without any requests. */
+  readonly startSeconds: number;
+  readonly requests: readonly RecordedRequest[];
+  /** The time of the requests alone at each of the {@link WIDTHS}. */
+  readonly aloneSeconds: readonly number[];
+}
+
+/** Measures commands at a slow service, next to the same requests by bare undici in the same run. */
+export async function latencyReport(options: LatencyOptions): Promise<string> {
+  const { latencyMs, entries, runs } = options;
+  const loads = [currentLoad()];
+  const measured: Measured[] = [];
+  const readings: Reading[] = [];
+  for (let run = 1; run <= runs; run++) {
+    const log = (what: string): void => console.log(`run ${run} of ${runs}  ${what}`);
+    for await (const one of measureCommands(options)) {
+      measured.push(one);
+      log(`${one.what}: ${decimal(one.seconds)} s, floor ${floorsOf(one).map(decimal).join(" or ")} s`);
+    }
+    for (const count of [entries, 10 * entries]) {
+      readings.push(await measureReadings(count, latencyMs));
+      log(`the reading of ${whole(count)} entries`);
+    }
+    loads.push(currentLoad());
+  }
+  return [
+    `Each answer came ${latencyMs} ms late. The medians of ${runs}; the machine's load was ${loads.join(", ")} on ${availableParallelism()} processors.`,
+    commandTable(measured),
+    readingTable(readings),
+  ].join("\n\n");
+}
+
+function currentLoad(): string {
+  return loadavg()[0]?.toFixed(1) ?? "";
+}
+
+async function* measureCommands({ latencyMs, entries }: LatencyOptions): AsyncGenerator<Measured, void, undefined> {
+  yield* measureList({ latencyMs }, entries);
+  yield* measureTenant({ latencyMs, entries, ...MAIL });
+  yield* measureFleet({ latencyMs, ...FLEET });
+  yield* measureChange({ latencyMs, ...CHANGED_FLEET });
+}
+
+async function* measureList(options: BenchServiceOptions, count: number): AsyncGenerator<Measured, void, undefined> {
+  await using idle = await BenchProject.create(nothingProgram(1), {});
+  const idleUp = await idle.up();
+  const idleRefresh = await idle.refresh();
+  for (const providerKind of ["dynamic", "native"] as const) {
+    await using service = await BenchService.start(options);
+    await using project = await BenchProject.create(listProgram(count, { providerKind }), service.environment);
+    const what = `of a list of ${whole(count)}${providerKind === "native" ? ", native plugin" : ""}`;
+    yield await measure(`first \`up\` ${what}`, { service, options, idle: idleUp, work: () => project.up() });
+    yield await measure(`\`refresh\` ${what}`, { service, options, idle: idleRefresh, work: () => project.refresh() });
+  }
+}
+
+async function* measureTenant(options: BenchServiceOptions): AsyncGenerator<Measured, void, undefined> {
+  const { entries = 0 } = options;
+  await using service = await BenchService.start(options);
+  const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
+  await using _removed = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  await writeSettings(directory, entries);
+  const idle = await email(directory, ["--version"], {});
+  const commands = {
+    plan: ["plan"],
+    export: ["export", "--to", "exported"],
+    add: ["add", "deny", "bad.example", "--for", "30d"],
+  };
+  for (const [name, args] of Object.entries(commands)) {
+    const work = () => email(directory, args, service.environment);
+    yield await measure(`\`${name}\` with ${whole(entries)} entries`, { service, options, idle, work });
+  }
+}
+
+async function* measureFleet(options: typeof FLEET & BenchServiceOptions): AsyncGenerator<Measured, void, undefined> {
+  await using service = await BenchService.start(options);
+  const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
+  await using _removed = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const environment = writeFleet(directory, { ...options, url: service.url });
+  const idle = await email(directory, ["--version"], {});
+  const work = () => email(directory, ["fleet", "status"], environment);
+  yield await measure(`\`fleet status\` of ${options.tenants} tenants`, { service, options, idle, work });
+}
+
+/** One new deny for each tenant of a fleet. The floor doesn't include the engine of each tenant. */
+async function* measureChange(
+  options: typeof CHANGED_FLEET & BenchServiceOptions,
+): AsyncGenerator<Measured, void, undefined> {
+  await using service = await BenchService.start(options);
+  const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
+  await using _removed = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  await mkdir(join(directory, ".state"));
+  const environment = {
+    ...plainEnvironment(await requireEngine()),
+    ...writeFleet(directory, { ...options, url: service.url }),
+    PULUMI_BACKEND_URL: `file://${join(directory, ".state")}`,
+    PULUMI_CONFIG_PASSPHRASE: "bench",
+    PULUMI_HOME: join(directory, ".home"),
+  };
+  const work = () => email(directory, ["rollout", "--yes", "--events", "--max-concurrent", "2"], environment);
+  await work();
+  writeBaseline(directory, options.entries, "  - bad.example\n");
+  const idle = await email(directory, ["--version"], {});
+  yield await measure(`\`rollout\` of one deny to ${options.tenants} tenants`, { service, options, idle, work });
+}
+
+interface Subject {
+  readonly service: BenchService;
+  /** The options of the service. */
+  readonly options: BenchServiceOptions;
+  /** The same command without any requests. */
+  readonly idle: Finished;
+  work(): Promise<Finished>;
+}
+
+async function measure(what: string, { service, options, idle, work }: Subject): Promise<Measured> {
+  const before = (await service.trace()).length;
+  const { seconds } = await work();
+  const requests = (await service.trace()).slice(before);
+  const aloneSeconds: number[] = [];
+  for (const width of WIDTHS) aloneSeconds.push(await repeatAlone(requests, width, { service, options }));
+  return { what, seconds, startSeconds: idle.seconds, requests, aloneSeconds };
+}
+
+/** Writes need a service that doesn't have them yet. */
+async function repeatAlone(
+  requests: readonly RecordedRequest[],
+  width: number,
+  { service, options }: Pick<Subject, "service" | "options">,
+): Promise<number> {
+  const bare = requests.map(toBareRequest);
+  if (requests.every(({ method }) => method === "GET")) return await sendAll(service.url, bare, width);
+  await using unchanged = await BenchService.start(options);
+  return await sendAll(unchanged.url, bare, width);
+}
+
+function toBareRequest({ method, path, query, body, tenant }: RecordedRequest): BareRequest {
+  return {
+    method,
+    path: `${path}?${new URLSearchParams(query)}`,
+    body,
+    key: `sandbox-${tenant}-ci`,
+  };
+}
+
+/** The floor at each of the {@link WIDTHS}. */
+function floorsOf({ startSeconds, aloneSeconds }: Measured): number[] {
+  return aloneSeconds.map((seconds) => startSeconds + seconds);
+}
+
+function commandTable(measured: readonly Measured[]): string {
+  const rows = grouped(measured, ({ what }) => what).map((ofCommand) => {
+    const [{ what, requests } = { what: "", requests: [] }] = ofCommand;
+    const median = (of: (one: Measured) => number): number => medianOf(ofCommand.map(of));
+    const reads = requests.filter(({ method }) => method === "GET").length;
+    return [
+      what,
+      `${whole(reads)} + ${whole(requests.length - reads)}`,
+      decimal(median(({ seconds }) => seconds)),
+      decimal(median(({ startSeconds }) => startSeconds)),
+      ...WIDTHS.flatMap((_width, index) => [
+        decimal(median(({ aloneSeconds }) => aloneSeconds[index] ?? Number.NaN)),
+        `${median((one) => one.seconds / (floorsOf(one)[index] ?? Number.NaN)).toFixed(2)} ×`,
+      ]),
+    ];
+  });
+  const widths = WIDTHS.flatMap((width) => [`requests alone, ${width} at once`, "× floor"]);
+  return table(["", "reads + writes", "seconds", "without requests", ...widths], rows);
+}

@@ -1,0 +1,71 @@
+import type { Finished } from "#bench/command";
+import { type Bench, type Operation, type StateSize, stateAnEntry } from "#bench/measurement";
+import { BenchProject } from "#bench/pulumi-project";
+import { BenchService, type Requests } from "#bench/service";
+
+export interface Subject {
+  readonly count: number;
+  /** Returns the source of a program that declares `count` entries. */
+  program(count: number): string;
+  /** Extra environment variables for the first `up`. */
+  readonly environment?: Record<string, string>;
+  readonly variant?: string;
+}
+
+/**
+ * Measures the first `up`, `up` with nothing to do (without and with a refresh first), and `refresh` of a program, on a
+ * new service and a new stack; also measures how much an entry adds to its state.
+ */
+export async function measureOperations(bench: Bench, subject: Subject): Promise<void> {
+  const { count, program, environment, variant } = subject;
+  await using service = await BenchService.start();
+  await using project = await BenchProject.create(program(count), service.environment);
+  const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
+    const { seconds, requests } = await counted(service, work);
+    bench.record({ operation, count, seconds, requests, ...(variant && { variant }) });
+  };
+
+  await measure("first up", () => project.up({ environment }));
+  await measure("no-op up", () => project.upWithNothingToDo());
+  await measure("looking up", () => project.upThatLooks());
+  await measure("refresh", () => project.refresh());
+  if (bench.isStateKnown) return;
+  const ofMany = await project.stateSize();
+  const ofOne = await stateOfOne(subject);
+  bench.record({
+    operation: "state",
+    count,
+    stateAnEntry: stateAnEntry(ofMany, count, ofOne),
+    ...(variant && { variant }),
+  });
+}
+
+/** Measures how much one entry adds to a program's state, without any times. */
+export async function measureState(bench: Bench, subject: Subject): Promise<void> {
+  if (bench.isStateKnown) return;
+  const { count, program, variant } = subject;
+  await using service = await BenchService.start();
+  await using project = await BenchProject.create(program(count), service.environment);
+  await project.up({ environment: subject.environment });
+  const added = stateAnEntry(await project.stateSize(), count, await stateOfOne(subject));
+  bench.record({ operation: "state", count, stateAnEntry: added, ...(variant && { variant }) });
+}
+
+async function stateOfOne({ program }: Subject): Promise<StateSize> {
+  await using service = await BenchService.start();
+  await using project = await BenchProject.create(program(1), service.environment);
+  await project.up();
+  return await project.stateSize();
+}
+
+/** Runs an action and counts the requests to the service meanwhile. */
+export async function counted(
+  service: BenchService,
+  work: () => Promise<Finished>,
+): Promise<Finished & { requests: Requests }> {
+  const before = await service.requests();
+  const finished = await work();
+  const after = await service.requests();
+  const requests = { reads: after.reads - before.reads, writes: after.writes - before.writes };
+  return { ...finished, requests };
+}

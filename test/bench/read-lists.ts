@@ -1,0 +1,13 @@
+/**
+ * Reads all lists of the tenants in `tenants.yaml` in the working directory, with the given number of tenants at once,
+ * and discards them. This is the lower bound for a rollout with nothing to do.
+ *
+ *   node test/bench/read-lists.ts 2
+ */
+import { readLists } from "#bench/compare-with-list-reads";
+import { UNLIMITED_REQUESTS } from "../../provider/dist/client/rate-limiter.js";
+import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
+
+const { targets } = readTargets("tenants.yaml");
+const requestContext = { environment: process.env, getTokens: () => UNLIMITED_REQUESTS };
+console.log(await readLists({ targets, requestContext }, Number(process.argv[2]), true));

@@ -1,0 +1,79 @@
+import { expect, it } from "vitest";
+import { buildDecisions } from "../../../../provider/commands/find/deciding-entries";
+import { findMatches } from "../../../../provider/commands/find/find-matches";
+import { parseQueries } from "../../../../provider/commands/find/parse-queries";
+import { QueryMatcher } from "../../../../provider/commands/find/query-matcher";
+
+interface Row {
+  readonly list: "allow" | "deny";
+  readonly value: string;
+  readonly scope?: "graymail";
+  readonly type?: string;
+}
+
+/** Formats each decision as `scope: list value, other entries, whether it is certain`. */
+const decided = (sender: string, rows: readonly Row[]): string[] => {
+  const wanted = parseQueries([], [sender]);
+  const found = findMatches(new QueryMatcher(wanted), {
+    rows: rows.map(({ list, value, scope, type }, at) => ({
+      id: `${at}`,
+      list,
+      value,
+      entry_type: type ?? (value.includes("@") ? "email_address" : "domain"),
+      verdict_scope: scope ?? "global",
+      comment: undefined,
+      created_at: undefined,
+      created_by: undefined,
+    })),
+  });
+  return buildDecisions(wanted, found, "tenant").map(
+    ({ scope, decidingEntry, otherEntryCount, isCertain }) =>
+      `${scope}: ${decidingEntry === undefined ? "none" : `${decidingEntry.list} ${decidingEntry.value}`}, ${otherEntryCount}, ${isCertain ? "certain" : "assumed"}`,
+  );
+};
+
+const allow = (value: string, scope?: "graymail"): Row => ({ list: "allow", value, ...(scope && { scope }) });
+const deny = (value: string, scope?: "graymail"): Row => ({ list: "deny", value, ...(scope && { scope }) });
+
+it.each([
+  ["nothing concerns it", [], ["global: none, 0, certain"]],
+  ["its own entry", [allow("ceo@mail.partner.example")], ["global: allow ceo@mail.partner.example, 0, certain"]],
+  ["its domain's", [deny("mail.partner.example")], ["global: deny mail.partner.example, 0, certain"]],
+  ["one of a domain above alone", [deny("partner.example")], ["global: deny partner.example, 0, assumed"]],
+  [
+    "the mailbox before its domain",
+    [deny("mail.partner.example"), allow("ceo@mail.partner.example")],
+    ["global: allow ceo@mail.partner.example, 1, assumed"],
+  ],
+  [
+    "the domain with more labels",
+    [allow("partner.example"), deny("mail.partner.example")],
+    ["global: deny mail.partner.example, 1, assumed"],
+  ],
+  [
+    "deny, of one value on both lists",
+    [allow("mail.partner.example"), deny("mail.partner.example")],
+    ["global: deny mail.partner.example, 1, assumed"],
+  ],
+  [
+    "two of one list",
+    [deny("partner.example"), deny("mail.partner.example")],
+    ["global: deny mail.partner.example, 1, certain"],
+  ],
+  [
+    "another for mail of one verdict",
+    [deny("partner.example"), allow("mail.partner.example", "graymail")],
+    ["global: deny partner.example, 0, assumed", "graymail: allow mail.partner.example, 1, assumed"],
+  ],
+  ["none of another mailbox of the domain", [deny("cfo@mail.partner.example")], ["global: none, 0, certain"]],
+] as const)("decides: %s", (_what, rows, decisions) => {
+  expect(decided("ceo@mail.partner.example", rows)).toEqual(decisions);
+});
+
+it("considers an entry whose type the value does not imply", () => {
+  const rows = [deny("ceo@mail.partner.example"), { ...allow("ceo@mail.partner.example"), type: "address" }];
+  expect(decided("ceo@mail.partner.example", rows)).toEqual(["global: deny ceo@mail.partner.example, 1, assumed"]);
+  expect(decided("ceo@mail.partner.example", [{ ...allow("mail.partner.example"), type: "host" }])).toEqual([
+    "global: allow mail.partner.example, 0, certain",
+  ]);
+});

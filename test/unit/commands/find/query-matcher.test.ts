@@ -1,0 +1,91 @@
+import { expect, it } from "vitest";
+import { parseQueries } from "../../../../provider/commands/find/parse-queries";
+import { QueryMatcher } from "../../../../provider/commands/find/query-matcher";
+
+const matching = (values: readonly string[], options?: { below: boolean }) => {
+  const matcher = new QueryMatcher(parseQueries(values), options);
+  return (value: string): string[] => matcher.match(value).map(({ query, matchType }) => `${matchType} ${query.value}`);
+};
+
+it("matches the value itself and its parent domains only", () => {
+  const of = matching(["ceo@mail.partner.example", "partner.example", "192.0.2.7"]);
+  expect(of("ceo@mail.partner.example")).toEqual(["exact ceo@mail.partner.example"]);
+  expect(of("mail.partner.example")).toEqual(["domain ceo@mail.partner.example"]);
+  expect(of("partner.example")).toEqual(["parent ceo@mail.partner.example", "exact partner.example"]);
+  expect(of("192.0.2.7")).toEqual(["exact 192.0.2.7"]);
+  for (const value of ["notpartner.example", "x.partner.example", "cfo@mail.partner.example", "2.7", "__proto__"])
+    expect([value, of(value)]).toEqual([value, []]);
+});
+
+it("matches a range or wildcard that is one query with the other queries it covers", () => {
+  const ranges = matching(["203.0.113.0/24", "203.0.113.5", "192.0.2.1"]);
+  expect(ranges("203.0.113.0/24")).toEqual(["exact 203.0.113.0/24", "range 203.0.113.5"]);
+  const wildcards = matching(["*.wild.example", "a.wild.example", "ceo@a.wild.example"]);
+  expect(wildcards("*.wild.example")).toEqual([
+    "exact *.wild.example",
+    "wildcard a.wild.example",
+    "wildcard ceo@a.wild.example",
+  ]);
+});
+
+it("matches a wildcard inside a label with what it covers", () => {
+  const of = matching(["mail1.wild.example", "eve@mail1.wild.example", "192.0.2.7"]);
+  expect(of("mail*.wild.example")).toEqual(["wildcard mail1.wild.example", "wildcard eve@mail1.wild.example"]);
+  expect(of("e*@mail1.wild.example")).toEqual(["wildcard eve@mail1.wild.example"]);
+  expect(of("192.0.2.*")).toEqual(["range 192.0.2.7"]);
+  expect(of("web*.wild.example")).toEqual([]);
+});
+
+it("matches a query with one value only once", () => {
+  const of = matching(["*@*.wild.example", "a.wild.example"]);
+  expect(of("*.wild.example")).toEqual(["domain *@*.wild.example", "wildcard a.wild.example"]);
+});
+
+it("matches subdomains and mailboxes when below is set", () => {
+  const of = matching(["partner.example", "10.0.0.1", "a@other.example"], { below: true });
+  expect(of("partner.example")).toEqual(["exact partner.example"]);
+  expect(of("a.b.partner.example")).toEqual(["below partner.example"]);
+  expect(of("ceo@partner.example")).toEqual(["below partner.example"]);
+  expect(of("ceo@x.partner.example")).toEqual(["below partner.example"]);
+  expect(of("evilpartner.example")).toEqual([]);
+  expect(of("x.other.example")).toEqual([]);
+  expect(of("10.0.0.1")).toEqual(["exact 10.0.0.1"]);
+});
+
+it("matches addresses and ranges in a range when below is set", () => {
+  const of = matching(["192.0.2.0/24", "198.51.100.1-198.51.100.9", "2001:db8::/32"], { below: true });
+  for (const value of ["192.0.2.0", "192.0.2.255", "192.0.2.128/25", "192.0.2.1-192.0.2.9"])
+    expect([value, of(value)]).toEqual([value, ["below 192.0.2.0/24"]]);
+  expect(of("198.51.100.9")).toEqual(["below 198.51.100.1-198.51.100.9"]);
+  expect(of("2001:db8::1")).toEqual(["below 2001:db8::/32"]);
+  expect(of("192.0.2.0/24")).toEqual(["exact 192.0.2.0/24"]);
+  expect(of("192.0.0.0/16")).toEqual(["range 192.0.2.0/24"]);
+  for (const value of ["192.0.3.0", "198.51.100.10", "2001:db9::1", "192.0.2.128-192.0.3.1", "2.0.example"])
+    expect([value, of(value)]).toEqual([value, []]);
+  expect(matching(["192.0.2.0/24"])("192.0.2.1")).toEqual([]);
+});
+
+it("matches subdomains and mailboxes that a wildcard covers when below is set", () => {
+  const domains = matching(["*.wild.example"], { below: true });
+  for (const value of ["a.wild.example", "a.b.wild.example", "*.a.wild.example", "ceo@a.wild.example"])
+    expect([value, domains(value)]).toEqual([value, ["below *.wild.example"]]);
+  expect(domains("wild.example")).toEqual(["parent *.wild.example"]);
+  for (const value of ["ceo@wild.example", "notwild.example", "192.0.2.1", "192.0.2.0/24"])
+    expect([value, domains(value)]).toEqual([value, []]);
+  const mailboxes = matching(["*@wild.example", "*@*.wild.example"], { below: true });
+  expect(mailboxes("ceo@wild.example")).toEqual(["below *@wild.example"]);
+  expect(mailboxes("ceo@a.wild.example")).toEqual(["below *@*.wild.example"]);
+  expect(mailboxes("other.example")).toEqual([]);
+});
+
+it("reports whether any query can match a mailbox", () => {
+  const means = (values: readonly string[], below = false) =>
+    new QueryMatcher(parseQueries(values), { below }).canMatchMailbox;
+  expect(means(["partner.example", "192.0.2.7"])).toBe(false);
+  expect(means(["192.0.2.7"], true)).toBe(false);
+  expect(means(["partner.example"], true)).toBe(true);
+  expect(means(["ceo@partner.example"])).toBe(true);
+  expect(means(["*.partner.example"])).toBe(false);
+  expect(means(["*.partner.example"], true)).toBe(true);
+  expect(new QueryMatcher(parseQueries([], ["ceo@partner.example"])).canMatchMailbox).toBe(true);
+});

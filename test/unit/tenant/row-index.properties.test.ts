@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { RowIndex } from "../../../provider/tenant/row-index";
+
+interface Row {
+  readonly name: string;
+  readonly at: number;
+}
+
+const key = fc.constantFrom("a", "b", "c", "d");
+const name = fc.constantFrom("x", "y");
+const step = fc.oneof(
+  fc.record({ does: fc.constant("set" as const), key, name }),
+  fc.record({ does: fc.constant("delete" as const), key }),
+  fc.record({ does: fc.constant("deleteNamed" as const), name }),
+  fc.record({ does: fc.constant("named" as const), name }),
+);
+
+test("finds rows by key and by name in insertion order", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+      const rows = new RowIndex<Row>((row) => row.name);
+      // Rewriting a row keeps the position of its key, but moves the row to the end of the rows with the same name.
+      let keys: string[] = [];
+      let written: { readonly key: string; readonly row: Row }[] = [];
+      const without = (gone: (one: { readonly key: string; readonly row: Row }) => boolean) => {
+        written = written.filter((one) => !gone(one));
+      };
+      for (const [at, one] of steps.entries()) {
+        if (one.does === "set") {
+          const row = { name: one.name, at };
+          rows.set(one.key, row);
+          without((other) => other.key === one.key);
+          written.push({ key: one.key, row });
+          if (!keys.includes(one.key)) keys.push(one.key);
+        } else if (one.does === "delete") {
+          rows.delete(one.key);
+          without((other) => other.key === one.key);
+        } else if (one.does === "deleteNamed") {
+          rows.deleteByName(one.name);
+          without((other) => other.row.name === one.name);
+        } else {
+          expect(rows.getByName(one.name)).toEqual(
+            written.filter((other) => other.row.name === one.name).map(({ row }) => row),
+          );
+        }
+        keys = keys.filter((some) => written.some((other) => other.key === some));
+        expect(rows.getAll()).toEqual(keys.map((some) => written.find((other) => other.key === some)?.row));
+        for (const some of ["a", "b", "c", "d"]) {
+          expect(rows.get(some)).toBe(written.find((other) => other.key === some)?.row);
+        }
+      }
+    }),
+  );
+});
+
+test("computes names lazily and once per row", () => {
+  let readCount = 0;
+  const rows = new RowIndex<Row>((row) => {
+    readCount += 1;
+    return row.name;
+  });
+  for (let at = 0; at < 100; at += 1) rows.set(String(at), { name: `n${at}`, at });
+  rows.delete("7");
+  expect(rows.getAll()).toHaveLength(99);
+  expect(readCount).toBe(0);
+  expect(rows.getByName("n5")).toEqual([{ name: "n5", at: 5 }]);
+  expect(rows.getByName("n7")).toEqual([]);
+  expect(readCount).toBe(99);
+});
