@@ -1,5 +1,5 @@
 import { sendAll } from "#bench/bare-requests";
-import { grouped, medianOf } from "#bench/rows";
+import { grouped, medianOf } from "#bench/measurement-rows";
 import { API_KEY, BenchService } from "#bench/service";
 import { decimal, table, whole } from "#bench/table";
 import { SettingsClient } from "../../provider/dist/client/index.js";

@@ -35,7 +35,7 @@ export const mixedReview = reviewReport(
           evidence:
             "The service detected threats in 13 messages from it in the last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
         },
-        { kind: "expiring", evidence: "It expires on 2026-12-02, in 11 days." },
+        { kind: "expiring", evidence: "It expires on 2026-12-02, in 11 days, unless you extend it." },
       ],
     },
     {

@@ -160,7 +160,7 @@ function findExpiringReason({ expires }: Declaration, today: string, withinDays:
   const days = Math.round((Date.parse(expires) - Date.parse(today)) / DAY_MS);
   if (days > withinDays) return undefined;
   const dueText = days === 0 ? "today" : days === 1 ? "tomorrow" : `in ${days} days`;
-  return { kind: "expiring", evidence: `It expires on ${expires}, ${dueText}.` };
+  return { kind: "expiring", evidence: `It expires on ${expires}, ${dueText}, unless you extend it.` };
 }
 
 function buildReviewItem(declaration: Declaration, settings: Settings): Omit<ReviewItem, "reasons"> {

@@ -96,7 +96,7 @@ describe("a review as text", () => {
       "  noah.keller@acme.example, until 2026-12-02, settings/acme.yaml:12)",
       "  Found malicious. The service detected threats in 13 messages from it in the",
       "    last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
-      "  Expires soon. It expires on 2026-12-02, in 11 days.",
+      "  Expires soon. It expires on 2026-12-02, in 11 days, unless you extend it.",
       "",
       "allow billing@partner.example (graymail, owner dana@elsewhere.example,",
     ]);
