@@ -92,7 +92,7 @@ export function buildStatusView(status: FleetStatus): StatusView {
       ahead.map((one) => buildExpiryPoint(one, status)),
     ),
     buildSection(
-      `Expired, and still in the files (${over.length})`,
+      `Expired, but still in the files (${over.length})`,
       sortByDanger(over, getExpiryTransition).map((one) => ({
         ...buildExpiryPoint(one, status),
         transition: getExpiryTransition(one),

@@ -137,7 +137,7 @@ Expiring by 2026-12-20 (1):
         keyless
       ticket INC-7, owner Dana Reyes
 
-Expired, and still in the files (1):
+Expired, but still in the files (1):
   2026-10-31 allow old.example, 6 tenants
       at settings/baseline.yaml:6, in acme, globex, hooli, initech, refused,
         keyless
