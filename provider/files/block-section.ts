@@ -22,31 +22,35 @@ import type { YamlSource } from "./yaml-source";
 interface BlockElement extends ListElement {
   scope: string;
   /** The text before it that doesn't belong to it: blank lines and separate comments. */
-  gap: string;
+  textBefore: string;
   /** Its lines, with the comments above and inside. */
   text: string;
   /** The comment lines directly below that are indented more. They may be about the next element, so they outlive this one. */
-  readonly below: string;
+  readonly commentsBelow: string;
 }
 
 /** An existing element. Its style is parsed lazily, when a new element copies it. */
 class ExistingElement implements BlockElement {
   readonly subject: string;
   scope: string;
-  gap: string;
+  textBefore: string;
   text: string;
-  readonly below: string;
+  readonly commentsBelow: string;
   readonly isShort: boolean;
   readonly #base: ElementStyle;
   #style: ElementStyle | undefined;
 
-  constructor(data: unknown, { gap, text, below }: Pick<BlockElement, "gap" | "text" | "below">, base: ElementStyle) {
+  constructor(
+    data: unknown,
+    { textBefore, text, commentsBelow }: Pick<BlockElement, "textBefore" | "text" | "commentsBelow">,
+    base: ElementStyle,
+  ) {
     const { subject, scope } = getElementIdentity(data, base);
     this.subject = subject;
     this.scope = scope;
-    this.gap = gap;
+    this.textBefore = textBefore;
     this.text = text;
-    this.below = below;
+    this.commentsBelow = commentsBelow;
     this.isShort = !isMapping(data);
     this.#base = base;
   }
@@ -94,9 +98,9 @@ export function parseBlockSection(
     const element = new ExistingElement(
       data[index],
       {
-        gap: text.slice(offset, startOffset),
+        textBefore: text.slice(offset, startOffset),
         text: text.slice(startOffset, elementEnd),
-        below: text.slice(elementEnd, endOffset),
+        commentsBelow: text.slice(elementEnd, endOffset),
       },
       style,
     );
@@ -108,7 +112,7 @@ export function parseBlockSection(
     start,
     end: offset,
     head: text.slice(start, headerEnd),
-    colon: colonOffset - start,
+    colonOffset: colonOffset - start,
     original: text.slice(start, offset),
   };
   return new BlockSection(location, elements, style);
@@ -117,7 +121,7 @@ export function parseBlockSection(
 interface BlockLocation extends Pick<EditableSection, "name" | "start" | "end"> {
   /** The line with the section key, and the offset after the colon. */
   readonly head: string;
-  readonly colon: number;
+  readonly colonOffset: number;
   readonly original: string;
 }
 
@@ -146,21 +150,24 @@ export class BlockSection implements EditableSection {
     const elements = this.#elements;
     if (this.#sortKey === "unknown") this.#sortKey = elements.getSortOrder();
     const { identity, previous, next, style } = elements.findPosition(element, this.#sortKey);
-    let gap = "";
+    let textBefore = "";
     if (previous === undefined && next !== undefined) {
-      gap = next.gap;
-      next.gap = "";
+      textBefore = next.textBefore;
+      next.textBefore = "";
     } else if (
       previous !== undefined &&
-      isBlank(previous.gap) &&
-      (next === undefined || isBlank(next.gap)) &&
+      isBlank(previous.textBefore) &&
+      (next === undefined || isBlank(next.textBefore)) &&
       elements.previous(previous) !== undefined
     ) {
-      gap = style.lineEnd;
+      textBefore = style.lineEnd;
     }
     const text = formatBlockElement(element, yamlComment, style);
     const isShort = Object.keys(element).length === 1;
-    elements.insert({ ...identity, gap, text, below: "", isShort, style: { ...style, isShort } }, previous);
+    elements.insert(
+      { ...identity, textBefore: textBefore, text, commentsBelow: "", isShort, style: { ...style, isShort } },
+      previous,
+    );
     this.#isModified = true;
   }
 
@@ -168,9 +175,9 @@ export class BlockSection implements EditableSection {
     const element = this.#elements.find(value, scope);
     const next = this.#elements.next(element);
     this.#elements.remove(element);
-    const remaining = element.gap + element.below;
+    const remaining = element.textBefore + element.commentsBelow;
     if (next === undefined) this.#trailingText = remaining + this.#trailingText;
-    else next.gap = remaining + next.gap;
+    else next.textBefore = remaining + next.textBefore;
     this.#isModified = true;
   }
 
@@ -182,15 +189,18 @@ export class BlockSection implements EditableSection {
   }
 
   render(): string {
-    const { head, colon, original } = this.#location;
+    const { head, colonOffset, original } = this.#location;
     if (!this.#isModified) return original;
-    if (this.#elements.size === 0) return `${head.slice(0, colon)} []${head.slice(colon)}${this.#trailingText}`;
+    if (this.#elements.size === 0)
+      return `${head.slice(0, colonOffset)} []${head.slice(colonOffset)}${this.#trailingText}`;
     return (
-      head + Array.from(this.#elements, ({ gap, text, below }) => gap + text + below).join("") + this.#trailingText
+      head +
+      Array.from(this.#elements, ({ textBefore, text, commentsBelow }) => textBefore + text + commentsBelow).join("") +
+      this.#trailingText
     );
   }
 }
 
-function isBlank(gap: string | undefined): boolean {
-  return gap === "\n" || gap === "\r\n";
+function isBlank(textBefore: string | undefined): boolean {
+  return textBefore === "\n" || textBefore === "\r\n";
 }

@@ -50,9 +50,9 @@ export function readCsv(bytes: Uint8Array, { list, delimiter }: CsvOptions = {})
 }
 
 function decodeCsv(bytes: Uint8Array): string {
-  const [firstByKey, second] = bytes;
+  const [firstByte, second] = bytes;
   // The "Unicode Text" format of Excel.
-  if (firstByKey === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (firstByte === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   const line = Buffer.from(bytes).toString("utf8").split("\uFFFD", 1)[0]?.split("\n").length ?? 1;
   const message = `contains bytes that aren't valid UTF-8, first on line ${line} of the file; save it as "CSV UTF-8"`;

@@ -31,7 +31,7 @@ export function checkDeclarationOverride(
   const protection = getProtection(inherited, demands);
   const isAllow = declaration.kind === "entry" && declaration.list === "allow";
   const [expiry, inheritedExpiry] = [getComparableExpiry(declaration), getComparableExpiry(inherited)];
-  const formatExpiry = (day: string): string => (day === NO_END ? "without an expiry date" : `until ${day}`);
+  const formatExpiry = (day: string): string => (day === NO_EXPIRY ? "without an expiry date" : `until ${day}`);
   if (isAllow ? expiry > inheritedExpiry : expiry < inheritedExpiry) {
     const text = `${describeDeclaration(declaration)} is declared ${formatExpiry(expiry)} here, but ${formatExpiry(inheritedExpiry)} at ${formatLineLocation(inherited.location)}`;
     findings.push(
@@ -91,10 +91,10 @@ function getDemandPatterns(demand: OptionDemand): readonly Pattern[] {
   return demandPatterns;
 }
 
-const NO_END = "9999-12-31";
+const NO_EXPIRY = "9999-12-31";
 
 function getComparableExpiry({ expires }: DeclaredElement): string {
-  return expires === undefined || expires === "never" ? NO_END : expires;
+  return expires === undefined || expires === "never" ? NO_EXPIRY : expires;
 }
 
 function describeDeclaration(declaration: DeclaredEntry | DeclaredVip): string {

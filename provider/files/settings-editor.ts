@@ -124,7 +124,7 @@ class EditedFile {
     const isFirst = text.slice(0, offset).trim() === "";
     const head = `${name}:${lineEnd}`;
     const section = new BlockSection(
-      { name, start: offset, end: offset, head, colon: name.length + 1, original: "" },
+      { name, start: offset, end: offset, head, colonOffset: name.length + 1, original: "" },
       [],
       this.#getStyle(name),
     );
@@ -185,9 +185,9 @@ function parseSection(
   const valueText = text.slice(startOffset, endOffset);
   if (!isFlow && (isEmpty || /^\[\s*\]$/.test(valueText)) && !valueText.includes("\n")) {
     const end = findLineEnd(text, endOffset);
-    const colon = text.indexOf(":", key.end) + 1;
-    const head = text.slice(start, colon) + text.slice(endOffset, end);
-    const position = { name, start, end, head, colon: colon - start, original: text.slice(start, end) };
+    const headEnd = text.indexOf(":", key.end) + 1;
+    const head = text.slice(start, headEnd) + text.slice(endOffset, end);
+    const position = { name, start, end, head, colonOffset: headEnd - start, original: text.slice(start, end) };
     return new BlockSection(position, [], style);
   }
   if (isEmpty) throw new EditError(`its ${name} is empty; write [] for an empty list`);

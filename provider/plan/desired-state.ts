@@ -114,7 +114,7 @@ export function getListKind({ kind }: Pick<DesiredList, "kind">): ListKind {
 
 export function hashDesiredState({ lists, rules, expired }: DesiredState): string {
   // The engine reports the resources of a program in any order.
-  const declared = lists.map((buildList) => JSON.stringify(buildDigestParts(buildList))).sort();
+  const declared = lists.map((list) => JSON.stringify(buildDigestParts(list))).sort();
   const expiredTexts = expired.map((one) =>
     JSON.stringify([one.kind, one.key, one.expires, one.kind === "entry" ? one.acceptRisk : undefined]),
   );

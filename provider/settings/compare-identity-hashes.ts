@@ -32,10 +32,10 @@ export function alignSamples(one: TenantIdentity, other: TenantIdentity): readon
       entries > unique.length + counted.length,
   );
   const getEntryHashes = (identity: TenantIdentity, otherIdentity: TenantIdentity): EntryHashes => {
-    const isUnique = new Set(otherIdentity.unique);
-    const promotedHashes = identity.counted.filter((hash) => isUnique.has(hash));
+    const uniqueHashes = new Set(otherIdentity.unique);
+    const promotedHashes = identity.counted.filter((hash) => uniqueHashes.has(hash));
     const unique = promotedHashes.length === 0 ? identity.unique : [...identity.unique, ...promotedHashes].sort();
-    const counted = identity.counted.filter((hash) => !isUnique.has(hash));
+    const counted = identity.counted.filter((hash) => !uniqueHashes.has(hash));
     return isSmall
       ? { unique: unique.slice(0, SMALL_SAMPLE_SIZE), counted: counted.slice(0, SMALL_SAMPLE_SIZE) }
       : { unique, counted };

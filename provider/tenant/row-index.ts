@@ -17,8 +17,8 @@ export class RowIndex<Row> {
     return this.#byKey.get(key);
   }
 
-  getByName(getName: string): readonly Row[] {
-    return this.#getKeys(getName).flatMap((key) => this.#byKey.get(key) ?? []);
+  getByName(name: string): readonly Row[] {
+    return this.#getKeys(name).flatMap((key) => this.#byKey.get(key) ?? []);
   }
 
   getAll(): Row[] {
@@ -44,12 +44,12 @@ export class RowIndex<Row> {
     this.#byKey.delete(key);
   }
 
-  deleteByName(getName: string): void {
-    for (const key of this.#getKeys(getName)) this.delete(key);
+  deleteByName(name: string): void {
+    for (const key of this.#getKeys(name)) this.delete(key);
   }
 
-  #getKeys(getName: string): string[] {
-    const keys = this.#getKeysByName().get(getName) ?? [];
+  #getKeys(name: string): string[] {
+    const keys = this.#getKeysByName().get(name) ?? [];
     return typeof keys === "string" ? [keys] : [...keys];
   }
 
@@ -61,21 +61,21 @@ export class RowIndex<Row> {
   }
 
   #indexName(key: string, row: Row, names: Map<string, string | Set<string>>): void {
-    const getName = this.#getName?.(row);
-    if (getName === undefined) return;
-    const sameNameKeys = names.get(getName);
-    if (sameNameKeys === undefined) names.set(getName, key);
-    else if (typeof sameNameKeys === "string") names.set(getName, new Set([sameNameKeys, key]));
+    const name = this.#getName?.(row);
+    if (name === undefined) return;
+    const sameNameKeys = names.get(name);
+    if (sameNameKeys === undefined) names.set(name, key);
+    else if (typeof sameNameKeys === "string") names.set(name, new Set([sameNameKeys, key]));
     else sameNameKeys.add(key);
   }
 
   #unindexName(key: string, names: Map<string, string | Set<string>>): void {
     const row = this.#byKey.get(key);
-    const getName = row === undefined ? undefined : this.#getName?.(row);
-    if (getName === undefined) return;
-    const sameNameKeys = names.get(getName);
-    if (typeof sameNameKeys === "string") names.delete(getName);
+    const name = row === undefined ? undefined : this.#getName?.(row);
+    if (name === undefined) return;
+    const sameNameKeys = names.get(name);
+    if (typeof sameNameKeys === "string") names.delete(name);
     else sameNameKeys?.delete(key);
-    if (typeof sameNameKeys === "object" && sameNameKeys.size === 0) names.delete(getName);
+    if (typeof sameNameKeys === "object" && sameNameKeys.size === 0) names.delete(name);
   }
 }

@@ -16,9 +16,9 @@ export interface SnapshotOptions<Row> {
   /** Waits for a number of milliseconds. Default: the process's own timers. */
   readonly sleep?: Sleep;
   /** Whether a read shows a row as written. Default: it contains a row with that key. */
-  readonly isShown?: (row: Row, getRows: RowIndex<Row>) => boolean;
+  readonly isShown?: (row: Row, rows: RowIndex<Row>) => boolean;
   /** Applies a written row to a later read that doesn't show it yet. Default: sets it by its key. */
-  readonly overlay?: (row: Row, getRows: RowIndex<Row>) => void;
+  readonly overlay?: (row: Row, rows: RowIndex<Row>) => void;
   /** Schedules a read, so that concurrent callers can join it. Default: in the next turn of the event loop. */
   readonly scheduleRead?: (start: () => void) => void;
 }
@@ -36,8 +36,8 @@ const MAX_AGE_MS = 60_000;
 
 /** A write by this process that no later read has shown yet. */
 interface PendingWrite<Row> {
-  readonly isShown: (getRows: RowIndex<Row>) => boolean;
-  readonly overlay: (getRows: RowIndex<Row>) => void;
+  readonly isShown: (rows: RowIndex<Row>) => boolean;
+  readonly overlay: (rows: RowIndex<Row>) => void;
   /** The time from which the service's list counts, whatever it shows. */
   readonly untilMs: number;
 }
@@ -87,7 +87,7 @@ export class Snapshot<Row> {
    *
    * @param isMissing whether the rows lack what the caller looks for.
    */
-  async confirmMissing(isMissing: (getRows: RowIndex<Row>) => boolean): Promise<RowIndex<Row>> {
+  async confirmMissing(isMissing: (rows: RowIndex<Row>) => boolean): Promise<RowIndex<Row>> {
     const { rows, previousRows, isSinglePage, isAsRead } = await this.#getShared();
     if (!isMissing(rows)) return rows;
     if (!isAsRead) return await this.refetch();
@@ -118,41 +118,41 @@ export class Snapshot<Row> {
   }
 
   /** Returns a row of the latest read by key, like {@link getLatestRows}. */
-  getCached(getKey: string): Row | undefined {
-    return this.#latest?.rows.get(getKey);
+  getCached(key: string): Row | undefined {
+    return this.#latest?.rows.get(key);
   }
 
   /** Returns the rows of the latest read by name, like {@link getLatestRows}. */
-  getCachedByName(getName: string): readonly Row[] {
-    return this.#latest?.rows.getByName(getName) ?? [];
+  getCachedByName(name: string): readonly Row[] {
+    return this.#latest?.rows.getByName(name) ?? [];
   }
 
   /** Applies an own write to the reads: the row from the service's response. */
   put(row: Row): void {
-    const getKey = this.#options.getKey(row);
-    if (getKey === undefined) return;
+    const key = this.#options.getKey(row);
+    if (key === undefined) return;
     const { isShown, overlay } = this.#options;
-    this.#applyToReads((getRows) => getRows.set(getKey, row));
-    this.#addPendingWrite(getKey, {
-      isShown: (getRows) => (isShown === undefined ? getRows.get(getKey) !== undefined : isShown(row, getRows)),
-      overlay: (getRows) => (overlay === undefined ? getRows.set(getKey, row) : overlay(row, getRows)),
+    this.#applyToReads((rows) => rows.set(key, row));
+    this.#addPendingWrite(key, {
+      isShown: (rows) => (isShown === undefined ? rows.get(key) !== undefined : isShown(row, rows)),
+      overlay: (rows) => (overlay === undefined ? rows.set(key, row) : overlay(row, rows)),
     });
   }
 
   /** Applies an own removal to the reads. */
-  drop(getKey: string): void {
-    this.remove(getKey);
-    this.#addPendingWrite(getKey, {
-      isShown: (getRows) => getRows.get(getKey) === undefined,
-      overlay: (getRows) => getRows.delete(getKey),
+  drop(key: string): void {
+    this.remove(key);
+    this.#addPendingWrite(key, {
+      isShown: (rows) => rows.get(key) === undefined,
+      overlay: (rows) => rows.delete(key),
     });
   }
 
-  dropByName(getName: string): void {
-    this.#applyToReads((getRows) => getRows.deleteByName(getName));
-    this.#addPendingWrite(getPendingNameKey(getName), {
-      isShown: (getRows) => getRows.getByName(getName).length === 0,
-      overlay: (getRows) => getRows.deleteByName(getName),
+  dropByName(name: string): void {
+    this.#applyToReads((rows) => rows.deleteByName(name));
+    this.#addPendingWrite(getPendingNameKey(name), {
+      isShown: (rows) => rows.getByName(name).length === 0,
+      overlay: (rows) => rows.deleteByName(name),
     });
   }
 
@@ -160,21 +160,21 @@ export class Snapshot<Row> {
    * Removes a row that the service doesn't know. Only one response says so. The row therefore counts as gone only once
    * a later read lacks it too.
    */
-  forget(getKey: string): void {
-    this.remove(getKey);
+  forget(key: string): void {
+    this.remove(key);
     if (this.#latest !== undefined) this.#latest.isAsRead = false;
     if (this.#currentRead?.hasStarted) this.#currentRead.isAsRead = false;
   }
 
   /** Removes a row from the snapshot. Later reads may show it again. */
-  remove(getKey: string): void {
-    this.#pendingWrites.delete(getKey);
-    this.#applyToReads((getRows) => getRows.delete(getKey));
+  remove(key: string): void {
+    this.#pendingWrites.delete(key);
+    this.#applyToReads((rows) => rows.delete(key));
   }
 
   /** Discards a removal by name, because rows with this name may exist again. Later reads count unchanged. */
-  clearRemoval(getName: string): void {
-    this.#pendingWrites.delete(getPendingNameKey(getName));
+  clearRemoval(name: string): void {
+    this.#pendingWrites.delete(getPendingNameKey(name));
   }
 
   async #refetchAfterPause(): Promise<void> {
@@ -190,18 +190,18 @@ export class Snapshot<Row> {
     this.#remainingLagMs -= Math.max(pauseMs, elapsedMs);
   }
 
-  #addPendingWrite(getKey: string, write: Omit<PendingWrite<Row>, "untilMs">): void {
+  #addPendingWrite(key: string, write: Omit<PendingWrite<Row>, "untilMs">): void {
     const now = this.#options.now();
     for (const [oldestKey, { untilMs }] of this.#pendingWrites) {
       if (untilMs > now) break;
       this.#pendingWrites.delete(oldestKey);
     }
     // The last write of a key wins, and moves to the end because the map is ordered by age.
-    this.#pendingWrites.delete(getKey);
-    this.#pendingWrites.set(getKey, { ...write, untilMs: now + LIST_LAG_MS });
+    this.#pendingWrites.delete(key);
+    this.#pendingWrites.set(key, { ...write, untilMs: now + LIST_LAG_MS });
   }
 
-  #applyToReads(write: (getRows: RowIndex<Row>) => void): void {
+  #applyToReads(write: (rows: RowIndex<Row>) => void): void {
     if (this.#latest !== undefined) write(this.#latest.rows);
     if (this.#latest?.previousRows !== undefined) write(this.#latest.previousRows);
     // A read that has not begun yet shows the write, or applies it as pending.
@@ -230,7 +230,7 @@ export class Snapshot<Row> {
     const { scheduleRead = setImmediate } = this.#options;
     const recentResult = this.#getUnexpired();
     const previousRows = recentResult?.rows;
-    const writes: ((getRows: RowIndex<Row>) => void)[] = [];
+    const writes: ((rows: RowIndex<Row>) => void)[] = [];
     const scheduled = new Promise<void>((start) => scheduleRead(start));
     const result = scheduled
       .then(() => {
@@ -253,21 +253,21 @@ export class Snapshot<Row> {
   ): Promise<SnapshotRead<Row>> {
     const startedAt = this.#options.now();
     const list = await this.#options.read();
-    const getRows = new RowIndex(this.#options.getName);
+    const rows = new RowIndex(this.#options.getName);
     for (const row of list.rows) {
-      const getKey = this.#options.getKey(row);
-      if (getKey !== undefined) getRows.set(getKey, row);
+      const key = this.#options.getKey(row);
+      if (key !== undefined) rows.set(key, row);
     }
     const readAt = this.#options.now();
-    for (const [getKey, write] of pending) {
-      const isApplied = write.isShown(getRows);
-      if (!isApplied && readAt <= write.untilMs) write.overlay(getRows);
-      else if (this.#pendingWrites.get(getKey) === write) this.#pendingWrites.delete(getKey);
+    for (const [key, write] of pending) {
+      const isApplied = write.isShown(rows);
+      if (!isApplied && readAt <= write.untilMs) write.overlay(rows);
+      else if (this.#pendingWrites.get(key) === write) this.#pendingWrites.delete(key);
     }
-    for (const write of ongoing.writes) write(getRows);
+    for (const write of ongoing.writes) write(rows);
     this.#lastUsedAt = readAt;
     this.#latest = {
-      rows: getRows,
+      rows: rows,
       previousRows,
       isSinglePage: list.isSinglePage,
       isAsRead: ongoing.isAsRead,
@@ -293,14 +293,14 @@ interface SnapshotRead<Row> {
 interface OngoingRead<Row> {
   readonly result: Promise<SnapshotRead<Row>>;
   /** The own writes during the read, in order. */
-  readonly writes: ((getRows: RowIndex<Row>) => void)[];
+  readonly writes: ((rows: RowIndex<Row>) => void)[];
   hasStarted: boolean;
   isAsRead: boolean;
 }
 
 /** The prefix keeps names apart from keys, which may be any text. */
-function getPendingNameKey(getName: string): string {
-  return `\u0000name ${getName}`;
+function getPendingNameKey(name: string): string {
+  return `\u0000name ${name}`;
 }
 
 /** Reads a list, and records whether one response contained all of it. */
@@ -308,10 +308,10 @@ export async function readListRows<Row>(
   readAll: (options: ReadAllOptions) => Promise<readonly Row[]>,
 ): Promise<ListReadResult<Row>> {
   let pages = 0;
-  const getRows = await readAll({
+  const rows = await readAll({
     onPage: () => {
       pages += 1;
     },
   });
-  return { rows: getRows, isSinglePage: pages === 1 };
+  return { rows: rows, isSinglePage: pages === 1 };
 }

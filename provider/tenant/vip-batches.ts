@@ -117,17 +117,17 @@ export class VipBatches {
       return;
     }
     const { vips, write } = this.#options;
-    const isAdded = new Set(otherMailboxes.added.map(canonicalizeMailbox));
+    const addedMailboxes = new Set(otherMailboxes.added.map(canonicalizeMailbox));
     for (const { item, resolve } of unresolved.values()) {
       try {
         const ownResult = await write(() => vips.add([item], comment));
         const reportedAddresses = [...ownResult.added, ...ownResult.already_vip];
         const [added, alreadyVips] = [
           reportedAddresses.filter(
-            (address) => isAdded.has(canonicalizeMailbox(address)) || ownResult.added.includes(address),
+            (address) => addedMailboxes.has(canonicalizeMailbox(address)) || ownResult.added.includes(address),
           ),
           reportedAddresses.filter(
-            (address) => !isAdded.has(canonicalizeMailbox(address)) && !ownResult.added.includes(address),
+            (address) => !addedMailboxes.has(canonicalizeMailbox(address)) && !ownResult.added.includes(address),
           ),
         ];
         resolve({ added, already_vip: alreadyVips, not_in_org: [] });

@@ -16,15 +16,15 @@ export interface BareRequest {
 /**
  * Sends all requests over a new connection pool, as many at once as `width` allows. Returns the seconds that it took.
  */
-export async function sendAll(url: string, requests: readonly BareRequest[], width: number): Promise<number> {
-  const agent = new Agent({ connections: width });
+export async function sendAll(url: string, requests: readonly BareRequest[], concurrency: number): Promise<number> {
+  const agent = new Agent({ connections: concurrency });
   try {
     const startedAt = performance.now();
     const waiting = requests.values();
     const worker = async (): Promise<void> => {
       for (const one of waiting) await send(agent, url, one);
     };
-    await Promise.all(Array.from({ length: width }, worker));
+    await Promise.all(Array.from({ length: concurrency }, worker));
     return (performance.now() - startedAt) / 1_000;
   } finally {
     await agent.close();

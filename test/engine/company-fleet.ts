@@ -170,7 +170,7 @@ export class CompanyFleet implements AsyncDisposable {
 
   async #run(at: number, command: Cli, args: readonly string[]): Promise<CliResult> {
     const clone = this.#clone(at);
-    this.#fleet.take();
+    this.#fleet.takeRequests();
     const held = new Map(SERVICES.map((service) => [service, this.#fleet.listContents(service)]));
     await rm(join(clone.directory, REPORT), { force: true });
     const run = await command(...args, ...(isRolloutRun(args) ? ["--output", REPORT] : []));

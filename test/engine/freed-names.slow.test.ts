@@ -17,7 +17,7 @@ beforeEach(async () => {
   expect(run.code, run.output).toBe(0);
   ({ id } = run.report());
   await renameTenant();
-  fleet.take();
+  fleet.takeRequests();
 });
 
 afterEach(async () => {

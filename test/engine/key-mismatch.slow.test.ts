@@ -38,7 +38,7 @@ function getServiceKey(name: string, label: "ci" | "console"): string {
   return fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys[label] ?? "";
 }
 
-const takeWriteRequests = () => fleet.take().filter(({ method }) => method !== "GET");
+const takeWriteRequests = () => fleet.takeRequests().filter(({ method }) => method !== "GET");
 
 const WRONG_KEYS = [
   {
@@ -53,7 +53,7 @@ const WRONG_KEYS = [
 ];
 
 async function runWithKeys(keys: Record<string, string>, ...args: string[]): Promise<FleetCliResult> {
-  fleet.take();
+  fleet.takeRequests();
   return await fleet.start(keys, ...args).result;
 }
 
@@ -138,7 +138,7 @@ it("refuses swapped keys when resuming an interrupted rollout", async () => {
   const value = `more${++added}.example`;
   await fleet.writeBaseline([...values, value]);
   const begun = fleet.start({}, "rollout", "--yes", "--max-concurrent", "1");
-  await begun.seen(({ kind }) => kind === "tenant-finished");
+  await begun.waitForEvent(({ kind }) => kind === "tenant-finished");
   process.kill(-(begun.process.pid ?? 0), "SIGKILL");
   await begun.result;
   await fleet.waitForQuiet();

@@ -35,7 +35,7 @@ beforeEach(async () => {
   expect(first.code, first.output).toBe(0);
   ({ id } = first.report());
   await fleet.write("settings/t0.yaml", formatTenantSettings("t0"));
-  fleet.take();
+  fleet.takeRequests();
 });
 
 afterEach(async () => {
@@ -56,7 +56,7 @@ waves:
 
 /** Returns the service's tenants that were written to since the last call. */
 function takeWrittenTenants(): string[] {
-  const written = fleet.take().filter(({ method }) => method !== "GET");
+  const written = fleet.takeRequests().filter(({ method }) => method !== "GET");
   return [...new Set(written.map(({ tenant }) => tenant ?? ""))].sort();
 }
 
@@ -73,7 +73,7 @@ describe("tenant name reused for another company", () => {
       `It gets the stack t0-2 instead of t0: the rollout ${id} read another tenant of the service there`,
     );
     expect(await fleet.read("tenants.yaml")).toContain("stack: t0-2");
-    fleet.take();
+    fleet.takeRequests();
     const first = await fleet.runRollout("--yes");
     expect(first.code, first.output).toBe(0);
     expect([fleet.listContents("t2"), takeWrittenTenants()]).toEqual([OTHERS, []]);
@@ -150,7 +150,7 @@ describe("tenant name reused for another company", () => {
     await fleet.write("tenants.yaml", file.replace("  t0: {}\n  t1: {}\n", "  t1: {}\n  t0: {}\n") + waves);
     await fleet.writeBaseline(["evil0.example", "evil1.example", "more.example"]);
     expect(await fleet.runRollout("--yes")).toMatchObject({ code: 2 });
-    fleet.take();
+    fleet.takeRequests();
     const other = fleet.environment[getKeyVariable("t2")];
     const wrong = await fleet.start({ T0_KEY: other }, "rollout", "resume").result;
     expect([wrong.code, takeWrittenTenants()], wrong.output).toEqual([1, []]);
@@ -193,7 +193,7 @@ describe("renamed tenant", () => {
       .result;
     expect(added.code, added.output).toBe(0);
     expect(collapseSpaces(added.stdout)).toContain('It gets the stack t0-2 instead of t0: it is the stack of "acme".');
-    fleet.take();
+    fleet.takeRequests();
     const back = await fleet.runRollout("rollback", id, "--yes");
     expect([back.code, listStartedTenants(back), takeWrittenTenants()], back.output).toEqual([
       0,

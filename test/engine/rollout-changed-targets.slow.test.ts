@@ -23,7 +23,7 @@ afterEach(async () => {
 
 /** Returns the tenants that received a request since the last call, identified by key. */
 function listQueriedTenants(): string[] {
-  const names = fleet.take().map(({ tenant }) => tenant ?? "");
+  const names = fleet.takeRequests().map(({ tenant }) => tenant ?? "");
   return [...new Set(names)].sort();
 }
 
@@ -46,7 +46,7 @@ describe("resume", () => {
   it("skips and names a tenant that left the targets file", async () => {
     expect(summarizeRun(await fleet.runRollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "");
-    fleet.take();
+    fleet.takeRequests();
     const run = await fleet.runRollout("resume");
     expect(summarizeRun(run), run.output).toEqual([2, ["t2"]]);
     expect(listQueriedTenants()).toEqual(["t2"]);
@@ -75,7 +75,7 @@ describe("resume", () => {
     const other = fleet.sandbox.url.replace("127.0.0.1", "localhost");
     await replaceInTargets("  t1: {}\n", `  t1: { baseUrl: "${other}" }\n`);
     await replaceInTargets("  t2: {}\n", "  t2: { settings: settings/t1.yaml }\n");
-    fleet.take();
+    fleet.takeRequests();
     const run = await fleet.runRollout("resume");
     expect(summarizeRun(run), run.output).toEqual([2, []]);
     expect(listQueriedTenants()).toEqual([]);
@@ -152,7 +152,7 @@ describe("run that soaks between its waves", () => {
   it("skips and names a tenant that left the targets file", async () => {
     await replaceInTargets(", gate: true", SOAK);
     const run = fleet.start({}, "rollout", "--yes");
-    await run.seen(({ kind }) => kind === "wave-soaking");
+    await run.waitForEvent(({ kind }) => kind === "wave-soaking");
     await replaceInTargets("  t1: {}\n", "");
     const ended = await run.result;
     expect(summarizeRun(ended), ended.output).toEqual([2, ["t0", "t2"]]);
@@ -163,7 +163,7 @@ describe("run that soaks between its waves", () => {
   it("stops if the targets file takes a key from a variable that isn't allowed", async () => {
     await replaceInTargets(", gate: true", SOAK);
     const run = fleet.start({ NEW_T1_KEY: fleet.environment["T1_KEY"] }, "rollout", "--yes");
-    await run.seen(({ kind }) => kind === "wave-soaking");
+    await run.waitForEvent(({ kind }) => kind === "wave-soaking");
     await replaceInTargets("  t1: {}\n", "  t1: { key: { environment: NEW_T1_KEY } }\n");
     const ended = await run.result;
     expect(listStartedTenants(ended), ended.output).toEqual(["t0"]);
@@ -180,7 +180,7 @@ describe("run that soaks between its waves", () => {
     await replaceInTargets(", gate: true", SOAK);
     const before = await fleet.read("tenants.yaml");
     const run = fleet.start({}, "rollout", "--yes");
-    await run.seen(({ kind }) => kind === "wave-soaking");
+    await run.waitForEvent(({ kind }) => kind === "wave-soaking");
     await fleet.write("tenants.yaml", "tenants: [");
     const ended = await run.result;
     expect(listStartedTenants(ended), ended.output).toEqual(["t0"]);
@@ -197,7 +197,7 @@ describe("rollback", () => {
     expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
     const before = fleet.listContents("t1");
     await replaceInTargets("  t1: {}\n", "");
-    fleet.take();
+    fleet.takeRequests();
     const plan = await fleet.runRollout("rollback");
     expect(plan.code, plan.output).toBe(2);
     expect(plan.output).toMatch(/t1, since .*: tenants\.yaml no longer contains it/);

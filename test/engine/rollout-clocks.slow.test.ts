@@ -40,11 +40,11 @@ describe.each([
     expect(readMarker(fleet, "t0")).toMatchObject({ rollout: hotfix, seq: 2 });
 
     // The first clone's journal doesn't contain the hotfix, so the rollback must not undo anything beneath it.
-    fleet.take();
+    fleet.takeRequests();
     const refused = await fleet.runRollout("rollback", "--yes");
     expect(refused.code, refused.output).toBe(3);
     expect(refused.output).toContain(`The rollout ${hotfix} of another journal has changed "t0" since ${earlier}`);
-    expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+    expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
     expect(fleet.listContents("t0")).toEqual(afterHotfix);
 
     // With both journals, the hotfix is the latest rollout of every tenant.

@@ -135,7 +135,7 @@ it("waits for a stack locked by another run and names its owner", async () => {
   expectExample("ERR_STACK_LOCKED", error ?? impatient.output);
 
   const patient = fleet.start({}, "rollout", "resume");
-  await patient.seen((event) => event.kind === "tenant-note" && event.message.includes(owner));
+  await patient.waitForEvent((event) => event.kind === "tenant-note" && event.message.includes(owner));
   release();
   expect(await person.ended).toMatchObject({ code: 0 });
   expect(await patient.result).toMatchObject({ code: 0 });
@@ -163,7 +163,7 @@ it("rejects a second rollout of the same stacks by name", async () => {
   });
 
   const other = fleet.start({}, "rollout", "--yes", "--only", "t2");
-  await other.seen(({ kind }) => kind === "wave-started");
+  await other.waitForEvent(({ kind }) => kind === "wave-started");
   release();
   const runs = [await first.result, await other.result];
   expect(runs.map(summarizeRun)).toEqual([

@@ -26,7 +26,7 @@ it(`plans ${ALL} tenants with a key each, in the memory that it plans 10 with`, 
   const few = fleet.start(small, "rollout", "--only", ...listNames(10));
   const { peakMb: ofFew } = await watchRun(fleet, few);
   expect(await few.result).toMatchObject({ code: 2 });
-  fleet.take();
+  fleet.takeRequests();
 
   const all = fleet.start(small, "rollout");
   const { peakMb, keysSeen, wrong } = await watchRun(fleet, all);
@@ -34,7 +34,7 @@ it(`plans ${ALL} tenants with a key each, in the memory that it plans 10 with`, 
   expect({ code, wrong, keys: [...keysSeen] }).toEqual({ code: 2, wrong: [], keys: [] });
   expect(output.match(KEY)).toBeNull();
   const requestsByCaller = Object.groupBy(
-    fleet.take(),
+    fleet.takeRequests(),
     ({ tenant, keyLabel, method }) => `${method} ${tenant} ${keyLabel}`,
   );
   const requestCounts = Object.entries(requestsByCaller).map(([who, requests = []]) => `${who} ${requests.length}`);

@@ -100,7 +100,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
     expect(fleet.listContents(name)).toEqual(declared);
   }
   for (const name of fleet.names.slice(changed)) expect(fleet.listContents(name)).toEqual([]);
-  for (const { tenant, body } of fleet.take().filter(({ method }) => method === "POST")) {
+  for (const { tenant, body } of fleet.takeRequests().filter(({ method }) => method === "POST")) {
     expect([[], [tenant]]).toContainEqual(listTenantsIn(JSON.stringify(body)));
   }
 

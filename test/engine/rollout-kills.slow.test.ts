@@ -51,12 +51,14 @@ afterAll(async () => {
 type Disturbance = (run: RunningCommand) => Promise<unknown>;
 
 const MOMENTS: Readonly<Record<string, Disturbance>> = {
-  "the first tenant has begun": async (run) => await run.seen(({ kind }) => kind === "tenant-started"),
+  "the first tenant has begun": async (run) => await run.waitForEvent(({ kind }) => kind === "tenant-started"),
   "a list is being written": async (run) => await waitForWrites(run, 5),
-  "the canary soaks": async (run) => await run.seen(({ kind }) => kind === "wave-soaking"),
+  "the canary soaks": async (run) => await run.waitForEvent(({ kind }) => kind === "wave-soaking"),
   "two tenants are written to": async (run) => await waitForWrites(run, POSTS + 8),
   "one of two is through": async (run) =>
-    await run.seen(({ kind, ...event }) => kind === "tenant-finished" && "wave" in event && event.wave === "rest"),
+    await run.waitForEvent(
+      ({ kind, ...event }) => kind === "tenant-finished" && "wave" in event && event.wave === "rest",
+    ),
   "the last is being written": async (run) => await waitForWrites(run, TENANTS * POSTS - 3),
 };
 
@@ -107,7 +109,7 @@ async function changeBaseline(): Promise<void> {
   added = buildBaselineValues(ENTRIES).map((value) => `r${round}-${value}`);
   baseline = [...baseline.slice(1), ...added];
   await fleet.writeBaseline(baseline);
-  fleet.take();
+  fleet.takeRequests();
 }
 
 /**
@@ -123,7 +125,7 @@ function expectEachOnce(): void {
       .filter((value) => added.includes(value));
     expect(made.sort()).toEqual([...added].sort());
   }
-  const posts = fleet.take().filter(({ method }) => method === "POST");
+  const posts = fleet.takeRequests().filter(({ method }) => method === "POST");
   const postedEntries = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
   expect([...new Set(postedEntries)].sort()).toEqual(postedEntries.sort());
 }
@@ -308,7 +310,7 @@ it("writes nothing and leaves nothing to resume when killed while planning", asy
   run.process.kill("SIGKILL");
   await run.result;
   await fleet.waitForQuiet();
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
   const resumed = await fleet.runRollout("resume");
   expect(resumed).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_NOT_FOUND]") });
 });
@@ -324,7 +326,7 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
     code: 1,
     output: expect.stringContaining("Nothing was changed"),
   });
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
 
   const run = fleet.start({}, "rollout", "--yes");
   await MOMENTS["a list is being written"]?.(run);

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await fleet.write("settings/t0.yaml", formatTenantSettings("t0", formatFloodEntry(today)));
   await fleet.write("settings/t1.yaml", formatTenantSettings("t1", formatFloodEntry(today) + REVERTING_SETTINGS));
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
-  fleet.take();
+  fleet.takeRequests();
 });
 
 afterAll(async () => {
@@ -50,7 +50,7 @@ it("removes only expired entries with --only-expired, through the waves", async 
   await fleet.write("settings/t0.yaml", formatTenantSettings("t0", `${formatFloodEntry(PAST)}  - pending.example\n`));
   await fleet.write("settings/t1.yaml", formatTenantSettings("t1", formatFloodEntry(PAST) + REVERTING_SETTINGS));
   await fleet.sendFromConsole("t1", "DELETE", `/allow_deny_entries/${findRow("t1", "evil0.example")?.id}`);
-  fleet.take();
+  fleet.takeRequests();
   const ids = ["t0", "t1"].map((name) => findRow(name, "flood.example")?.id);
 
   // Kills the command and its engine at the first deletion. The service executes it, but the state doesn't record it.

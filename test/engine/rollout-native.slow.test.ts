@@ -64,7 +64,7 @@ it("creates a native stack on request and enforces its plan", async () => {
 });
 
 it("moves only the requested dynamic stack to native, without a write", async () => {
-  fleet.take();
+  fleet.takeRequests();
   // Without a declared provider, a stack keeps its own. An unchanged tenant doesn't start an engine.
   await setProviders("native", undefined);
   const moving = await fleet.runRollout("--yes");
@@ -74,6 +74,6 @@ it("moves only the requested dynamic stack to native, without a write", async ()
   expect(listStartedTenants(moving)).toEqual(["t0"]);
   expect(await listProviders("t0")).toEqual(["email-security:index"]);
   expect(await listProviders("t1")).toEqual(["email-security:index"]);
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
   expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0"));
 });

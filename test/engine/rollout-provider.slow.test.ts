@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await fleet.write(STARTED, "");
-  fleet.take();
+  fleet.takeRequests();
 });
 
 /**
@@ -143,7 +143,7 @@ it("keeps no key of the previous tenant", async () => {
     ok: false,
     message: expect.stringContaining("API key of the tenant is not configured"),
   });
-  expect(fleet.take()).toEqual([]);
+  expect(fleet.takeRequests()).toEqual([]);
   // It ran in the process that had served the other tenant.
   expect(countProcesses()).toEqual({ engines: 0, hosts: 0 });
 });
@@ -167,7 +167,7 @@ it("explains why it can't listen and starts nothing", async () => {
   } finally {
     deaf.close();
   }
-  expect(fleet.take()).toEqual([]);
+  expect(fleet.takeRequests()).toEqual([]);
 });
 
 it("stops writing for a tenant whose engine is killed", async () => {
@@ -181,10 +181,10 @@ it("stops writing for a tenant whose engine is killed", async () => {
     ok: false,
     message: expect.stringContaining("SIGKILL"),
   });
-  const writes = fleet.take().filter(({ method }) => method !== "GET");
+  const writes = fleet.takeRequests().filter(({ method }) => method !== "GET");
   expect(writes).toHaveLength(1);
   expect(await runUp("t1", buildTenantKey("t1"))).toEqual({ ok: true });
-  expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t1")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method, tenant }) => method !== "GET" && tenant !== "t1")).toEqual([]);
 });
 
 it("leaves a stack with a foreign resource to Pulumi's own host", async () => {

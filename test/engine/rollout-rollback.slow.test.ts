@@ -68,7 +68,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === BAD);
   await fleet.sendFromConsole("t2", "PATCH", `/allow_deny_entries/${row?.id}`, { list: "deny" });
 
-  fleet.take();
+  fleet.takeRequests();
   const shown = await fleet.runRollout("rollback");
   expect(shown).toMatchObject({ code: 2, events: [] });
   expect(shown.stderr).toContain(
@@ -77,11 +77,11 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(shown.output).toContain("To each tenant's previous state");
   expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
   expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*allow bad\.example in t2/);
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
   const back = await fleet.runRollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
   expect(listStartedTenants(back)).toEqual(["t1", "t2"]);
-  expect(new Set(fleet.take().map(({ tenant }) => tenant))).toEqual(new Set(["t1", "t2"]));
+  expect(new Set(fleet.takeRequests().map(({ tenant }) => tenant))).toEqual(new Set(["t1", "t2"]));
   const { t0, ...others } = listHeldByTenant();
   expect(others).toEqual({
     t1: before["t1"],
@@ -144,9 +144,9 @@ it("restores what each tenant held before, or the files of a revision", async ()
       GIT_COMMITTER_EMAIL: "a@a.example",
     },
   });
-  fleet.take();
+  fleet.takeRequests();
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
   fleet.runGit("revert", "--no-edit", "HEAD");
   const named = await fleet.runRollout("--yes", "--only", "t1", "--plan-digest", command);
   expect(named.code, named.output).toBe(0);
@@ -248,10 +248,10 @@ it("names a destroyed stack and the newer rollouts that it passes over", async (
     `note: The selected rollout is ${id}. Newer ones were not selected: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
   );
   expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
-  fleet.take();
+  fleet.takeRequests();
   const back = await fleet.runRollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
-  expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t0")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method, tenant }) => method !== "GET" && tenant !== "t0")).toEqual([]);
   expect(fleet.listContents("t0")).toEqual(before);
   const statusRun = await fleet.runRollout("status", back.report().id);
   expect(statusRun.output.replace(/\s+/g, " ")).toContain(

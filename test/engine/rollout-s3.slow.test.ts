@@ -97,7 +97,7 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   await bucket.remove(foreign);
   expect(await fleet.runRollout("resume")).toMatchObject({ code: 0 });
   for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
-  const posts = fleet.take().filter(({ method }) => method === "POST");
+  const posts = fleet.takeRequests().filter(({ method }) => method === "POST");
   const postedEntries = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
   const each = fleet.names.flatMap((name) =>
     [...buildBaselineValues(), `only-${name}.example`].map((value) => `${name} ${value}`),

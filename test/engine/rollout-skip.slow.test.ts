@@ -28,7 +28,7 @@ it("continues without a skipped tenant until it is unskipped", async () => {
   expect(stopped.code).toBe(1);
   const { id, advice } = stopped.report();
   expect(advice.map(({ command }) => command)).toContain("email-security rollout skip t1 --reason 'the reason'");
-  const countRequests = (): number => fleet.take().filter(({ tenant }) => tenant === "t1").length;
+  const countRequests = (): number => fleet.takeRequests().filter(({ tenant }) => tenant === "t1").length;
   countRequests();
 
   const skipped = await runRollout("skip", "t1", "--reason", "its service is down, OPS-412");

@@ -4,7 +4,7 @@ import { startFaultyProxy } from "../support/faulty-proxy";
 import { Fleet, formatTenantSettings, getStates, listStartedTenants } from "../support/fleet";
 
 /*
- * Reasons that stop a rollout, and how to continue: failed tenants, removal guards, gates and failed health checks.
+ * Failed tenants that stop a rollout, and how to continue.
  * Runs through the real command and the real engine, each test with its own fleet.
  */
 
@@ -16,7 +16,7 @@ function listErrors({ tenants }: RolloutReport): Record<string, unknown> {
 
 /** Returns the tenants that were written to since the last call. */
 function takeWrittenTenants(fleet: Fleet): string[] {
-  const writes = fleet.take().filter(({ method }) => method !== "GET");
+  const writes = fleet.takeRequests().filter(({ method }) => method !== "GET");
   return [...new Set(writes.map(({ tenant }) => tenant ?? "nobody"))].sort();
 }
 
@@ -105,7 +105,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
 
   await proxy.removeFaults();
   const resumed = fleet.start({}, "rollout", "resume");
-  await resumed.seen((event) => event.kind === "tenant-started" && event.tenant === "t2");
+  await resumed.waitForEvent((event) => event.kind === "tenant-started" && event.tenant === "t2");
   // A colleague edits in the console after the plan and before the tenant is changed.
   await fleet.sendFromConsole("t5", "POST", "/allow_deny_entries", {
     list: "allow",
@@ -121,12 +121,12 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   expect(fleet.listContents("t0")).toEqual([]);
   expect(fleet.listContents("t5")).toEqual(["allow evil1.example"]);
   expect(report.advice.map(({ command }) => command)).toContain("email-security rollout tenants.yaml");
-  fleet.take();
+  fleet.takeRequests();
 
   // The colleague reverts the edit. One tenant is left, in addition to the one that was never planned.
   const [{ id = "" } = {}] = fleet.sandbox.allowDenyEntries("t5");
   await fleet.sendFromConsole("t5", "DELETE", `/allow_deny_entries/${id}`);
-  fleet.take();
+  fleet.takeRequests();
   const last = await fleet.runRollout("resume");
   expect(listStartedTenants(last)).toEqual(["t5"]);
   expect(listErrors(last.report())).toEqual({ t0: ["plan", "ERR_AUTH"] });
@@ -147,7 +147,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   // If one tenant's removal guard trips, nothing is written at all.
   await fleet.write("settings/t0.yaml", formatTenantSettings("t0", "  - more.example\n"));
   await fleet.write("settings/t3.yaml", formatTenantSettings("t3"));
-  fleet.take();
+  fleet.takeRequests();
   const guarded = await fleet.runRollout("--yes");
   expect(guarded).toMatchObject({ code: 3, output: expect.stringMatching(/t3[\s\S]*12 of 16/) });
   expect(guarded.events).toEqual([]);
@@ -168,7 +168,7 @@ it("stops at its failure tolerance when an address goes silent", async () => {
     });
   await writeTargets(4);
   const run = fleet.start(LIMIT, "rollout", "--yes");
-  await run.seen(({ kind }) => kind === "started");
+  await run.waitForEvent(({ kind }) => kind === "started");
   proxy.inject({ fault: { forwarded: false, response: "silence" } });
   const before = proxy.requests.length;
   const ended = await run.result;

@@ -35,7 +35,7 @@ beforeEach(async () => {
   round += 1;
   baseline = buildBaselineValues(2).map((value) => `r${round}-${value}`);
   await fleet.writeBaseline(baseline);
-  fleet.take();
+  fleet.takeRequests();
 });
 
 afterEach(() => {
@@ -48,7 +48,7 @@ afterAll(async () => {
 
 /** Runs an action when the service receives the first write to a tenant. */
 async function runAtFirstWrite(run: RunningCommand, name: string, act: () => void): Promise<void> {
-  await run.seen((event) => event.kind === "tenant-started" && event.tenant === name);
+  await run.waitForEvent((event) => event.kind === "tenant-started" && event.tenant === name);
   await new Promise<void>((done) => {
     onRequest = ({ method }) => {
       if (method === "GET") return;
@@ -60,8 +60,8 @@ async function runAtFirstWrite(run: RunningCommand, name: string, act: () => voi
 }
 
 /** Asserts that every tenant matches its declarations, and that each new entry was sent once over all runs. */
-function expectEachOnce(): void {
-  const posts = fleet.take().filter(({ method }) => method === "POST");
+function expectEntriesSentOnce(): void {
+  const posts = fleet.takeRequests().filter(({ method }) => method === "POST");
   const postedEntries = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
   const own = round === 1 ? fleet.names.map((name) => `${name} only-${name}.example`) : [];
   const added = fleet.names.flatMap((name) => baseline.map((value) => `${name} ${value}`));
@@ -99,7 +99,7 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
   expect(output).toContain(`"t1" was changed, but the journal doesn't record it`);
   expect(await fleet.readStates()).toEqual({ t0: "done", t1: "running" });
   expect(await fleet.runRollout(...parseNextCommand(output))).toMatchObject({ code: 0 });
-  expectEachOnce();
+  expectEntriesSentOnce();
 });
 
 it("stops when its journal can't grow and can be resumed", async () => {
@@ -115,7 +115,7 @@ it("stops when its journal can't grow and can be resumed", async () => {
   expect(output).toContain(`"t0" was changed, but the journal doesn't record it`);
   expect(output).toContain("0 of 2 tenants match their files, 0 failed, and 2 are left");
   expect(await fleet.runRollout(...parseNextCommand(output))).toMatchObject({ code: 0 });
-  expectEachOnce();
+  expectEntriesSentOnce();
 });
 
 it("stops when its journal is deleted and rejects an empty one", async () => {
@@ -144,5 +144,5 @@ it("stops when its journal is deleted and rejects an empty one", async () => {
   expect((await fleet.runRollout(again, "--yes")).output).toContain("[ERR_ROLLOUT_BUSY]");
   expect(await fleet.runRollout("abandon", id)).toMatchObject({ code: 0 });
   expect(await fleet.runRollout(again, "--yes")).toMatchObject({ code: 0 });
-  expectEachOnce();
+  expectEntriesSentOnce();
 });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   const waits = await fleet.runRollout("--yes");
   expect(summarizeRun(waits), waits.output).toEqual([2, ["t0"]]);
   expect(await fleet.runRollout("abandon")).toMatchObject({ code: 0 });
-  fleet.take();
+  fleet.takeRequests();
 });
 
 afterAll(async () => {

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const takeReads = (): Record<string, string[]> => {
-  const byTenant = Object.groupBy(fleet.take(), ({ tenant }) => tenant ?? "nobody");
+  const byTenant = Object.groupBy(fleet.takeRequests(), ({ tenant }) => tenant ?? "nobody");
   return Object.fromEntries(
     Object.entries(byTenant).map(([tenant, requests = []]) => [
       tenant,
@@ -45,7 +45,7 @@ it("creates stacks and leaves a manually created one unchanged", async () => {
   const init = await fleet.startPulumi("t1", "stack", "init").ended;
   const up = await fleet.startPulumi("t1", "up", "--yes", "--skip-preview").ended;
   expect([init, up]).toMatchObject([{ code: 0 }, { code: 0 }]);
-  fleet.take();
+  fleet.takeRequests();
   const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
   expect(getStates(first.report())).toEqual({ t0: "done", t1: "unchanged" });
@@ -54,7 +54,7 @@ it("creates stacks and leaves a manually created one unchanged", async () => {
 });
 
 it("runs no engine when an engine would find nothing to do", async () => {
-  fleet.take();
+  fleet.takeRequests();
   const texts = await readStateTexts();
   const second = await fleet.runRollout("--yes");
   expect(summarizeRun(second)).toEqual([0, []]);
@@ -65,7 +65,7 @@ it("runs no engine when an engine would find nothing to do", async () => {
   const plain = await fleet.startPulumi("t0", "up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
     .ended;
   expect(plain).toMatchObject({ code: 0, output: expect.stringMatching(/4 unchanged/) });
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
   for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
 });
 

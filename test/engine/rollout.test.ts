@@ -21,7 +21,7 @@ it("creates a stack and only reads in the next rollout", async () => {
   expect(first.code, first.output).toBe(0);
   expect(getStates(first.report())).toEqual({ t0: "done" });
   expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0"));
-  fleet.take();
+  fleet.takeRequests();
 
   const state = await fleet.read(STATE);
   const second = await fleet.runRollout("--yes");
@@ -29,7 +29,7 @@ it("creates a stack and only reads in the next rollout", async () => {
   expect(getStates(second.report())).toEqual({ t0: "unchanged" });
   expect(listStartedTenants(second)).toEqual([]);
   const looks = fleet
-    .take()
+    .takeRequests()
     .map(({ method, path, query }) => `${method} ${path.split("/").at(-1)} ${query["list"]} ${query["page"]}`);
   // ⌈202/200⌉ pages of the deny list, one page of the allow list and one of the VIPs.
   expect(looks.sort()).toEqual([

@@ -132,7 +132,7 @@ it("refuses a rollout with swapped keys when planned or resumed", async () => {
   });
   const swapped = { T0_KEY: fleet.environment["T1_KEY"], T1_KEY: fleet.environment["T0_KEY"] };
   expect((await fleet.runRollout("--yes")).code).toBe(2);
-  fleet.take();
+  fleet.takeRequests();
   // The second tenant's stack doesn't exist yet, so the identity recorded while planning reveals the mistake.
   const swappedLater = await fleet.start(swapped, "rollout", "resume").result;
   expect(swappedLater.code).toBe(1);
@@ -144,7 +144,7 @@ it("refuses a rollout with swapped keys when planned or resumed", async () => {
   expect(fleet.listContents("t1")).toEqual(fleet.listDeclaredContents("t1"));
 
   await fleet.writeBaseline(["another.example"]);
-  fleet.take();
+  fleet.takeRequests();
   const planned = await fleet.start(swapped, "rollout", "--yes").result;
   expect(planned.code, planned.output).toBe(3);
   expect(planned.output).toMatch(/"t0" \([^)]+\) belongs to the tenant of "t1"/);

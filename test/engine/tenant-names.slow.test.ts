@@ -27,7 +27,7 @@ async function withPartner(): Promise<{ readonly fleet: Fleet; readonly settings
   return { fleet, settings };
 }
 
-const takeWriteRequests = (fleet: Fleet) => fleet.take().filter(({ method }) => method !== "GET");
+const takeWriteRequests = (fleet: Fleet) => fleet.takeRequests().filter(({ method }) => method !== "GET");
 
 it("refuses swapped keys of tenants that share a mail domain", async () => {
   await using fleet = await Fleet.start({
@@ -37,7 +37,7 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
   });
   const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
-  fleet.take();
+  fleet.takeRequests();
   const [one, other] = ["t0", "t1"].map((name) => fleet.environment[getKeyVariable(name)]);
   const swapped = await fleet.start({ T0_KEY: other, T1_KEY: one }, "rollout", "--yes").result;
   expect([swapped.code, swapped.output]).toEqual([3, expect.stringContaining("ERR_OTHER_TENANT")]);
@@ -55,7 +55,7 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
  */
 async function expectRefusedRollout(fleet: Fleet, forgets: readonly string[]): Promise<string> {
   for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
-  fleet.take();
+  fleet.takeRequests();
   const refused = await fleet.runRollout("--yes");
   expect(refused.code, refused.output).toBe(3);
   expect(takeWriteRequests(fleet)).toEqual([]);
@@ -127,7 +127,7 @@ async function renameProject(fleet: Fleet): Promise<void> {
       `pulumi stack rename organization/mail/${stack} --stack organization/fleet/${stack}`,
     );
   }
-  fleet.take();
+  fleet.takeRequests();
 }
 
 describe("project renamed with its stacks", () => {

@@ -18,7 +18,7 @@ it("destroys only what the stack declared and continues after an interruption", 
   await fleet.sendFromConsole("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
   const before = fleet.listContents("t0");
   const files = await fleet.read("tenants.yaml");
-  fleet.take();
+  fleet.takeRequests();
 
   // Without `--yes`, the plan is printed and nothing is done.
   const preview = await removeTenant("t0", "--destroy");
@@ -27,7 +27,7 @@ it("destroys only what the stack declared and continues after an interruption", 
   expect(preview.stderr).toContain("Nothing was done. To do it, run the same command with --yes t0");
   expect(fleet.listContents("t0")).toEqual(before);
   expect(await fleet.read("tenants.yaml")).toBe(files);
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
 
   // Nothing is done either if there is no stack, for example in another state backend.
   const unknown = await removeTenant("t2", "--destroy");
@@ -70,7 +70,7 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 2 });
   const files = await fleet.read("tenants.yaml");
   const before = fleet.listContents("t0");
-  fleet.take();
+  fleet.takeRequests();
 
   const named = await removeTenant("t1", "--destroy", "--yes", "t1", "--database", "nowhere.db");
   expect([named.code, named.stderr]).toEqual([1, expect.stringContaining('no rollout journal at "nowhere.db"')]);
@@ -82,7 +82,7 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
       expect.stringMatching(/may still have to change "t1".*ERR_ROLLOUT_BUSY/),
     ]);
   }
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
 
   // The rollout is done with t0, but a removal of t0 was killed while it held the stack's lock.
   const locks = getLockDirectory(fleet, "t0");

@@ -29,13 +29,13 @@ it.each([
   await fleet.write("tenants.yaml", formatTargets("acme", fleet.sandbox.url));
   await fleet.write("settings/t0.yaml", settings);
   for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
-  fleet.take();
+  fleet.takeRequests();
   const refused = await fleet.runRollout("--yes");
   expect(refused.code, refused.output).toBe(3);
   expect(refused.output.replaceAll(/\s+/g, " ")).toMatch(
     /acme \[renamed-tenant\].*looks like the tenant of the stack "t0".*declared allow partner\.example.*`email-security tenant rename t0 acme`/,
   );
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
 
   const renamed = await fleet.start({}, "tenant", "rename", "t0", "acme").result;
   expect(renamed.code, renamed.output).toBe(0);
@@ -54,13 +54,13 @@ it("keeps a skip of a tenant that was renamed by hand", async () => {
 
   await fleet.write("tenants.yaml", formatTargets("acme", fleet.sandbox.url));
   await fleet.writeBaseline(["evil0.example", "evil1.example", "more.example"]);
-  fleet.take();
+  fleet.takeRequests();
   const refused = await fleet.runRollout("--yes");
   expect(refused.code, refused.output).toBe(3);
   expect(refused.output.replaceAll(/\s+/g, " ")).toMatch(
     /acme \[renamed-tenant\].*looks like the tenant of the stack "t0".*skip.*"t0", since .* \(its owner objects\).*`email-security tenant rename t0 acme`/,
   );
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
 
   expect((await fleet.start({}, "tenant", "rename", "t0", "acme").result).code).toBe(0);
   const done = await fleet.runRollout("--yes");
@@ -76,7 +76,7 @@ it("keeps a skip of a tenant that was renamed by hand before its first rollout",
   expect(await fleet.runRollout("skip", "t0", "--reason", "its owner objects")).toMatchObject({ code: 0 });
 
   await fleet.write("tenants.yaml", formatTargets("acme", fleet.sandbox.url));
-  fleet.take();
+  fleet.takeRequests();
   const refused = await fleet.runRollout("--yes");
   expect(refused.code, refused.output).toBe(3);
   expect(refused.output.replaceAll(/\s+/g, " ")).toMatch(
@@ -126,7 +126,7 @@ it("refuses a second key of another tenant before the first write", async () => 
   }
   const first = await fleet.runRollout("--only", "t0", "--yes");
   expect(first.code, first.output).toBe(0);
-  fleet.take();
+  fleet.takeRequests();
   const secondKey = fleet.sandbox.tenants.find(({ name }) => name === "t0")?.apiKeys.console;
   for (const selection of [[], ["--only", "t1"]]) {
     const keys = { [getKeyVariable("t1")]: secondKey };
@@ -136,7 +136,7 @@ it("refuses a second key of another tenant before the first write", async () => 
     expect(run.output).toMatch(/"t0" \(tenants\.yaml:8/);
     expect(run.output).toMatch(/"t1" \(tenants\.yaml:9; key from the environment variable T1_KEY\)/);
   }
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
   expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0"));
   // With the correct key, the rollout continues.
   const own = await fleet.runRollout("--yes");

@@ -25,14 +25,14 @@ async function runWithKeys(
   keys: Readonly<Record<string, string>>,
   ...args: string[]
 ): Promise<FleetCliResult> {
-  fleet.take();
+  fleet.takeRequests();
   return await fleet.start(keys, ...args).result;
 }
 
 const unfoldLines = (text: string): string => text.replaceAll(/\n {2}(?=\S)/g, " ");
 
 const takeWrites = (fleet: Fleet): string[] =>
-  fleet.take().flatMap(({ method, path, tenant }) => (method === "GET" ? [] : [`${tenant} ${method} ${path}`]));
+  fleet.takeRequests().flatMap(({ method, path, tenant }) => (method === "GET" ? [] : [`${tenant} ${method} ${path}`]));
 
 /** Returns the state of each tenant in `fleet status`. */
 async function syncStatuses(fleet: Fleet, keys: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {

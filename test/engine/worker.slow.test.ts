@@ -25,7 +25,7 @@ it("hands a killed worker's tenant over exactly once", async () => {
   for (const worker of workers) await worker.waitForOutput("processes up to 1 tenants concurrently");
 
   const rollout = fleet.start(database, "rollout", "--yes");
-  const first = await rollout.seen(({ kind }) => kind === "tenant-started");
+  const first = await rollout.waitForEvent(({ kind }) => kind === "tenant-started");
   const { tenant, worker } = first as Extract<typeof first, { kind: "tenant-started" }>;
   const victim = workers.find(({ process }) => worker.endsWith(`:${process.pid}`));
   victim?.process.kill("SIGKILL");
@@ -49,7 +49,7 @@ it("hands a killed worker's tenant over exactly once", async () => {
       .map((event) => event.tenant)
       .sort(),
   ).toEqual([...fleet.names].sort());
-  const posts = fleet.take().filter(({ method }) => method === "POST");
+  const posts = fleet.takeRequests().filter(({ method }) => method === "POST");
   expect(posts).toHaveLength(TENANTS * fleet.listDeclaredContents("t0").length);
   for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
 
@@ -60,7 +60,7 @@ it("needs no worker when nothing changes", async () => {
   const { code, events } = await fleet.start(database, "rollout", "--yes").result;
   expect(code).toBe(0);
   expect(events.at(-1)).toMatchObject({ kind: "finished", unchanged: TENANTS });
-  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
 });
 
 /** Asserts that workers never print a key, and that they exit cleanly on Ctrl-C. */

@@ -59,7 +59,7 @@ export interface RunningCommand {
    *
    * @throws if the command ends first.
    */
-  seen(which: (event: RolloutEvent) => boolean): Promise<RolloutEvent>;
+  waitForEvent(which: (event: RolloutEvent) => boolean): Promise<RolloutEvent>;
   /**
    * Resolves once the text was printed.
    *
@@ -233,7 +233,7 @@ ${tenants}${waves}`,
       process: child,
       events,
       output: () => texts.output,
-      seen: async (which) => await waitUntilFound(() => events.find(which)),
+      waitForEvent: async (which) => await waitUntilFound(() => events.find(which)),
       waitForOutput: async (text) => void (await waitUntilFound(() => texts.output.includes(text) || undefined)),
       result,
     };
@@ -327,7 +327,7 @@ ${tenants}${waves}`,
   }
 
   /** Returns the requests since the last call, oldest first. */
-  take(): RecordedRequest[] {
+  takeRequests(): RecordedRequest[] {
     const requests = [...this.sandbox.requests];
     this.sandbox.clearRequests();
     return requests;

@@ -9,7 +9,7 @@ import { isFreeMail } from "../../settings/free-mail";
 import { isPublicSuffix } from "../../settings/own-domains";
 import { findEntryRisks } from "../../settings/risk";
 import { sanitizeLine } from "../../settings/text";
-import { describeDetections, getPastVerb, joinSentences } from "./mail-descriptions";
+import { describeDetections, getWasOrWere, joinSentences } from "./mail-descriptions";
 import { DAY_MS, getMailDomain, type SuggestContext } from "./suggest-context";
 import type { Suggestion } from "./suggestion";
 import { buildRemovalEdits } from "./suggestion-edits";
@@ -137,7 +137,7 @@ function buildDenySuggestion(context: SuggestContext, target: DenyTarget): Sugge
   const lastReportText = lastReport === undefined ? "" : `, last on ${sanitizeLine(lastReport)}`;
   const evidence = collectEvidence(context.base, { kind: "entry", value, entryType });
   const reportedText = `${formatCount(reporterCount, "user")} reported mail from it as phishing${lastReportText}, and the analysis found it malicious.`;
-  const deliveredText = `${formatCount(delivered.length, "message")} from it ${getPastVerb(delivered.length)} found malicious and stayed in a mailbox.`;
+  const deliveredText = `${formatCount(delivered.length, "message")} from it ${getWasOrWere(delivered.length)} found malicious and stayed in a mailbox.`;
   const mailboxCount = new Set(delivered.map(({ recipient }) => recipient ?? "")).size;
   const comment =
     reporterCount > 0

@@ -42,7 +42,7 @@ function formatNamedCounts(counts: readonly NamedCount[]): string {
   return `: ${counts.map(({ name, count }) => `${count} ${sanitizeLine(name)}`).join(", ")}`;
 }
 
-export function getPastVerb(count: number): string {
+export function getWasOrWere(count: number): string {
   return count === 1 ? "was" : "were";
 }
 

@@ -1,7 +1,7 @@
 import { formatCount } from "../../render/safe-text";
 import { parseMailbox } from "../../settings/entry-value";
 import { sanitizeLine } from "../../settings/text";
-import { formatVerdicts, getPastVerb } from "./mail-descriptions";
+import { formatVerdicts, getWasOrWere } from "./mail-descriptions";
 import { getMailDomain, type SuggestContext } from "./suggest-context";
 import type { Suggestion, SuggestOptions } from "./suggestion";
 
@@ -33,7 +33,7 @@ export function suggestVips(context: SuggestContext, { minThreats = 5, maxVips =
         kind: "vip",
         value: email,
         action: `Make ${sanitizeLine(email)} a VIP`,
-        evidence: `${formatCount(threats.length, "threat")} ${getPastVerb(threats.length)} sent to it ${context.window}${formatVerdicts(threats)}; spam and graymail are not counted.`,
+        evidence: `${formatCount(threats.length, "threat")} ${getWasOrWere(threats.length)} sent to it ${context.window}${formatVerdicts(threats)}; spam and graymail are not counted.`,
         edits: [
           {
             file: context.getTargetFile("vips"),

@@ -91,7 +91,7 @@ export function renderBlockersHtml(blockers: Plan["blockers"]): Html | undefined
     ({ code, message }) =>
       html`<div class="blocker"><h3>${code}</h3><pre>${message
         .split(/\r\n|[\r\n]/)
-        .map((renderLegendItem, index) => [index > 0 ? new Html("\n") : "", renderLegendItem])}</pre></div>`,
+        .map((line, index) => [index > 0 ? new Html("\n") : "", line])}</pre></div>`,
   )}</section>`;
 }
 

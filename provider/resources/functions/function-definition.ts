@@ -39,12 +39,12 @@ function parseFunctionArguments<Args extends z.ZodObject>(schema: Args, args: un
   if (typeof args !== "object" || args === null) {
     throw new InvalidArgumentError(`the arguments must be an object, not ${quote(args)}`);
   }
-  const parseFunctionArguments = schema.safeParse(omitUndefined(args));
-  if (parseFunctionArguments.success) return parseFunctionArguments.data;
+  const parsed = schema.safeParse(omitUndefined(args));
+  if (parsed.success) return parsed.data;
   const argumentNames = Object.keys(schema.shape);
   const namesText =
     argumentNames.length === 0 ? "it has no arguments" : `its arguments are ${argumentNames.join(", ")}`;
-  const reasons = parseFunctionArguments.error.issues.flatMap((issue) =>
+  const reasons = parsed.error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
       ? issue.keys.map((key) => `${key} isn't an argument of this function; ${namesText}`)
       : [`${issue.path.join(".")} ${issue.message}`],

@@ -70,14 +70,14 @@ export class EntryMatch {
 
   /** Returns the rows that match no known key, each under its own key. */
   getUnmatched(): ReadonlyMap<string, AllowDenyEntryRow> {
-    const getOthers = new Map<string, AllowDenyEntryRow>();
+    const unmatchedRows = new Map<string, AllowDenyEntryRow>();
     for (const row of this.#rows) {
       if (this.#assigned.has(row)) continue;
       const key = encodeRowKey(row);
-      const isUsedKey = (candidate: string): boolean => this.matches.has(candidate) || getOthers.has(candidate);
-      getOthers.set(isUsedKey(key) ? buildAlternateKey(key, row.list, isUsedKey) : key, row);
+      const isUsedKey = (candidate: string): boolean => this.matches.has(candidate) || unmatchedRows.has(candidate);
+      unmatchedRows.set(isUsedKey(key) ? buildAlternateKey(key, row.list, isUsedKey) : key, row);
     }
-    return getOthers;
+    return unmatchedRows;
   }
 }
 

@@ -15,7 +15,7 @@ const lockSchema = z.object({
   /** `open`: the rollout isn't finished, and no other may overtake it. `closed`: finished or abandoned, but with changes to review. */
   state: z.enum(["open", "closed"]),
   /**
-   * Its state and what it waits for: `waits for a person. The wave canary is through, and its gate waits for a person.`
+   * Its state and what it waits for: `waits for approval. The wave canary is done, and its gate requires approval.`
    */
   status: z.string(),
   /** The location and machine of its journal, without a password. */

@@ -12,7 +12,7 @@ export type RolloutEvent = {
 /** The content of an event. */
 export type RolloutEventData =
   | { readonly kind: "planned"; readonly tenants: number; readonly changing: number; readonly digest: string }
-  /** A run of the coordinator began or resumed. `by` is the person: `dana@build-7`. */
+  /** A run of the coordinator began or resumed. `actor` is the person: `dana@build-7`. */
   | { readonly kind: "started"; readonly resumed: boolean; readonly actor?: string }
   | { readonly kind: "wave-started"; readonly wave: string; readonly tenants: number }
   | {
@@ -52,7 +52,7 @@ export type RolloutEventData =
       readonly failed: number;
       readonly skipped?: number;
     }
-  /** A person skipped the tenant. `by` is the person. */
+  /** A person skipped the tenant. `actor` is the person. */
   | {
       readonly kind: "tenant-skipped";
       readonly wave: string;

@@ -40,7 +40,7 @@ export interface Targets {
   readonly targets: readonly Target[];
   readonly waves: readonly WaveRule[];
   /** How many tenants may fail in the whole rollout. Default: only the waves have limits. */
-  readonly failureTolerance?: Tolerance;
+  readonly failureTolerance?: CountOrPercent;
   /** The limits of service addresses, keyed by address without a trailing slash. Other addresses have none. */
   readonly services: ReadonlyMap<string, ServiceLimit>;
   /** The notification settings. Default: every receiver with an address in the environment gets all notices. */
@@ -48,7 +48,7 @@ export interface Targets {
   readonly findings: readonly Finding[];
 }
 
-export type Tolerance = { readonly count: number } | { readonly percent: number };
+export type CountOrPercent = { readonly count: number } | { readonly percent: number };
 
 export interface ServiceLimit {
   /** Requests per second by all its tenants together. Default: only the service's own limits. */
@@ -61,8 +61,8 @@ export interface WaveRule extends Pick<Wave, "name" | "maxConcurrent" | "soakMs"
   /** Labels that a tenant must have, each with one of the given values. Default: all remaining tenants. */
   readonly match?: Readonly<Record<string, readonly string[]>>;
   /** How many matching tenants to take that are in no earlier wave: a count, or a percentage of all matching tenants. Default: all. */
-  readonly take?: Tolerance;
+  readonly take?: CountOrPercent;
   /** Default: none. */
-  readonly failureTolerance: Tolerance;
+  readonly failureTolerance: CountOrPercent;
   readonly place: Place;
 }

@@ -61,7 +61,7 @@ export async function readOrphanedStacks({
     .filter(({ stack, project: stackProject }) =>
       stackProject === project ? !declaredStacks.has(stack) : relatedProjects.has(stackProject),
     )
-    .sort((candidate, stackProject) => (candidate.name < stackProject.name ? -1 : 1));
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
   const orphans = new Map<string, OrphanedStack>();
   for (const [stackProject, projectStacks] of Map.groupBy(candidates, (candidate) => candidate.project)) {
     const lastApplied = await readLastApplied(database, {

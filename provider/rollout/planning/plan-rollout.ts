@@ -126,7 +126,7 @@ export async function planRollout(
     failures.push({ target, error: planned.error, isAddressWide: isAddressWideFailure(error) });
     return planned;
   };
-  const { keys, keyless } = await readKeys(targets, {
+  const { keys, targetsWithoutKey: keyless } = await readKeys(targets, {
     environment,
     concurrency,
     tally: failureTally,

@@ -10,7 +10,7 @@ export async function readKeys(
     environment,
     concurrency,
     tally,
-    throwIfEnded: goOn,
+    throwIfEnded,
   }: {
     readonly environment: NodeJS.ProcessEnv;
     readonly concurrency: number;
@@ -20,20 +20,20 @@ export async function readKeys(
   },
 ): Promise<{
   readonly keys: ReadonlyMap<Target, string>;
-  readonly keyless: readonly { readonly target: Target; readonly error: unknown }[];
+  readonly targetsWithoutKey: readonly { readonly target: Target; readonly error: unknown }[];
 }> {
   const keys = new Map<Target, string>();
-  const keyless: { readonly target: Target; readonly error: unknown }[] = [];
+  const targetsWithoutKey: { readonly target: Target; readonly error: unknown }[] = [];
   await forEachConcurrently(targets, concurrency, async (target) => {
-    goOn();
+    throwIfEnded();
     // A command that prints a key may take long to fail.
     if (tally.exceededTolerances.length > 0) return;
     try {
       keys.set(target, await readKey(target, { environment }));
     } catch (error) {
       tally.add(target.name);
-      keyless.push({ target, error });
+      targetsWithoutKey.push({ target, error });
     }
   });
-  return { keys, keyless };
+  return { keys, targetsWithoutKey: targetsWithoutKey };
 }

@@ -82,9 +82,9 @@ function describeProgress({
         : ` Some changes of ${formatCount(unrevertedTenants, "tenant")} are not reverted, as planned.`;
     return safeText`${done} of ${formatCount(total, "tenant")} changed, ${unchanged} unchanged, ${failed} failed, ${total - finishedCount} pending.${unrevertedText}`;
   }
-  const goesToFiles = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
-  const formatGoal = (possessive: string) =>
-    goesToFiles ? safeText`${possessive} files` : safeText`${possessive} state before ${untrusted(rollsBack ?? "")}`;
+  const restoresFiles = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
+  const formatTargetState = (possessive: string) =>
+    restoresFiles ? safeText`${possessive} files` : safeText`${possessive} state before ${untrusted(rollsBack ?? "")}`;
   // A tenant that was skipped after it was finished is counted only as skipped.
   const findSkip = createSkipLookup(skipped);
   const matching = tenants.filter((tenant) => MATCHING_STATES.has(tenant.state) && findSkip(tenant) === undefined);
@@ -95,19 +95,19 @@ function describeProgress({
     const matchingCount = matching.length - changedTenants.length;
     const failedText = counts.failed > 0 ? `, ${formatNumber(counts.failed)} failed` : "";
     const openText = pendingCount > 0 ? `, ${formatNumber(pendingCount)} pending` : "";
-    return safeText`${matchingCount} of ${formatCount(includedCount, "tenant")} match ${formatGoal("their")}${failedText}${openText}. ${formatTenantNames(changedTenants)} changed after the rollout; those changes stay.`;
+    return safeText`${matchingCount} of ${formatCount(includedCount, "tenant")} match ${formatTargetState("their")}${failedText}${openText}. ${formatTenantNames(changedTenants)} changed after the rollout; those changes stay.`;
   }
   if (matching.length === includedCount) {
     if (skipped.length > 0) {
       return includedCount === 0
         ? safeText`Nothing remains to do.`
-        : safeText`${formatCount(includedCount, "tenant")} ${includedCount === 1 ? "matches" : "match"} ${formatGoal(includedCount === 1 ? "its" : "their")}.`;
+        : safeText`${formatCount(includedCount, "tenant")} ${includedCount === 1 ? "matches" : "match"} ${formatTargetState(includedCount === 1 ? "its" : "their")}.`;
     }
     return includedCount === 1
-      ? safeText`The tenant matches ${formatGoal("its")}.`
-      : safeText`All ${formatCount(includedCount, "tenant")} match ${formatGoal("their")}.`;
+      ? safeText`The tenant matches ${formatTargetState("its")}.`
+      : safeText`All ${formatCount(includedCount, "tenant")} match ${formatTargetState("their")}.`;
   }
-  return safeText`${matching.length} of ${formatCount(includedCount, "tenant")} match ${formatGoal("their")}, ${counts.failed} failed, ${pendingCount} pending.`;
+  return safeText`${matching.length} of ${formatCount(includedCount, "tenant")} match ${formatTargetState("their")}, ${counts.failed} failed, ${pendingCount} pending.`;
 }
 
 const MATCHING_STATES: ReadonlySet<TenantState> = new Set(["done", "unchanged"]);

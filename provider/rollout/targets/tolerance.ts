@@ -1,13 +1,13 @@
-import type { Tolerance } from "../model/target";
+import type { CountOrPercent } from "../model/target";
 import type { Wave } from "../model/wave";
 
 /** Returns how many of the tenants may fail. Rounds a percentage down, so that the result never exceeds the declared tolerance. */
-export function getToleratedFailures(tolerance: Tolerance, tenants: number): number {
+export function getToleratedFailures(tolerance: CountOrPercent, tenants: number): number {
   return "count" in tolerance ? tolerance.count : Math.floor(applyPercent(tolerance.percent, tenants));
 }
 
 /** Returns how many of the tenants a wave takes. Rounds a percentage up, to at least one and at most all. */
-export function getWaveSize(share: Tolerance, tenants: number): number {
+export function getWaveSize(share: CountOrPercent, tenants: number): number {
   const count = "count" in share ? share.count : Math.max(1, Math.ceil(applyPercent(share.percent, tenants)));
   return Math.min(count, tenants);
 }

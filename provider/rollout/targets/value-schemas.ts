@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { quote } from "../../settings/text";
-import type { Tolerance } from "../model/target";
+import type { CountOrPercent } from "../model/target";
 
 export const buildTextSchema = (expected: string) =>
   z.string({ error: ({ input }) => formatExpectation(input, expected) });
@@ -58,7 +58,7 @@ export const buildToleranceSchema = (min: number) => {
       { error: formatTypeError },
     )
     .transform(
-      (parsedInput): Tolerance =>
+      (parsedInput): CountOrPercent =>
         typeof parsedInput === "number" ? { count: parsedInput } : { percent: Number.parseFloat(parsedInput) },
     );
 };

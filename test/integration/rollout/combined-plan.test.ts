@@ -17,7 +17,7 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
   });
 
   it("reads a stack's state file instead of asking the CLI", async () => {
-    fleet.hasState("held", { manifest: {}, resources: [] });
+    fleet.writeStackState("held", { manifest: {}, resources: [] });
     expect(await fleet.runPlan(["--only", "held", "t0"])).toMatchObject({ code: 2 });
     const exports = fleet.calls.filter((call) => call.includes("export"));
     expect(new Set(exports)).toEqual(new Set(["--non-interactive stack export --stack t0"]));
@@ -25,7 +25,7 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
 
   it("shows a shared change once, with evidence from sampled tenants", async () => {
     const { code, stderr } = await fleet.runPlan(["--fail-on", "risk"]);
-    const text = fleet.readWritten("plan.md");
+    const text = fleet.readFile("plan.md");
     expect(code).toBe(3);
     expect(stderr).toContain("Wrote plan.md, plan.html, with mail evidence of 5 of 7 tenants.");
     expect(stderr).toContain("the changes of 1 tenant are blocked by --fail-on risk");
@@ -43,7 +43,7 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 5 * 5);
     const mail = fleet.sandbox.requests.filter(({ path }) => path.endsWith("/threats"));
     expect(new Set(mail.map(({ tenant }) => tenant))).toEqual(new Set(["t0", "t2", "t3", "t5", "t6"]));
-    const page = fleet.readWritten("plan.html");
+    const page = fleet.readFile("plan.html");
     for (const name of NAMES) expect(page).toContain(`<bdi class="untrusted">${name}</bdi>`);
     expect(page).toContain("&#60;b&#62;");
     expect(page).not.toContain("<b>@");

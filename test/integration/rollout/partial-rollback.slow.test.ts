@@ -41,7 +41,7 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
     const parent = "email-security:index:TenantSettings";
     const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
     const buildListUrn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
-    fleet.hasState(name, {
+    fleet.writeStackState(name, {
       manifest: {},
       resources: [
         { urn: buildListUrn(root), type: root, outputs: marker === undefined ? {} : { emailSecurityRollout: marker } },

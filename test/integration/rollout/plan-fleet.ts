@@ -96,7 +96,7 @@ export class PlannedFleet implements AsyncDisposable {
   }
 
   /** Writes a tenant's stack state, as the CLI stores it in a directory. */
-  hasState(name: string, deployment: object): void {
+  writeStackState(name: string, deployment: object): void {
     const toolchain = this.#toolchain;
     toolchain.write("state/.pulumi/meta.yaml", "version: 1\n");
     const state = { version: 3, checkpoint: { stack: `organization/fleet/${name}`, latest: deployment } };
@@ -107,12 +107,12 @@ export class PlannedFleet implements AsyncDisposable {
    * Adds a stack without a tenant to the project, with the declarations of its `TenantSettings`: `{ "evil.example":
    * "deny" }`.
    */
-  hasOrphan(name: string, entries: Record<string, string>): void {
+  addOrphanedStack(name: string, entries: Record<string, string>): void {
     this.#toolchain.write("stacks.json", JSON.stringify([{ name: `organization/fleet/${name}` }]));
     const parent = "email-security:index:TenantSettings";
     const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
     const buildListUrn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
-    this.hasState(name, {
+    this.writeStackState(name, {
       manifest: {},
       resources: [
         { urn: buildListUrn(parent), type: parent },
@@ -123,10 +123,10 @@ export class PlannedFleet implements AsyncDisposable {
 
   /** The calls of Pulumi's CLI so far. */
   get calls(): readonly string[] {
-    return this.readWritten("calls.txt").trim().split("\n");
+    return this.readFile("calls.txt").trim().split("\n");
   }
 
-  readWritten(file: string): string {
+  readFile(file: string): string {
     return readFileSync(join(this.#toolchain.directory, file), "utf8");
   }
 

@@ -66,7 +66,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   }
 
   it("rejects the key of a tenant outside the selection", async () => {
-    fleet.hasState("held", buildStackState("held", await readIdentity("held"), { "evil.example": "deny" }));
+    fleet.writeStackState("held", buildStackState("held", await readIdentity("held"), { "evil.example": "deny" }));
     const own = await fleet.runPlan(["--only", "t3"]);
     expect(own.code, own.stderr).toBe(2);
     const wrong = await fleet.runPlan(["--only", "t3"], { T3_KEY: getSecondKey("held") });
@@ -76,7 +76,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
 
   it("rejects a stack whose marker names another tenant", async () => {
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
-    fleet.hasState("held", buildStackState("held", former, { "evil.example": "deny" }));
+    fleet.writeStackState("held", buildStackState("held", former, { "evil.example": "deny" }));
     const { code, stdout, stderr } = await fleet.runPlan(["--only", "held"]);
     expect(code, stderr).toBe(3);
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(`another tenant of the service than the rollout ${ROLLOUT} read`);
@@ -90,7 +90,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
       created_at: "2026-11-02 09:00:00",
     }));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
-    fleet.hasState("held", buildStackState("held", former, { "gone0.example": "deny" }));
+    fleet.writeStackState("held", buildStackState("held", former, { "gone0.example": "deny" }));
     const { code, stdout, stderr } = await fleet.runPlan(["--only", "held"]);
     expect(code, stderr).toBe(3);
     const text = stdout.replaceAll(/\s+/g, " ");
@@ -104,8 +104,8 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     const plain = await fleet.runPlan(["--only", "held"]);
     const requests = fleet.sandbox.requests.length;
     expect(plain.code, plain.stderr).toBe(2);
-    fleet.hasState("held", buildStackState("held", await readIdentity("held"), { "evil.example": "deny" }));
-    fleet.hasState("t3", buildStackState("t3", await readIdentity("t3"), {}));
+    fleet.writeStackState("held", buildStackState("held", await readIdentity("held"), { "evil.example": "deny" }));
+    fleet.writeStackState("t3", buildStackState("t3", await readIdentity("t3"), {}));
     await fleet.runPlan(["--only", "held"]);
     expect(fleet.sandbox.requests).toHaveLength(requests);
   });
@@ -122,7 +122,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     }));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
     const entries = Object.fromEntries(declared.map((value) => [value, "deny"]));
-    fleet.hasState("held", buildStackState("held", former, entries));
+    fleet.writeStackState("held", buildStackState("held", former, entries));
     const destroy = ["tenant", "remove", "held", "--destroy"];
     const { code, stdout, stderr } = await fleet.run(destroy);
     expect(code, stderr + stdout).toBe(3);
@@ -130,7 +130,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     const accepted = await fleet.run(destroy, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "held" });
     expect(accepted.code, accepted.stderr + accepted.stdout).toBe(2);
     expect(accepted.stdout).toContain("1 to remove");
-    fleet.hasState("held", buildStackState("held", await readIdentity("held"), entries));
+    fleet.writeStackState("held", buildStackState("held", await readIdentity("held"), entries));
     const own = await fleet.run(destroy);
     expect(own.code, own.stderr + own.stdout).toBe(2);
   });
@@ -140,7 +140,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     await using journal = await openFleetJournal(await openJournalDatabase(join(fleet.directory, "j.db")), "another");
     await journal.rollout(new Map(), { held: "unchanged" }, "fleet", new Map([["held", { identity: own }]]));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
-    fleet.hasState("held", buildStackState("held", former, { "evil.example": "deny" }));
+    fleet.writeStackState("held", buildStackState("held", former, { "evil.example": "deny" }));
     const { code, stdout, stderr } = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", "j.db"]);
     expect(code, stderr + stdout).toBe(3);
   });
@@ -163,7 +163,10 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
       "fleet",
       new Map([["held", { identity: older, fingerprint }]]),
     );
-    fleet.hasState("held", buildStackState("held", newer, { "evil.example": "deny" }, { seq: 2, acceptedSeq: 2 }));
+    fleet.writeStackState(
+      "held",
+      buildStackState("held", newer, { "evil.example": "deny" }, { seq: 2, acceptedSeq: 2 }),
+    );
     const planned = await fleet.runPlan(["--only", "held", "--database", file]);
     expect(planned.code, planned.stderr + planned.stdout).toBe(code);
     const destroyed = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", file]);
@@ -175,7 +178,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   it("keeps a stack with few declarations when a key belongs to an empty tenant", async () => {
     await click(fleet.sandbox, "POST", "/vip_employees/remove", { emails: ["ceo-t1@fleet.example"] }, "t1");
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
-    fleet.hasState("t1", buildStackState("t1", former, { "gone.example": "deny" }));
+    fleet.writeStackState("t1", buildStackState("t1", former, { "gone.example": "deny" }));
     const destroy = ["tenant", "remove", "t1", "--destroy"];
     const refused = await fleet.run(destroy);
     expect(refused.code, refused.stderr + refused.stdout).toBe(3);
@@ -186,7 +189,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
 
   it("destroys at an emptied tenant once a person accepts it", async () => {
     const entries = Object.fromEntries([0, 1, 2, 3, 4, 5].map((at) => [`gone${at}.example`, "deny"]));
-    fleet.hasState("held", buildStackState("held", await readIdentity("held"), entries));
+    fleet.writeStackState("held", buildStackState("held", await readIdentity("held"), entries));
     const destroy = ["tenant", "remove", "held", "--destroy"];
     const refused = await fleet.run(destroy);
     expect(refused.code, refused.stderr + refused.stdout).toBe(3);

@@ -32,7 +32,7 @@ describe.skipIf(!hasShell)("a tenant whose line can't be removed", () => {
       const refused = await fleet.run(remove);
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("ERR_SETTINGS_LOCKED")]);
     }
-    expect(fleet.readWritten("tenants.yaml")).toContain("  t5: {}\n");
+    expect(fleet.readFile("tenants.yaml")).toContain("  t5: {}\n");
     expect((await fleet.run(skip)).stdout).toContain("t5, since");
     const removed = await fleet.run(remove);
     expect(removed.stdout).toContain("No longer skipped, because its stack is gone");

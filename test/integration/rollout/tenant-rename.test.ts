@@ -105,7 +105,7 @@ describe.skipIf(!hasShell)("a rollout to a tenant renamed by hand", () => {
   });
 
   it("is blocked while the former stack alone manages some entries", async () => {
-    fleet.hasOrphan("former", { "dropped.example": "allow", "gone.example": "deny" });
+    fleet.addOrphanedStack("former", { "dropped.example": "allow", "gone.example": "deny" });
     const { code, stdout } = await fleet.runPlan(["--only", "t5", "held", "--yes"]);
     expect(code).toBe(3);
     const text = stdout.replaceAll(/\s+/g, " ");
@@ -117,7 +117,7 @@ describe.skipIf(!hasShell)("a rollout to a tenant renamed by hand", () => {
   });
 
   it("is planned when the former stack alone manages no entry", async () => {
-    fleet.hasOrphan("former", { "evil.example": "deny: Phishing", "gone.example": "allow" });
+    fleet.addOrphanedStack("former", { "evil.example": "deny: Phishing", "gone.example": "allow" });
     expect(await fleet.runPlan(["--only", "t5", "held"])).toMatchObject({ code: 2 });
   });
 });

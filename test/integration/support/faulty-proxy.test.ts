@@ -44,7 +44,7 @@ test("forwards requests and records them with their responses", async () => {
     beforeForward: ({ clientOutcome }) => boundaries.push(`before ${made.entries()} ${clientOutcome}`),
     afterCommit: ({ served, clientOutcome }) =>
       boundaries.push(`committed ${made.entries()} ${served} ${clientOutcome}`),
-    afterAnswer: ({ clientOutcome }) => boundaries.push(`answered ${clientOutcome}`),
+    afterAnswer: ({ clientOutcome }) => boundaries.push(`returned ${clientOutcome}`),
   };
   const response = await postEntry(proxy);
   expect(await response.json()).toMatchObject({ results: { value: "evil.example" } });

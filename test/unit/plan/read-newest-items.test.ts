@@ -55,7 +55,7 @@ describe("readNewestItems", () => {
       maxPages: 2,
       fetchPage: async (page) => getPage(list, page, 10),
     });
-    expect(read).not.toHaveProperty("from");
+    expect(read).not.toHaveProperty("completeSince");
     expect(read.missing).toBe("Of the things, only 20 of 30 were read. The limit is 2 pages.");
   });
 

@@ -27,7 +27,7 @@ const ANSWER_MS = 50;
 /** The lists of a tenant, which are read at the same time. */
 const LISTS = 3;
 /** The number of other tenants that are probed when one fails. */
-const WITNESSES = 3;
+const PROBED_TENANTS = 3;
 const ATTEMPTS = 4;
 
 /**
@@ -40,7 +40,7 @@ type TenantProblem = "nothing" | "key" | "files" | "silent" | "failing";
 
 interface FleetScenario {
   /** For each address: its state, and its tenants' own problems. */
-  readonly addresses: readonly { readonly mood: ServiceState; readonly own: readonly TenantProblem[] }[];
+  readonly addresses: readonly { readonly serviceState: ServiceState; readonly own: readonly TenantProblem[] }[];
   readonly concurrency: number;
   /** The number of tolerated failures over all tenants. */
   readonly tolerated: number;
@@ -63,27 +63,27 @@ function formatAddress(index: number): string {
 async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): Promise<PlanningResult> {
   const time = new ScheduledTime(0);
   const requests = new Map<string, number>();
-  const owns = new Map<string, { mood: ServiceState; own: TenantProblem }>();
-  const targets = addresses.flatMap(({ mood, own }, address) =>
+  const owns = new Map<string, { serviceState: ServiceState; own: TenantProblem }>();
+  const targets = addresses.flatMap(({ serviceState, own }, address) =>
     own.map((one, at) => {
       const name = `t${address}-${at}`;
-      owns.set(name, { mood, own: one });
+      owns.set(name, { serviceState: serviceState, own: one });
       return buildTarget(name, {}, { baseUrl: formatAddress(address) });
     }),
   );
   const request = { method: "GET", path: "/api/v1/settings/vip_employees" };
-  const isSilent = (mood: ServiceState): boolean =>
-    mood === "silent" || (typeof mood === "number" && Math.floor(time.now() / mood) % 2 === 0);
+  const isSilent = (serviceState: ServiceState): boolean =>
+    serviceState === "silent" || (typeof serviceState === "number" && Math.floor(time.now() / serviceState) % 2 === 0);
   const simulateRequests = async ({ name, baseUrl }: Target, count: number): Promise<void> => {
-    const { mood, own } = owns.get(name) ?? { mood: "well", own: "nothing" };
+    const { serviceState, own } = owns.get(name) ?? { serviceState: "well", own: "nothing" };
     requests.set(baseUrl, (requests.get(baseUrl) ?? 0) + count);
-    const isSilentHere = isSilent(mood) || own === "silent";
+    const isSilentHere = isSilent(serviceState) || own === "silent";
     await time.sleep(isSilentHere ? TIMEOUT_MS : ANSWER_MS);
     if (isSilentHere) throw new TimeoutError("ERR_TIMEOUT", "silent", { request, isTransient: true });
-    if (mood === "failing" || own === "failing") {
+    if (serviceState === "failing" || own === "failing") {
       throw new ServerError("ERR_SERVER", "failing", { request, status: 500, isTransient: true });
     }
-    if (mood === "refusing") throw new RateLimitedError("ERR_RATE_LIMITED", "no", { request, status: 429 });
+    if (serviceState === "refusing") throw new RateLimitedError("ERR_RATE_LIMITED", "no", { request, status: 429 });
     if (own === "key") throw new AuthenticationError("ERR_AUTH", "no", { request, status: 401 });
   };
   /** Retries like the client: quick failures are retried in every retry mode. */
@@ -139,25 +139,28 @@ const EVERYONE = Number.MAX_SAFE_INTEGER;
 
 describe("planning tenants of one address", () => {
   it("costs two timeouts in total when the address is silent", async () => {
-    const addresses = [{ mood: "silent" as const, own: repeatOwn("nothing", 300) }];
+    const addresses = [{ serviceState: "silent" as const, own: repeatOwn("nothing", 300) }];
     const { outcomes, requests, tookMs } = await planFleet({ addresses, concurrency: 2, tolerated: EVERYONE });
-    expect(requests.get(formatAddress(0))).toBe(LISTS + WITNESSES);
+    expect(requests.get(formatAddress(0))).toBe(LISTS + PROBED_TENANTS);
     expect(tookMs).toBe(EXPORT_MS + 2 * TIMEOUT_MS);
     expect([...outcomes.values()].filter(({ code }) => code === "ERR_TIMEOUT")).toHaveLength(300);
     expect([...outcomes.values()].filter(({ isQueried }) => isQueried)).toHaveLength(1);
   });
 
-  it.each(["failing", "refusing"] as const)("costs a few requests in total when the address is %s", async (mood) => {
-    const addresses = [{ mood, own: repeatOwn("nothing", 300) }];
-    const { outcomes, requests } = await planFleet({ addresses, concurrency: 2, tolerated: EVERYONE });
-    expect(requests.get(formatAddress(0))).toBe(LISTS * ATTEMPTS + WITNESSES);
-    expect(outcomes.size).toBe(300);
-  });
+  it.each(["failing", "refusing"] as const)(
+    "costs a few requests in total when the address is %s",
+    async (serviceState) => {
+      const addresses = [{ serviceState: serviceState, own: repeatOwn("nothing", 300) }];
+      const { outcomes, requests } = await planFleet({ addresses, concurrency: 2, tolerated: EVERYONE });
+      expect(requests.get(formatAddress(0))).toBe(LISTS * ATTEMPTS + PROBED_TENANTS);
+      expect(outcomes.size).toBe(300);
+    },
+  );
 
   it("reports every tenant of a silent address when planning ends early", async () => {
     const addresses = [
-      { mood: "silent" as const, own: repeatOwn("nothing", 300) },
-      { mood: "well" as const, own: repeatOwn("nothing", 212) },
+      { serviceState: "silent" as const, own: repeatOwn("nothing", 300) },
+      { serviceState: "well" as const, own: repeatOwn("nothing", 212) },
     ];
     const { outcomes } = await planFleet({ addresses, concurrency: 1, tolerated: 2 });
     const failed = [...outcomes.values()].filter(({ code }) => code === "ERR_TIMEOUT");
@@ -166,7 +169,7 @@ describe("planning tenants of one address", () => {
   });
 
   it("plans responsive tenants even behind silent ones", async () => {
-    const addresses = [{ mood: "well" as const, own: [...repeatOwn("silent", 5), ...repeatOwn("nothing", 5)] }];
+    const addresses = [{ serviceState: "well" as const, own: [...repeatOwn("silent", 5), ...repeatOwn("nothing", 5)] }];
     const { outcomes } = await planFleet({ addresses, concurrency: 1, tolerated: EVERYONE });
     const codes = [...outcomes].sort().map(([, { code }]) => code);
     expect(codes).toEqual([...Array(5).fill("ERR_TIMEOUT"), ...Array(5).fill("planned")]);
@@ -177,13 +180,13 @@ const own = fc.oneof(
   { weight: 12, arbitrary: fc.constant<TenantProblem>("nothing") },
   { weight: 1, arbitrary: fc.constantFrom<TenantProblem>("key", "files", "silent", "failing") },
 );
-const mood = fc.oneof(
+const serviceState = fc.oneof(
   { weight: 3, arbitrary: fc.constant<ServiceState>("well") },
   { weight: 3, arbitrary: fc.constantFrom<ServiceState>("silent", "failing", "refusing") },
   { weight: 1, arbitrary: fc.integer({ min: 1_000, max: 200_000 }) },
 );
 const fleets: fc.Arbitrary<FleetScenario> = fc.record({
-  addresses: fc.array(fc.record({ mood, own: fc.array(own, { minLength: 1, maxLength: 25 }) }), {
+  addresses: fc.array(fc.record({ serviceState: serviceState, own: fc.array(own, { minLength: 1, maxLength: 25 }) }), {
     minLength: 1,
     maxLength: 5,
   }),
@@ -194,7 +197,7 @@ const fleets: fc.Arbitrary<FleetScenario> = fc.record({
 /** Returns whether a few tenants at most have problems of their own, and not all that could be probed. */
 function isFair({ own: owns }: FleetScenario["addresses"][number]): boolean {
   const inTrouble = owns.filter((one) => one === "silent" || one === "failing").length;
-  return inTrouble <= WITNESSES && inTrouble < owns.length;
+  return inTrouble <= PROBED_TENANTS && inTrouble < owns.length;
 }
 
 const OWN_CODE = {
@@ -211,15 +214,15 @@ it(
     await fc.assert(
       fc.asyncProperty(fleets, async (fleet) => {
         const { outcomes, requests, over } = await planFleet(fleet);
-        for (const [index, { mood: how, own: owns }] of fleet.addresses.entries()) {
+        for (const [index, { serviceState: how, own: owns }] of fleet.addresses.entries()) {
           const of = owns.map((one, at) => ({ one, outcome: outcomes.get(`t${index}-${at}`) }));
-          if (how === "well" && isFair({ mood: how, own: owns })) {
+          if (how === "well" && isFair({ serviceState: how, own: owns })) {
             for (const { one, outcome } of of) {
               if (outcome !== undefined) expect(outcome).toMatchObject({ code: OWN_CODE[one], isQueried: true });
             }
           }
           if (how === "silent" || how === "failing" || how === "refusing") {
-            expect(requests.get(formatAddress(index)) ?? 0).toBeLessThanOrEqual(LISTS * ATTEMPTS + WITNESSES);
+            expect(requests.get(formatAddress(index)) ?? 0).toBeLessThanOrEqual(LISTS * ATTEMPTS + PROBED_TENANTS);
             for (const { outcome } of of) expect(outcome?.code).not.toBe("planned");
           }
         }
@@ -243,9 +246,9 @@ it(
         fc.integer({ min: 1, max: 5 }),
         fc.integer({ min: 1, max: 4 }),
         async (tenants, dead, concurrency) => {
-          const living = { mood: "well" as const, own: repeatOwn("nothing", tenants) };
+          const living = { serviceState: "well" as const, own: repeatOwn("nothing", tenants) };
           const silent = Array.from({ length: dead }, () => ({
-            mood: "silent" as const,
+            serviceState: "silent" as const,
             own: repeatOwn("nothing", 20),
           }));
           const alone = await planFleet({ addresses: [living], concurrency, tolerated: EVERYONE });
