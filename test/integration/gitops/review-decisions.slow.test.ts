@@ -143,6 +143,6 @@ it("writes nothing for an invalid decision", async () => {
   directory.write("settings.yaml", SETTINGS);
   directory.git("config", "--unset", "user.email");
   const nobody = await email("review", "drop", "evil.example", "--reason", "x");
-  expect(nobody.stderr).toContain("Give --by, as lena@acme.example: who decides.");
+  expect(nobody.stderr).toContain("Set --by to the person who decided, such as lena@acme.example");
   expect(directory.git("status", "--porcelain")).toBe("");
 });
