@@ -1,10 +1,9 @@
-// A Pulumi language host that can do one thing, generate code, with the generators that Pulumi's own hosts have. Started as
-// `pulumi-language-generator programs SCHEMA FILE LANGUAGE...` it prints the program of a file in these languages.
+// A Pulumi language host that only generates code, with the generators of Pulumi's own hosts. Started as
+// `pulumi-language-generator programs SCHEMA FILE LANGUAGE...`, it prints the program of a file in these languages.
 //
-// `pulumi package gen-sdk` leaves the generation of a package to the host of the language, `pulumi-language-<name>` on PATH,
-// and `pulumi import` that of a program. The hosts of
-// today's releases are not all published as Go modules, but their generators are, in the module of the CLI and in those of the
-// languages. So this is what stands between the two. Which language is meant is told by the name it is started under.
+// `pulumi package gen-sdk` and `pulumi import` delegate code generation to the host of the language, `pulumi-language-<name>`
+// on PATH. The current hosts are not all published as Go modules, but their generators are, in the modules of the CLI and of
+// the languages. This program connects the two. Its executable's name selects the language.
 package main
 
 import (
