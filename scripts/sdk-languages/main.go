@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-// serve prints the port, as the CLI wants it, and goes on until the CLI ends this process.
+// serve prints the port, as the CLI expects, and runs until the CLI ends this process.
 func serve(host *generator) error {
 	handle, err := rpcutil.ServeWithOptions(rpcutil.ServeOptions{
 		Init: func(server *grpc.Server) error {
@@ -178,7 +178,7 @@ func (host *generator) generateProgram(program *pcl.Program) (map[string][]byte,
 	}
 }
 
-// generate calls the generator of the language under the name of its host, which the heads of the files repeat.
+// generate calls the generator of the language under the name of its host, which the generated files repeat in their headers.
 func (host *generator) generate(
 	pkg *schema.Package, request *pulumirpc.GeneratePackageRequest, loader schema.ReferenceLoader,
 ) (map[string][]byte, error) {
@@ -192,7 +192,7 @@ func (host *generator) generate(
 	case "go":
 		return golang.GeneratePackage(tool, pkg, request.LocalDependencies)
 	case "dotnet":
-		// It takes the logo from where the schema says it is, once it is published. This one is the same.
+		// The generator downloads the logo from the URL in the schema, which may not be published yet. Read the same file locally.
 		http.DefaultTransport = http.NewFileTransport(http.Dir(filepath.Dir(os.Getenv("SDK_LOGO"))))
 		pkg.LogoURL = "file:///" + filepath.Base(os.Getenv("SDK_LOGO"))
 		return dotnet.GeneratePackage(tool, pkg, request.ExtraFiles, request.LocalDependencies)
