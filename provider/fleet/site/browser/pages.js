@@ -220,8 +220,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const declared = own.ranges.flatMap(([first, last]) =>
       Array.from({ length: last - first + 1 }, (_, index) => first + index),
     );
-    const isDeclared = new Set(declared);
-    const undeclared = own.unlike.map(([number]) => number).filter((number) => !isDeclared.has(number));
+    const declaredNumbers = new Set(declared);
+    const undeclared = own.unlike.map(([number]) => number).filter((number) => !declaredNumbers.has(number));
     const numbers = [...new Set([...undeclared, ...declared])];
     const ownEntries = numbers.flatMap((number) => {
       const entry = fleetSite.entries[number];
@@ -275,12 +275,12 @@ document.addEventListener("DOMContentLoaded", () => {
           ? "Unknown: its files are invalid, or it could not be read."
           : `${formatCount(matches.length, "entry")} of ${ownEntries.length.toLocaleString("en-US")}.`;
     };
-    const restart = () => {
+    const showFirstRows = () => {
       maxRows = PAGE_SIZE;
       show();
     };
-    field.addEventListener("input", restart);
-    onChoice("list", restart);
+    field.addEventListener("input", showFirstRows);
+    onChoice("list", showFirstRows);
     more.addEventListener("click", () => {
       maxRows += 5_000;
       show();
