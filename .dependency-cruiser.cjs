@@ -43,7 +43,7 @@ const optionalPeerFiles = `^provider/rollout/(${[
   "queue/(leases|pg-boss|pg-boss-queue|pg-boss-worker)",
 ].join("|")})[.]ts$`;
 
-/** The files that start child processes. Each sets their environment: `minimalEnv`, or what a team's own program may see. */
+/** The files that start child processes. Each sets their environment: `minimalEnv`, or a reduced one for a team's own program. */
 const processStarterFiles = `^provider/(${[
   "engine/run-command",
   "gitops/git",
@@ -62,7 +62,7 @@ module.exports = {
     {
       name: "fleet-reads-tenants",
       comment:
-        "Who they are, the limits of their addresses, how they are asked, what the journal says of them, in whose words, what to type next, and who is told; how rollouts run is none of its business",
+        "fleet may import the tenants, their rate limits and probes, the journal, its labels, and notices, but not the execution of rollouts",
       severity: "error",
       from: { path: inside(["fleet"]) },
       to: {
@@ -73,51 +73,51 @@ module.exports = {
     },
     {
       name: "no-cycles",
-      comment: "Two files that need each other are one thing, or lack a third",
+      comment: "Merge two files that import each other, or move the shared part to a third",
       severity: "error",
       from: { path: "^(provider|scripts|examples)/" },
       to: { circular: true },
     },
     {
       name: "no-directory-cycles",
-      comment: "Of two directories, one is built on the other",
+      comment: "Directories form layers: only one of two directories may import the other",
       severity: "error",
       scope: "folder",
       from: { path: "^provider/" },
       to: { circular: true },
     },
     {
-      name: "settings-imports-nothing-of-ours",
+      name: "settings-imports-no-other-directory",
       comment: "The vocabulary is pure, so that everyone may import it",
       severity: "error",
       from: { path: inside(["settings"]) },
-      // What the package says of itself is no part of it.
+      // Except the package's own name and version.
       to: { path: "^provider/", pathNot: [inside(["settings"]), "^provider/package[.]json$"] },
     },
     {
-      name: "machine-imports-nothing-of-ours",
-      comment: "Files, folders and processes, whatever they are for",
+      name: "machine-imports-no-other-directory",
+      comment: "This code handles files, directories and processes for any purpose",
       severity: "error",
       from: { path: inside(["machine"]) },
       to: { path: "^provider/", pathNot: inside(["machine"]) },
     },
     {
       name: "render-imports-only-settings",
-      comment: "Safe text, Markdown and HTML, whatever they show",
+      comment: "This code renders safe text, Markdown and HTML for any content",
       severity: "error",
       from: { path: inside(["render"]) },
       to: { path: "^provider/", pathNot: inside(["render", "settings"]) },
     },
     {
       name: "engine-imports-only-settings-and-machine",
-      comment: "Finding the Pulumi CLI has to do with nothing else",
+      comment: "The search for the Pulumi CLI is independent of other code",
       severity: "error",
       from: { path: inside(["engine"]) },
       to: { path: "^provider/", pathNot: inside(["engine", "machine", "settings"]) },
     },
     {
       name: "sandbox-shares-only-types",
-      comment: "A bug that the service and its clients share would be seen by no test",
+      comment: "Tests can't detect a bug that the service and its clients share",
       severity: "error",
       from: { path: inside(["sandbox"]) },
       to: {
@@ -128,61 +128,61 @@ module.exports = {
     },
     {
       name: "product-imports-no-sandbox",
-      comment: "The product doesn't need the service that stands in for the real one",
+      comment: "The product doesn't need the fake service",
       severity: "error",
       from: { path: "^provider/[^/]+/", pathNot: inside(["sandbox", "commands"]) },
       to: { path: inside(["sandbox"]) },
     },
     {
-      name: "plugin-is-a-front-of-the-resources",
-      comment: "It stands beside gitops, over the same core as the dynamic resources, and nobody needs it",
+      name: "plugin-adapts-the-resources",
+      comment: "The plugin only adapts the core that the dynamic resources also use",
       severity: "error",
       from: { path: inside(["plugin"]) },
       to: {
         path: inside(["commands", "cli", "fleet", "rollout", "gitops", "sources", "plan", "files", "sandbox"]),
-        // What settings files declare, for either front.
+        // Both providers read the lists that settings files declare.
         pathNot: "^provider/plan/declared-list-arguments[.]ts$",
       },
     },
     {
       name: "product-imports-no-plugin",
-      comment: "The plugin is a program of its own",
+      comment: "The plugin is a separate program",
       severity: "error",
       from: { path: "^provider/[^/]+/", pathNot: inside(["plugin"]) },
       to: { path: inside(["plugin"]) },
     },
     {
-      name: "optional-packages-have-their-places",
-      comment: "Whoever does without them would else find out in the midst of something",
+      name: "optional-packages-only-in-listed-files",
+      comment: "Elsewhere, a missing optional package would only show in the middle of a run",
       severity: "error",
       from: { path: "^provider/", pathNot: optionalPeerFiles },
       to: { path: "node_modules/(pg|pg-boss)/", dependencyTypesNot: ["type-only"] },
     },
     {
-      name: "optional-packages-are-loaded-when-asked-for",
-      comment: "An import that is no `await import` would load them for everybody",
+      name: "optional-packages-are-loaded-on-demand",
+      comment: "Any import other than `await import` would load them for all users",
       severity: "error",
       from: { path: "^provider/", pathNot: optionalPeerFiles },
       to: { path: optionalPeerFiles, dynamic: false, dependencyTypesNot: ["type-only"] },
     },
     {
-      name: "child-processes-have-their-places",
+      name: "child-processes-only-in-listed-files",
       comment:
-        "A child inherits every tenant's key, unless somebody decides its environment: provider/machine/child-environment.ts",
+        "A child process would inherit every tenant's key. Set its environment: provider/machine/child-environment.ts",
       severity: "error",
       from: { path: "^provider/", pathNot: processStarterFiles },
       to: { path: "^(node:)?child_process$" },
     },
     {
       name: "product-imports-no-test",
-      comment: "What is published can't need what isn't",
+      comment: "Published code can't import unpublished code",
       severity: "error",
       from: { path: "^provider/" },
       to: { path: "^(test|scripts|examples)/" },
     },
     {
       name: "scripts-and-examples-use-the-package",
-      comment: "They import what a user can: the package by its name, not its files",
+      comment: "They import the package by its name, like a user, and not its files",
       severity: "error",
       from: { path: "^(scripts|examples)/" },
       to: { path: "^provider/", pathNot: "^provider/(dist/|engine/lock[.]js$)" },

@@ -1,11 +1,13 @@
 /**
- * Checks the names in `provider/`, `scripts/` and `test/` against `scripts/glossary.json`: files, and everything that is declared. Also checks that
- * no two files export types or functions with the same name. Prints a line for each problem, and exits with 1 if there is one.
+ * Checks the names in `provider/`, `scripts/` and `test/` against `scripts/glossary.json`. In TypeScript and JavaScript, it reads the
+ * names of directories and files, declarations, names that are given in an export, and, except in `test/`, the keys of object
+ * literals. It reads no local names of imports, and no keys that contain a space or a symbol. Also checks that no two files export
+ * types or functions with the same name. Prints a line for each problem, and exits with 1 if there is one.
  *
  *   node scripts/check-names.mts
  */
 import { readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import ts from "typescript";
 import { listRepositoryFiles } from "./repository-files.mts";
 
@@ -22,15 +24,16 @@ const { words: rejected, exceptions }: NameGlossary = JSON.parse(
 const problems: string[] = [];
 const exportedNames = new Map<string, string[]>();
 const usedExceptions = new Set<string>();
+const checkedDirectories = new Set<string>();
 
 for (const file of listRepositoryFiles("provider", "scripts", "test")) {
-  if (!/\.m?ts$/.test(file)) continue;
+  if (!/\.m?[jt]s$/.test(file)) continue;
   checkName(basename(file).replace(/\..*/, ""), file);
+  checkDirectories(file);
   const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
   ts.forEachChild(source, function visit(node) {
-    const declaration = node as ts.NamedDeclaration;
-    const { name } = declaration;
-    if (name !== undefined && isDeclaration(node) && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name))) {
+    const { name } = node as ts.NamedDeclaration;
+    if (name !== undefined && isDeclaration(node, file) && isPlainName(name)) {
       checkName(name.text, `${file}:${source.getLineAndCharacterOfPosition(name.getStart()).line + 1}`);
       if (isExported(node, file)) exportedNames.set(name.text, [...(exportedNames.get(name.text) ?? []), file]);
     }
@@ -49,6 +52,15 @@ for (const name of Object.keys(exceptions)) {
 }
 for (const problem of problems) console.log(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
+
+/** Checks the names of a file's directories, each directory once. */
+function checkDirectories(file: string): void {
+  for (let directory = dirname(file); directory !== "."; directory = dirname(directory)) {
+    if (checkedDirectories.has(directory)) return;
+    checkedDirectories.add(directory);
+    checkName(basename(directory), directory);
+  }
+}
 
 function checkName(name: string, location: string): void {
   const bareName = name.replace(/^#/, "");
@@ -70,15 +82,22 @@ function splitWords(name: string): string[] {
     .split(/[^a-z]+/);
 }
 
-/** Whether a node declares a name, rather than refers to one. */
-function isDeclaration(node: ts.Node): boolean {
+/** Whether a node declares a name, rather than refers to one. In tests, object literals often repeat the keys of other programs. */
+function isDeclaration(node: ts.Node, file: string): boolean {
   return !(
     ts.isPropertyAccessExpression(node) ||
-    ts.isPropertyAssignment(node) ||
+    (ts.isPropertyAssignment(node) && file.startsWith("test/")) ||
     ts.isShorthandPropertyAssignment(node) ||
     ts.isImportSpecifier(node) ||
-    ts.isExportSpecifier(node) ||
+    (ts.isExportSpecifier(node) && node.propertyName === undefined) ||
     ts.isMetaProperty(node)
+  );
+}
+
+/** Whether the text of a name is a word, and not computed or a sentence. */
+function isPlainName(name: ts.Node): name is ts.Identifier | ts.PrivateIdentifier | ts.StringLiteral {
+  return (
+    ts.isIdentifier(name) || ts.isPrivateIdentifier(name) || (ts.isStringLiteral(name) && /^[\w-]+$/.test(name.text))
   );
 }
 

@@ -53,7 +53,7 @@ const countSentenceWords: TextlintRuleModule = ({ Syntax, getSource, getFilePath
 });
 
 const kernel = new TextlintKernel();
-const isProse = (file: string): boolean => /\.(?:md|m?ts)$/.test(file) && !GENERATED_PATH.test(file);
+const isProse = (file: string): boolean => /\.(?:md|m?[jt]s)$/.test(file) && !GENERATED_PATH.test(file);
 const files = process.argv.length > 2 ? process.argv.slice(2) : listRepositoryFiles().filter(isProse);
 for (const file of files) {
   const { messages } = await kernel.lintText(readFileSync(file, "utf8"), {

@@ -78,7 +78,7 @@ const checks: Check[] = [
   },
   {
     name: "names",
-    filePattern: /^(?:provider|scripts)\/.*\.m?ts$|^scripts\/glossary\.json$/,
+    filePattern: /^(?:provider|scripts|test)\/.*\.m?[jt]s$|^scripts\/glossary\.json$/,
     run: () => runTool(process.execPath, "scripts/check-names.mts"),
   },
   {
@@ -88,7 +88,7 @@ const checks: Check[] = [
   },
   {
     name: "prose",
-    filePattern: /\.(?:md|m?ts)$|^scripts\/glossary\.json$/,
+    filePattern: /\.(?:md|m?[jt]s)$|^scripts\/glossary\.json$/,
     run: () => runTool(process.execPath, "scripts/check-prose.mts"),
   },
   {

@@ -1,15 +1,14 @@
 // @ts-check
 /**
- * Sets up all that the npm scripts need: the dependencies, the built package, the Pulumi engine. Each only when it isn't
- * there yet or is out of date, so a second run takes a moment. Plain JavaScript without dependencies, for Node.js 20,
- * because it is what runs first after a clone.
+ * Sets up everything that the npm scripts need: the dependencies, the built package, the Pulumi engine. Skips steps that are up
+ * to date, so a second run takes a moment. This is plain JavaScript for Node.js 20, without dependencies, because it runs
+ * first after a clone.
  *
  *   node scripts/setup.mjs [--no-engine | --build-only] [--then <script> [arguments]]
  *
- * --no-engine   leaves the engine out
- * --build-only  only builds the package: npm runs it as `prepare`, when it has installed the dependencies itself
- * --then        runs a script afterwards, on the Node.js that was set up: a shell that has started an older one would
- *               take that again
+ * --no-engine   skip the engine
+ * --build-only  only build the package: npm runs this as `prepare`, after it has installed the dependencies
+ * --then        run a script afterwards, with the Node.js that was set up, because the shell's own may be older
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -26,7 +25,7 @@ const dist = path.join(root, "provider", "dist");
 const pluginScripts = ["build-plugin.mts", "build-native-sdk.mts", "read-schema-descriptions.mts"].map((file) =>
   path.join("scripts", file),
 );
-/** Where what is imported of ours is loaded when the first of it is asked for: a program has no use for most of the package. */
+/** Files that load their own modules on first use, because a program doesn't use most of the package. */
 const lazyFiles = ["index.js", "resources/prepare-resource.js"];
 const sdkDirectory = path.join("sdk", "nodejs");
 const templateDirectory = path.join("examples", "gitops");
@@ -37,7 +36,7 @@ const followUp = ownArguments.includes("--then") ? ownArguments.splice(ownArgume
 const buildOnly = ownArguments.includes("--build-only");
 const installsEngine = !buildOnly && !ownArguments.includes("--no-engine");
 
-// An exit by way of process.exit stops the children and gives the locks back.
+// process.exit stops the child processes and releases the locks.
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
   process.once(signal, () => process.exit(1));
 }
@@ -51,7 +50,7 @@ try {
 
 async function main() {
   if (!buildOnly && !areDependenciesInstalled()) await runLocked("install", installDependencies);
-  // A published package is built with what is there: `npm install --omit=dev` has no compiler, and no need of one.
+  // `npm install --omit=dev` also runs this script, but installs no compiler.
   if (buildOnly && !fs.existsSync(getCompilerPath())) return;
 
   if (!isNewEnough(process.versions.node)) {
@@ -71,14 +70,14 @@ async function main() {
 
 // Dependencies
 
-/** Whether what npm says it has installed is what the lock file asks for. */
+/** Whether the installed packages match the lock file, according to npm's own record. */
 function areDependenciesInstalled() {
   const lockedPackages = readJson(path.join(root, "package-lock.json"))?.packages;
   const installed = readJson(path.join(nodeModules, ".package-lock.json"))?.packages;
   if (!lockedPackages || !installed) return false;
   return Object.entries(lockedPackages).every(([name, { version, optional, devOptional, link }]) => {
     if (!name.includes("node_modules/")) return true;
-    // Those of other platforms are left out.
+    // npm doesn't install the packages of other platforms.
     if (!installed[name]) return Boolean(optional || devOptional);
     return link ? installed[name].link : installed[name].version === version;
   });
@@ -87,12 +86,12 @@ function areDependenciesInstalled() {
 async function installDependencies() {
   if (areDependenciesInstalled()) return;
   const isFirstInstall = !fs.existsSync(path.join(nodeModules, ".package-lock.json"));
-  const node = isNewEnough(process.versions.node) ? "" : " and a newer Node.js beside them";
+  const node = isNewEnough(process.versions.node) ? "" : " and a newer Node.js";
   writeLine(
     isFirstInstall ? `Installing the npm packages${node}, about half a minute ...` : "Updating the npm packages ...",
   );
-  // `npm ci` would first remove what is there, on Windows in vain: the Node.js that runs this may be part of it. And it
-  // refuses a lock file that was written where a registry lacked the packages of other platforms.
+  // For updates, `npm ci` doesn't work: it removes node_modules first, which fails on Windows while the Node.js in it runs this
+  // script. It also rejects a lock file that was written with a registry that lacks the packages of other platforms.
   const done = isFirstInstall && (await runNpm("ci", "ignore")) === 0;
   const status = done ? 0 : await runNpm("install", process.stderr);
   if (status !== 0) throw new Error(`npm install failed with exit code ${status}; see above.`);
@@ -102,7 +101,7 @@ async function installDependencies() {
 }
 
 /**
- * Runs the npm that runs this, else the one on PATH.
+ * Runs the npm that started this script, or else the one on PATH.
  *
  * @param {string} command
  * @param {NodeJS.WriteStream | "ignore"} output
@@ -125,7 +124,7 @@ function isNewEnough(version) {
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }
 
-/** The Node.js that came with the dependencies. */
+/** Finds the Node.js that was installed with the dependencies. */
 function findNewerNode() {
   const platform = `${isWindows ? "win" : process.platform}-${process.arch}`;
   const program = path.join("bin", isWindows ? "node.exe" : "node");
@@ -149,7 +148,7 @@ function getStampFile() {
   return path.join(nodeModules, ".cache", "email-security", "build.json");
 }
 
-/** What the build was made from, or undefined when there is none. */
+/** Returns the digest of the sources of the last build; undefined if there is no build. */
 function readBuildDigest() {
   const outputs = [path.join(dist, ".tsbuildinfo"), path.join(root, sdkDirectory, "bin")];
   return outputs.every((file) => fs.existsSync(file)) ? readJson(getStampFile())?.sources : undefined;
@@ -178,28 +177,28 @@ function hashSources() {
   return digest.digest("hex");
 }
 
-/** All files of the package but what is installed, built, made of what is built or brought to be packed, relative to its folder. */
+/** Lists the source files of the package, without installed, built and copied files, relative to its directory. */
 function listSourceFiles() {
   const others = ["node_modules", "dist", "cmd", "README.md", "LICENSE"];
   return listFiles("provider", (name) => !others.includes(name));
 }
 
-/** The generated SDK for Node.js programs over the native plugin, relative to its folder. */
+/** Lists the files of the generated SDK for Node.js, relative to its directory. */
 function listSdkFiles() {
   return listFiles(sdkDirectory, (name) => name !== "node_modules" && name !== "bin");
 }
 
-/** The files of the repository that `email-security init` writes, without what somebody's trial left there. */
+/** Lists the files that `email-security init` writes, without the output of local trials. */
 function listTemplateFiles() {
   return listFiles(templateDirectory, (name) => !/^(node_modules|plan|drift|Pulumi\..+\.yaml|.+\.sarif)$/.test(name));
 }
 
 /**
  * @param {string} top relative to the root
- * @param {(name: string) => boolean} isIncluded asked for what is in that folder itself
+ * @param {(name: string) => boolean} isIncluded filters the direct children of that directory
  */
 function listFiles(top, isIncluded) {
-  /** @type {(folder: string) => string[]} */
+  /** @type {(directory: string) => string[]} */
   const listBelow = (directory) =>
     fs.readdirSync(path.join(root, top, directory), { withFileTypes: true }).flatMap((entry) => {
       if (directory === "" && !isIncluded(entry.name)) return [];
@@ -213,10 +212,10 @@ async function build() {
   const sources = hashSources();
   if (readBuildDigest() === sources) return;
   writeLine("Building the package, some seconds ...");
-  // What fails half-way is of other sources than what was built before.
+  // A failed build leaves a mix of old and new files, so the digest of the last build is no longer true.
   fs.rmSync(getStampFile(), { force: true });
   const output = listBuildOutputs();
-  // Without its outputs the compiler's own record of them is wrong.
+  // If an output is missing, the compiler's own record of its outputs is wrong.
   if ([...output].some((file) => file.endsWith(".js") && !fs.existsSync(path.join(dist, file)))) {
     for (const file of [".tsbuildinfo", ".native.tsbuildinfo"]) fs.rmSync(path.join(dist, file), { force: true });
   }
@@ -235,7 +234,9 @@ async function build() {
   } else if (buildOnly) {
     throw new Error("The package doesn't compile; see above.");
   } else {
-    writeLine("The types above are wrong. Going on, since the package was written nevertheless.");
+    writeLine(
+      "The package has type errors; see above. The set-up continues, because the compiler still wrote the files.",
+    );
   }
 }
 
@@ -244,21 +245,21 @@ function compile(directory) {
   return run(process.execPath, [getCompilerPath(), "-p", path.join(root, directory)], process.stderr);
 }
 
-/** What the compiler makes of the sources, relative to dist. */
+/** Lists the compiler's output files, relative to dist. */
 function listBuildOutputs() {
   const files = [...listSourceFiles(), ...listSdkFiles().map((file) => path.join("native", file))];
   const stems = files.flatMap((file) => /^(?!.*\.d\.ts$)(.*)\.[jt]s$/.exec(file)?.[1] ?? []);
   return new Set(stems.flatMap((stem) => [`${stem}.js`, `${stem}.d.ts`]));
 }
 
-/** Removes what was built from sources that are gone. */
+/** Removes the outputs of sources that no longer exist. */
 function removeStaleOutputs(/** @type {Set<string>} */ output) {
   for (const file of fs.readdirSync(dist, { recursive: true, encoding: "utf8" })) {
     if (/\.(js|d\.ts|mod|sum)$/.test(file) && !output.has(file)) fs.rmSync(path.join(dist, file));
   }
 }
 
-/** The exports stay as the compiler writes them, so that ES modules see their names; these load all, as they read each. */
+/** Makes entry files load modules on first use. The exports stay as the compiler writes them, so that ES modules find their names. */
 function makeExportsLazy() {
   for (const file of lazyFiles.map((name) => path.join(dist, name)).filter((name) => fs.existsSync(name))) {
     const text = fs.readFileSync(file, "utf8");
@@ -272,8 +273,8 @@ function makeExportsLazy() {
 }
 
 /**
- * The generated SDK reads its version from a package.json beside it. It has nothing else of a package: a Pulumi program that
- * finds one there that tells of a plugin wants the plugin, though it may use dynamic resources alone.
+ * Writes the package.json from which the generated SDK reads its version. It contains nothing else: if it named the plugin,
+ * Pulumi would require the plugin even for programs that only use dynamic resources.
  */
 function writeSdkManifest() {
   const { version } = readJson(path.join(root, "provider", "package.json"));
@@ -282,7 +283,7 @@ function writeSdkManifest() {
   fs.writeFileSync(path.join(dist, "native", "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
 }
 
-/** What runs in a browser is part of the package as it stands. */
+/** Copies the browser scripts, which are not compiled. */
 function copyBrowserScripts() {
   const isBrowserScript = (/** @type {string} */ name) => /^fleet[\\/]site[\\/]browser[\\/][a-z]+\.js$/.test(name);
   for (const file of listSourceFiles().filter(isBrowserScript)) {
@@ -291,7 +292,7 @@ function copyBrowserScripts() {
   }
 }
 
-/** What `email-security init` writes is the example. npm leaves a .gitignore out of a package, so it gets another name. */
+/** Copies the example that `email-security init` writes. npm doesn't publish a .gitignore, so it gets another name. */
 function copyTemplate() {
   const target = path.join(dist, "commands", "init", "template");
   fs.rmSync(target, { recursive: true, force: true });
@@ -302,7 +303,7 @@ function copyTemplate() {
   }
 }
 
-/** The JSON Schemas are made from what the package itself checks by. */
+/** Writes the JSON Schemas, generated from the checks of the package itself. */
 function writeSchemas() {
   const directory = path.join(dist, "schemas");
   fs.rmSync(directory, { recursive: true, force: true });
@@ -313,7 +314,7 @@ function writeSchemas() {
   }
 }
 
-/** The plugin's schema, the one file that it is, and the package of its SDK for Node.js. */
+/** Writes the plugin's schema, its bundled file, and the package of its SDK for Node.js. */
 async function writePlugin() {
   /** @param {string} file */
   const importScript = (file) => import(pathToFileURL(path.join(root, "scripts", file)).href);
@@ -325,7 +326,7 @@ async function writePlugin() {
   await buildNativeSdk(root);
 }
 
-/** npm links the command of a workspace only when its file is there, and it wasn't when npm looked. */
+/** Links the command, because npm links it only if the file exists during the installation. */
 function linkCommand() {
   const target = path.join(dist, "commands", "main.js");
   if (!fs.existsSync(target)) return;
@@ -342,7 +343,7 @@ function linkCommand() {
 
 // The engine
 
-/** An installed Pulumi CLI, else one that is built from Go modules: where no download can be reached, as in a locked-down network. */
+/** Finds an installed Pulumi CLI, or builds one from Go modules, which also works in networks without other downloads. */
 async function prepareEngine() {
   const { findEngine } = createRequire(import.meta.url)(path.join(dist, "engine", "index.js"));
   if ((await findEngine({ log: writeLine })) !== undefined) return;
@@ -373,13 +374,13 @@ async function prepareEngine() {
 // Helpers
 
 /**
- * One set-up at a time: another waits, and finds it done.
+ * Runs a step in one process at a time. Another process waits, and then skips the step.
  *
  * @param {string} name
  * @param {() => Promise<void>} work
  */
 function runLocked(name, work) {
-  // Beside node_modules, not in it: npm removes what it doesn't know.
+  // Not in node_modules, because npm removes unknown files there.
   return lock.withLock(path.join(root, `.setup-${name}.lock`), work, {
     onWait: (holder) => writeLine(`Waiting for ${holder}, which is setting up too ...`),
   });
@@ -388,7 +389,7 @@ function runLocked(name, work) {
 /**
  * @param {string} command
  * @param {readonly string[]} args
- * @param {NodeJS.WriteStream | "ignore"} [output] where its output goes; its own place when left out
+ * @param {NodeJS.WriteStream | "ignore"} [output] the target of its output. Default: this process's own output
  * @returns {Promise<number>} its exit code
  */
 function run(command, args, output) {

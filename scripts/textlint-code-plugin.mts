@@ -1,4 +1,4 @@
-/** A textlint plugin for TypeScript. It finds comments, strings that hold sentences, and titles of tests. */
+/** A textlint plugin for TypeScript and JavaScript. It finds comments, strings that hold sentences, and titles of tests. */
 import type { TxtDocumentNode, TxtNodeLocation, TxtParagraphNode, TxtStrNode } from "@textlint/ast-node-types";
 import type { TextlintPluginCreator, TextlintPluginProcessor } from "@textlint/types";
 import ts from "typescript";
@@ -17,7 +17,7 @@ const PROSE = /[A-Za-z][a-z']*[,;:.]? [A-Za-z]/;
 
 class CodeProcessor implements TextlintPluginProcessor {
   availableExtensions(): string[] {
-    return [".ts", ".mts"];
+    return [".ts", ".mts", ".js", ".mjs"];
   }
 
   processor(): ReturnType<TextlintPluginProcessor["processor"]> {

@@ -9,15 +9,15 @@ const { setTimeout: sleep } = require("node:timers/promises");
 
 /**
  * @typedef {object} LockOptions
- * @property {(holder: string) => void} [onWait] called once when the lock is another's, with words for who holds it
- * @property {number} [pollMs] how often a waiter looks again; 200
- * @property {number} [staleMs] a holder that gave no sign of life for so long is taken for dead; 60,000
- * @property {number} [timeoutMs] how long to wait for another holder before {@link LockTimeout} is thrown; for ever
+ * @property {(holder: string) => void} [onWait] called once when another process holds the lock, with a description of the holder
+ * @property {number} [pollMs] the interval between attempts of a waiter. Default: 200
+ * @property {number} [staleMs] a holder without a heartbeat for this time is considered dead. Default: 60,000
+ * @property {number} [timeoutMs] how long to wait for another holder before {@link LockTimeout} is thrown. Default: no limit
  */
 
-/** The lock was another's for longer than the caller wanted to wait. */
+/** Another process held the lock for longer than the caller waits. */
 class LockTimeout extends Error {
-  /** @param {string} holder words for who holds it */
+  /** @param {string} holder a description of the holder */
   constructor(holder) {
     super(`the lock is held by ${holder}`);
     this.holder = holder;
@@ -26,15 +26,15 @@ class LockTimeout extends Error {
 exports.LockTimeout = LockTimeout;
 
 /**
- * Runs `work` while holding a lock between processes: a file that names its holder. A holder that was killed
- * doesn't block: on this machine its process is looked up, on another (a shared folder, a container) the file's
- * modification time must move, since a holder touches it all along.
+ * Runs `work` while holding a lock between processes: a file that names its holder. The lock of a killed holder doesn't block
+ * others. On this machine, a waiter checks the holder's process. For another machine or container that shares the directory, it
+ * checks the file's modification time, which a holder updates regularly.
  *
  * @template T
- * @param {string} path the lock file, in a folder that exists
+ * @param {string} path the lock file, in an existing directory
  * @param {() => Promise<T>} work
  * @param {LockOptions} [options]
- * @returns {Promise<T>} what `work` gives
+ * @returns {Promise<T>} the result of `work`
  */
 exports.withLock = async function withLock(path, work, options = {}) {
   const release = await acquire(path, options);
@@ -45,35 +45,36 @@ exports.withLock = async function withLock(path, work, options = {}) {
   }
 };
 
-const UNWRITTEN_MS = 2_000;
+/** How long a holder may take to write the lock file. */
+const MAX_WRITE_MS = 2_000;
 
 exports.acquireLock = acquire;
 
 /**
- * Takes a lock as {@link withLock} does, for callers that release it themselves. A process that ends releases it too.
+ * Acquires a lock like {@link withLock}, for callers that release it themselves. The end of the process also releases it.
  *
- * @param {string} path the lock file, in a directory that exists
+ * @param {string} path the lock file, in an existing directory
  * @param {LockOptions} options
  * @returns {Promise<() => void>} releases the lock
  */
 async function acquire(path, { onWait, pollMs = 200, staleMs = 60_000, timeoutMs = Number.POSITIVE_INFINITY }) {
-  const mine = JSON.stringify({ ...thisProcess(), id: randomUUID() });
+  const ownText = JSON.stringify({ ...describeOwnProcess(), id: randomUUID() });
   const startedAt = performance.now();
-  let seen = { text: "", mtimeMs: 0, at: 0 };
+  let lastSeen = { text: "", mtimeMs: 0, at: 0 };
   for (let waiting = false; ; ) {
-    if (create(path, mine)) return hold(path, mine, staleMs);
-    const found = look(path) ?? { text: "", mtimeMs: 0 };
-    const moved = found.text !== seen.text || found.mtimeMs !== seen.mtimeMs;
-    // The time is measured by this process's own clock: two machines' clocks may differ.
-    if (moved) seen = { ...found, at: performance.now() };
-    const state = stateOf(found.text);
-    // To write the file takes a moment; a holder that was killed within it has left none of it or a part.
-    const silenceMs = parse(found.text) === undefined ? Math.min(staleMs, UNWRITTEN_MS) : staleMs;
-    // A holder that is known to run may be suspended, and goes on with what it has read.
-    if (state === "dead" || (state === "unknown" && performance.now() - seen.at > silenceMs)) {
-      if (discardGuarded(path, found.text, staleMs)) continue;
-    } else if (performance.now() - startedAt >= timeoutMs) throw new LockTimeout(describe(found.text));
-    if (!waiting) onWait?.(describe(found.text));
+    if (create(path, ownText)) return keepAlive(path, ownText, staleMs);
+    const current = readLock(path) ?? { text: "", mtimeMs: 0 };
+    const hasChanged = current.text !== lastSeen.text || current.mtimeMs !== lastSeen.mtimeMs;
+    // Only this process's clock measures the time, because the clocks of two machines may differ.
+    if (hasChanged) lastSeen = { ...current, at: performance.now() };
+    const state = getHolderState(current.text);
+    // A holder that was killed while it wrote the file left it empty or truncated.
+    const silenceMs = parseHolder(current.text) === undefined ? Math.min(staleMs, MAX_WRITE_MS) : staleMs;
+    // A live holder is never considered dead, because it may be suspended and continue later with the data that it read.
+    if (state === "dead" || (state === "unknown" && performance.now() - lastSeen.at > silenceMs)) {
+      if (discardGuarded(path, current.text, staleMs)) continue;
+    } else if (performance.now() - startedAt >= timeoutMs) throw new LockTimeout(describeHolder(current.text));
+    if (!waiting) onWait?.(describeHolder(current.text));
     waiting = true;
     await sleep(pollMs);
   }
@@ -85,15 +86,15 @@ function create(path, text) {
     fs.writeFileSync(path, text, { flag: "wx" });
     return true;
   } catch (error) {
-    // EPERM, EBUSY: Windows says so while the file is on its way out.
-    if (["EEXIST", "EPERM", "EBUSY"].includes(codeOf(error)) && fs.existsSync(path)) return false;
-    if (codeOf(error) === "EEXIST") return false;
+    // On Windows, EPERM and EBUSY are also the errors for a file that is being deleted.
+    if (["EEXIST", "EPERM", "EBUSY"].includes(getErrorCode(error)) && fs.existsSync(path)) return false;
+    if (getErrorCode(error) === "EEXIST") return false;
     throw error;
   }
 }
 
 /** @param {string} path @param {string} text @param {number} staleMs */
-function hold(path, text, staleMs) {
+function keepAlive(path, text, staleMs) {
   const heartbeat = setInterval(() => {
     const now = new Date();
     fs.utimes(path, now, now, () => {});
@@ -101,14 +102,14 @@ function hold(path, text, staleMs) {
   const release = () => {
     clearInterval(heartbeat);
     process.removeListener("exit", release);
-    if (look(path)?.text === text) fs.rmSync(path, { force: true });
+    if (readLock(path)?.text === text) fs.rmSync(path, { force: true });
   };
   process.once("exit", release);
   return release;
 }
 
 /** @param {string} path */
-function look(path) {
+function readLock(path) {
   try {
     return { text: fs.readFileSync(path, "utf8"), mtimeMs: fs.statSync(path).mtimeMs };
   } catch {
@@ -120,41 +121,41 @@ function look(path) {
  * @param {string} text
  * @returns {"alive" | "dead" | "unknown"}
  */
-function stateOf(text) {
-  const holder = parse(text);
+function getHolderState(text) {
+  const holder = parseHolder(text);
   if (holder === undefined || holder.host !== hostname()) return "unknown";
-  // Containers may share a host name and a directory, and number their processes each for itself.
-  if (holder.machine !== undefined && holder.machine !== machine()) return "unknown";
+  // Containers may share a host name and a directory, but each numbers its own processes.
+  if (holder.machine !== undefined && holder.machine !== getMachineId()) return "unknown";
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
-    if (codeOf(error) === "ESRCH") return "dead";
+    if (getErrorCode(error) === "ESRCH") return "dead";
   }
-  const start = startOf(holder.pid);
+  const start = getProcessStart(holder.pid);
   if (holder.start === undefined || start === undefined) return "unknown";
-  // Another process has been given the same number since.
+  // If the start times differ, another process has got the number since.
   return holder.start === start ? "alive" : "dead";
 }
 
-function thisProcess() {
-  return { pid: process.pid, host: hostname(), machine: machine(), start: startOf(process.pid) };
+function describeOwnProcess() {
+  return { pid: process.pid, host: hostname(), machine: getMachineId(), start: getProcessStart(process.pid) };
 }
 
-/** Where process numbers mean the same: the machine since its boot, and on Linux the container. */
-function machine() {
+/** Identifies the scope of process numbers: this boot of the machine and, on Linux, the container. */
+function getMachineId() {
   return [
-    quietly(() => fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
-    quietly(() => fs.readlinkSync("/proc/self/ns/pid")),
+    tryRead(() => fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
+    tryRead(() => fs.readlinkSync("/proc/self/ns/pid")),
   ].join(" ");
 }
 
 /**
  * @param {number} pid
- * @returns {string | undefined} when a process began; undefined where this can't be seen
+ * @returns {string | undefined} the start time of a process; undefined if the system doesn't provide it
  */
-function startOf(pid) {
-  // The name, in parentheses, may hold anything; the start is the 20th field after it.
-  return quietly(() => fs.readFileSync(`/proc/${pid}/stat`, "utf8"))
+function getProcessStart(pid) {
+  // The name, in parentheses, may contain any text. The start time is the 20th field after it.
+  return tryRead(() => fs.readFileSync(`/proc/${pid}/stat`, "utf8"))
     ?.split(") ")
     .at(-1)
     ?.split(" ")[19];
@@ -164,7 +165,7 @@ function startOf(pid) {
  * @template T
  * @param {() => T} read
  */
-function quietly(read) {
+function tryRead(read) {
   try {
     return read();
   } catch {
@@ -173,25 +174,25 @@ function quietly(read) {
 }
 
 /**
- * Removes the lock of a dead holder, one waiter at a time: else a slow waiter could remove the lock that another waiter
- * took meanwhile.
+ * Removes the lock of a dead holder. Only one waiter may do this at a time, or else a slow waiter could remove the lock that
+ * another waiter acquired meanwhile.
  *
  * @param {string} path
  * @param {string} text
- * @param {number} staleMs after which a waiter that was killed meanwhile keeps nobody from it
- * @returns {boolean} false while another waiter is at it
+ * @param {number} staleMs after this time, the guard of a killed waiter no longer blocks others
+ * @returns {boolean} false while another waiter removes it
  */
 function discardGuarded(path, text, staleMs) {
   const guard = `${path}.guard`;
-  if (!create(guard, JSON.stringify(thisProcess()))) {
-    const other = look(guard);
+  if (!create(guard, JSON.stringify(describeOwnProcess()))) {
+    const other = readLock(guard);
     if (other === undefined) return false;
     const isOld = Date.now() - other.mtimeMs > staleMs;
-    if (isOld || stateOf(other.text) === "dead") discard(guard, other.text);
+    if (isOld || getHolderState(other.text) === "dead") discard(guard, other.text);
     return false;
   }
   try {
-    if (look(path)?.text === text) fs.rmSync(path, { force: true });
+    if (readLock(path)?.text === text) fs.rmSync(path, { force: true });
   } finally {
     fs.rmSync(guard, { force: true });
   }
@@ -199,36 +200,36 @@ function discardGuarded(path, text, staleMs) {
 }
 
 /**
- * Removes the lock of a dead holder. Moved away first, since a rename has one winner: when what was moved turns out
- * to be a lock that another waiter took meanwhile, it is put back.
+ * Removes the lock of a dead holder. The file is renamed first, because only one rename can succeed. If the renamed file is a
+ * lock that another waiter acquired meanwhile, it is restored.
  *
  * @param {string} path
  * @param {string} text
  */
 function discard(path, text) {
-  const aside = `${path}.${randomUUID()}`;
+  const renamedPath = `${path}.${randomUUID()}`;
   try {
-    fs.renameSync(path, aside);
-    if (fs.readFileSync(aside, "utf8") !== text) fs.linkSync(aside, path);
+    fs.renameSync(path, renamedPath);
+    if (fs.readFileSync(renamedPath, "utf8") !== text) fs.linkSync(renamedPath, path);
   } catch (error) {
-    if (!["ENOENT", "EEXIST", "EPERM", "EBUSY"].includes(codeOf(error))) throw error;
+    if (!["ENOENT", "EEXIST", "EPERM", "EBUSY"].includes(getErrorCode(error))) throw error;
   } finally {
-    fs.rmSync(aside, { force: true });
+    fs.rmSync(renamedPath, { force: true });
   }
 }
 
 /** @param {string} text */
-function describe(text) {
-  const holder = parse(text);
+function describeHolder(text) {
+  const holder = parseHolder(text);
   if (holder === undefined) return "another process";
   return `process ${holder.pid}${holder.host === hostname() ? "" : ` on ${holder.host}`}`;
 }
 
 /**
  * @param {string} text
- * @returns {{ pid: number, host: string, machine?: string, start?: string } | undefined} undefined when its holder is just writing it
+ * @returns {{ pid: number, host: string, machine?: string, start?: string } | undefined} undefined while its holder writes it
  */
-function parse(text) {
+function parseHolder(text) {
   try {
     return JSON.parse(text);
   } catch {
@@ -237,6 +238,6 @@ function parse(text) {
 }
 
 /** @param {unknown} error */
-function codeOf(error) {
+function getErrorCode(error) {
   return /** @type {NodeJS.ErrnoException} */ (error).code ?? "";
 }

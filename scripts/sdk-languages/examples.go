@@ -13,12 +13,12 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
 )
 
-// printPrograms prints a program as each language has it, as JSON by their names: what the host GenerateProgram of each
-// would make of it, without a plugin that has the schema.
+// printPrograms prints a program in each language, as JSON by the language's name. Like GenerateProgram of each host, but it
+// needs no plugin with the schema.
 func printPrograms(schemaFile, file string, languages []string) error {
 	programs := map[string]map[string]string{}
 	for _, language := range languages {
-		// Generators change what they are given.
+		// Bind again, because generators modify the program.
 		program, err := bindProgram(schemaFile, file)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func bindProgram(schemaFile, file string) (*pcl.Program, error) {
 	return program, nil
 }
 
-// onePackage loads the one that there is, by whatever name.
+// onePackage loads the only package, under any name.
 type onePackage struct{ pkg *schema.Package }
 
 func (one onePackage) LoadPackage(string, *semver.Version) (*schema.Package, error) {

@@ -1,10 +1,9 @@
-// A Pulumi language host that can do one thing, generate code, with the generators that Pulumi's own hosts have. Started as
-// `pulumi-language-generator programs SCHEMA FILE LANGUAGE...` it prints the program of a file in these languages.
+// A Pulumi language host that only generates code, with the generators of Pulumi's own hosts. Started as
+// `pulumi-language-generator programs SCHEMA FILE LANGUAGE...`, it prints the program of a file in these languages.
 //
-// `pulumi package gen-sdk` leaves the generation of a package to the host of the language, `pulumi-language-<name>` on PATH,
-// and `pulumi import` that of a program. The hosts of
-// today's releases are not all published as Go modules, but their generators are, in the module of the CLI and in those of the
-// languages. So this is what stands between the two. Which language is meant is told by the name it is started under.
+// `pulumi package gen-sdk` and `pulumi import` delegate code generation to the host of the language, `pulumi-language-<name>`
+// on PATH. The current hosts are not all published as Go modules, but their generators are, in the modules of the CLI and of
+// the languages. This program connects the two. Its executable's name selects the language.
 package main
 
 import (
@@ -52,7 +51,7 @@ func main() {
 	}
 }
 
-// serve prints the port, as the CLI wants it, and goes on until the CLI ends this process.
+// serve prints the port, as the CLI expects, and runs until the CLI ends this process.
 func serve(host *generator) error {
 	handle, err := rpcutil.ServeWithOptions(rpcutil.ServeOptions{
 		Init: func(server *grpc.Server) error {
@@ -179,7 +178,7 @@ func (host *generator) generateProgram(program *pcl.Program) (map[string][]byte,
 	}
 }
 
-// generate calls the generator of the language under the name of its host, which the heads of the files repeat.
+// generate calls the generator of the language under the name of its host, which the generated files repeat in their headers.
 func (host *generator) generate(
 	pkg *schema.Package, request *pulumirpc.GeneratePackageRequest, loader schema.ReferenceLoader,
 ) (map[string][]byte, error) {
@@ -193,7 +192,7 @@ func (host *generator) generate(
 	case "go":
 		return golang.GeneratePackage(tool, pkg, request.LocalDependencies)
 	case "dotnet":
-		// It takes the logo from where the schema says it is, once it is published. This one is the same.
+		// The generator downloads the logo from the URL in the schema, which may not be published yet. Read the same file locally.
 		http.DefaultTransport = http.NewFileTransport(http.Dir(filepath.Dir(os.Getenv("SDK_LOGO"))))
 		pkg.LogoURL = "file:///" + filepath.Base(os.Getenv("SDK_LOGO"))
 		return dotnet.GeneratePackage(tool, pkg, request.ExtraFiles, request.LocalDependencies)

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// GitHub's `gh` as far as the workflows and commands use it, over a JSON file that stands in for GitHub: GH_STATE, or
-// state.json in GH_CONFIG_DIR, which commands pass on. What it is asked that it doesn't know is an error. Filters (--jq) are run by
-// gojq, as the real one does.
+// A fake of GitHub's `gh` with the subcommands that the workflows and commands use. It stores its data in a JSON file: GH_STATE, or
+// state.json in GH_CONFIG_DIR, which commands pass on. Unknown subcommands are errors. Like the real `gh`, it runs filters (--jq)
+// with gojq.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,9 +1,9 @@
 "use strict";
 
-/** What pages tell of entries, as elements. Nothing from outside is ever markup: it is set as text. */
-const fleetTold = (() => {
+/** Builds the elements that show entries. Data is only ever set as text, so that it can't become markup. */
+const fleetElements = (() => {
   const LISTS = /** @type {Record<string, string>} */ ({ allow: "allow", deny: "deny", vip: "VIP" });
-  const WHATS = /** @type {Record<string, string>} */ ({
+  const DEVIATION_LABELS = /** @type {Record<string, string>} */ ({
     undeclared: "unmanaged",
     ignored: "unmanaged, and ignored by its files",
     "pending-removal": "to be removed by the next rollout",
@@ -12,7 +12,7 @@ const fleetTold = (() => {
     "to-change": "to be changed by the next rollout",
     "to-add": "to be added by the next rollout",
   });
-  const UNREAD = new Set(["wrong-key", "unreachable", "unusable"]);
+  const UNREAD_STATUSES = new Set(["wrong-key", "unreachable", "unusable"]);
 
   /**
    * @param {string} tag
@@ -30,18 +30,18 @@ const fleetTold = (() => {
   const bdi = (text) => el("bdi", {}, text);
 
   /** @param {string} list */
-  const badge = (list) => {
+  const buildBadge = (list) => {
     const name = Object.hasOwn(LISTS, list) ? list : "other";
     return el("span", { class: `badge l-${name}` }, LISTS[name] ?? list);
   };
 
   /** @param {Entry} entry @param {string} root */
-  const valueLink = ({ value, unicode, type, scope }, root) => {
+  const buildValueLink = ({ value, unicode, type, scope }, root) => {
     const link = el("a", { class: "value", href: `${root}entry.html#${encodeURIComponent(value)}` }, bdi(value));
     const kind = [
       type === "" || type === "domain" ? "" : type === "ip" ? "IP address" : type.replaceAll("_", " "),
       scope,
-    ].filter((one) => one !== "");
+    ].filter((text) => text !== "");
     return [
       link,
       ...(unicode === "" ? [] : [" ", el("span", { class: "script" }, "(", bdi(unicode), ")")]),
@@ -49,14 +49,14 @@ const fleetTold = (() => {
     ];
   };
 
-  /** What the files say beside it. @param {Entry} entry */
-  const factsOf = (entry) => {
-    const told = /** @type {Record<string, string>} */ (/** @type {unknown} */ (entry));
-    const facts = fleetSite.facts().filter(([field]) => told[field]);
+  /** Builds the metadata that the files declare for an entry. @param {Entry} entry */
+  const buildFacts = (entry) => {
+    const fields = /** @type {Record<string, string>} */ (/** @type {unknown} */ (entry));
+    const facts = fleetSite.facts().filter(([field]) => fields[field]);
     return facts.flatMap(([field, label], index) => [
       ...(index === 0 ? [] : [" · "]),
       ...(label === "" ? [] : [`${label} `]),
-      bdi(told[field] ?? ""),
+      bdi(fields[field] ?? ""),
     ]);
   };
 
@@ -73,74 +73,87 @@ const fleetTold = (() => {
     return false;
   };
 
-  /** @type {WeakMap<Tenant, Map<number, Unlike>>} */
-  const unlikes = new WeakMap();
+  /** A tenant may have thousands of deviations, so they are indexed by entry. @type {WeakMap<Tenant, Map<number, Deviation>>} */
+  const deviationsByTenant = new WeakMap();
 
-  /** How a tenant holds an entry otherwise: a look into a map, for a tenant may have thousands. @param {Tenant} tenant @param {number} number */
-  const unlikeOf = (tenant, number) => {
-    let known = unlikes.get(tenant);
-    if (known === undefined) {
-      known = new Map(tenant.unlike.map((one) => [one[0], one]));
-      unlikes.set(tenant, known);
+  /** @param {Tenant} tenant @param {number} number */
+  const getDeviation = (tenant, number) => {
+    let deviations = deviationsByTenant.get(tenant);
+    if (deviations === undefined) {
+      deviations = new Map(tenant.unlike.map((deviation) => [deviation[0], deviation]));
+      deviationsByTenant.set(tenant, deviations);
     }
-    return known.get(number);
+    return deviations.get(number);
   };
 
-  /** What a tenant's mail says of an entry; empty where there is none, or none was read. @param {Tenant} tenant @param {number} number */
-  const mailOf = ({ mail = [] }, number) => mail.find(([entry]) => entry === number)?.[1] ?? "";
+  /** Returns the evidence for an entry in a tenant's mail; empty if there is none or no mail was read. @param {Tenant} tenant @param {number} number */
+  const getMailEvidence = ({ mail = [] }, number) => mail.find(([entry]) => entry === number)?.[1] ?? "";
 
   /**
-   * Who has an entry, and how: first who holds it otherwise than declared.
+   * Lists the tenants that declare or hold an entry. The state is empty for a tenant that holds it as declared.
    *
    * @param {number} number
    * @param {Fleet} fleet
    */
-  const holdersOf = (number, { tenants }) => {
-    /** @type {{ tenant: Tenant, what: string, by: string, at: string, mail: string }[]} */
+  const listHolders = (number, { tenants }) => {
+    /** @type {{ tenant: Tenant, state: string, createdBy: string, createdAt: string, mail: string }[]} */
     const holders = [];
     for (const tenant of tenants) {
-      const unlike = unlikeOf(tenant, number);
-      if (unlike !== undefined) {
-        const [, what, by, at] = unlike;
-        holders.push({ tenant, what: WHATS[what] ?? what, by, at, mail: mailOf(tenant, number) });
+      const deviation = getDeviation(tenant, number);
+      const mail = getMailEvidence(tenant, number);
+      if (deviation !== undefined) {
+        const [, kind, createdBy, createdAt] = deviation;
+        holders.push({ tenant, state: DEVIATION_LABELS[kind] ?? kind, createdBy, createdAt, mail });
       } else if (isIn(tenant.ranges, number)) {
-        const what = UNREAD.has(tenant.syncStatus) ? "declared; the tenant could not be read" : "";
-        holders.push({ tenant, what, by: "", at: "", mail: mailOf(tenant, number) });
+        const state = UNREAD_STATUSES.has(tenant.syncStatus) ? "declared; the tenant could not be read" : "";
+        holders.push({ tenant, state, createdBy: "", createdAt: "", mail });
       }
     }
     return holders;
   };
 
   /** @param {Tenant} tenant @param {string} root */
-  const tenantLink = ({ name, page }, root) => el("a", { href: `${root}${page}` }, bdi(name));
+  const buildTenantLink = ({ name, page }, root) => el("a", { href: `${root}${page}` }, bdi(name));
 
-  /** What is found, with the tenants that have it. @param {Entry} entry @param {Fleet} fleet */
-  const hit = (entry, fleet) => {
-    const holders = holdersOf(entry.number, fleet);
-    const lines = [...Map.groupBy(holders, ({ what }) => what)].map(([what, some]) => {
-      const named = some
+  /** Builds a search result: an entry with its tenants. @param {Entry} entry @param {Fleet} fleet */
+  const buildHit = (entry, fleet) => {
+    const holders = listHolders(entry.number, fleet);
+    const lines = [...Map.groupBy(holders, ({ state }) => state)].map(([state, group]) => {
+      const names = group
         .slice(0, 8)
-        .flatMap(({ tenant }, index) => [...(index === 0 ? [] : [", "]), tenantLink(tenant, "")]);
-      const more = some.length > 8 ? ` and ${some.length - 8} more` : "";
-      const many = `${some.length.toLocaleString("en-US")} ${some.length === 1 ? "tenant" : "tenants"}`;
-      const said = what === "" ? `in ${many}: ` : `${what}, ${many}: `;
-      return el("p", { class: what === "" || what === WHATS["ignored"] ? "who" : "who odd" }, said, ...named, more);
+        .flatMap(({ tenant }, index) => [...(index === 0 ? [] : [", "]), buildTenantLink(tenant, "")]);
+      const more = group.length > 8 ? ` and ${group.length - 8} more` : "";
+      const count = `${group.length.toLocaleString("en-US")} ${group.length === 1 ? "tenant" : "tenants"}`;
+      const label = state === "" ? `in ${count}: ` : `${state}, ${count}: `;
+      const isExpected = state === "" || state === DEVIATION_LABELS["ignored"];
+      return el("p", { class: isExpected ? "who" : "who odd" }, label, ...names, more);
     });
-    const facts = factsOf(entry);
+    const facts = buildFacts(entry);
     const { expires, place } = entry;
-    const where = [
+    const expiryAndPlace = [
       ...(expires === "" ? [] : [expires === "never" ? "never expires" : `until ${expires}`]),
       ...(place === "" ? ["not in any file"] : [place]),
     ].join(" · ");
     return el(
       "li",
       { class: "hit" },
-      el("p", { class: "head" }, badge(entry.list), " ", ...valueLink(entry, "")),
+      el("p", { class: "head" }, buildBadge(entry.list), " ", ...buildValueLink(entry, "")),
       ...(facts.length === 0 ? [] : [el("p", { class: "facts" }, ...facts)]),
-      el("p", { class: "facts" }, bdi(where)),
+      el("p", { class: "facts" }, bdi(expiryAndPlace)),
       ...lines,
     );
   };
 
-  return { el, bdi, badge, valueLink, factsOf, holdersOf, tenantLink, hit, UNREAD, WHATS };
+  return {
+    el,
+    bdi,
+    buildBadge,
+    buildValueLink,
+    buildFacts,
+    listHolders,
+    buildTenantLink,
+    buildHit,
+    UNREAD_STATUSES,
+    DEVIATION_LABELS,
+  };
 })();

@@ -1,8 +1,19 @@
 "use strict";
 
-/** What each page does once it is there. */
+/** Starts the scripts of the page when it is loaded. */
 document.addEventListener("DOMContentLoaded", () => {
-  const { el, bdi, badge, valueLink, factsOf, holdersOf, tenantLink, hit, UNREAD, WHATS } = fleetTold;
+  const {
+    el,
+    bdi,
+    buildBadge,
+    buildValueLink,
+    buildFacts,
+    listHolders,
+    buildTenantLink,
+    buildHit,
+    UNREAD_STATUSES,
+    DEVIATION_LABELS,
+  } = fleetElements;
 
   /** @param {string} id */
   const byId = (id) => document.getElementById(id);
@@ -10,23 +21,24 @@ document.addEventListener("DOMContentLoaded", () => {
   /** @param {string} id */
   const input = (id) => /** @type {HTMLInputElement} */ (byId(id));
 
-  /** The chosen one of a group of radio buttons. @param {string} name */
-  const chosen = (name) => {
+  /** Returns the selected value of a group of radio buttons. @param {string} name */
+  const getChoice = (name) => {
     const button = document.querySelector(`input[name="${name}"]:checked`);
     return button instanceof HTMLInputElement ? button.value : "";
   };
 
-  /** @param {string} name @param {() => void} told */
-  const onChoice = (name, told) => {
-    for (const button of document.querySelectorAll(`input[name="${name}"]`)) button.addEventListener("change", told);
+  /** @param {string} name @param {() => void} onChange */
+  const onChoice = (name, onChange) => {
+    for (const button of document.querySelectorAll(`input[name="${name}"]`))
+      button.addEventListener("change", onChange);
   };
 
-  /** @param {number} count @param {string} one */
-  const counted = (count, one) =>
-    `${count.toLocaleString("en-US")} ${count === 1 ? one : one.replace(/y$/, "ie").concat("s")}`;
+  /** @param {number} count @param {string} noun */
+  const formatCount = (count, noun) =>
+    `${count.toLocaleString("en-US")} ${count === 1 ? noun : noun.replace(/y$/, "ie").concat("s")}`;
 
-  /** What stands behind `#`, as text; what is no text is nothing. */
-  const fragment = () => {
+  /** Returns the decoded text after `#` in the address; empty if it isn't valid. */
+  const getFragment = () => {
     try {
       return decodeURIComponent(location.hash.slice(1));
     } catch {
@@ -34,12 +46,12 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   };
 
-  /** Loads all entries, telling how far that is. @param {HTMLElement} status */
-  const all = async (status) => {
+  /** Loads all entries, and shows the progress. @param {HTMLElement} status */
+  const loadFleet = async (status) => {
     const file = document.body.dataset["fleet"] ?? "";
     try {
-      await fleetSite.loadAll(file, (done, many) => {
-        if (many > 4) status.textContent = `Reading the entries: ${done} of ${many} parts …`;
+      await fleetSite.loadAll(file, (done, total) => {
+        if (total > 4) status.textContent = `Reading the entries: ${done} of ${total} parts …`;
       });
       return fleetSite.fleet();
     } catch {
@@ -55,7 +67,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (byId("own") !== null) startTenant();
   if (byId("entry") !== null) startEntry();
 
-  // As on GitHub: a slash leads to what is looked for, from anywhere on the page.
+  // As on GitHub, a slash moves the focus to the search field, from anywhere on the page.
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target;
@@ -67,23 +79,23 @@ document.addEventListener("DOMContentLoaded", () => {
     field.select();
   });
 
-  /** Of whom not all is known, so that there may be more than is told. @param {Fleet} fleet */
-  const untoldOf = ({ tenants }) => {
-    /** @param {(tenant: Tenant) => boolean} isMeant */
-    const named = (isMeant) => {
-      const names = tenants.filter(isMeant).map(({ name }) => name);
+  /** Describes the tenants whose entries are unknown: a search may miss matches there. @param {Fleet} fleet */
+  const formatUnknownTenants = ({ tenants }) => {
+    /** @param {(tenant: Tenant) => boolean} isIncluded */
+    const formatNames = (isIncluded) => {
+      const names = tenants.filter(isIncluded).map(({ name }) => name);
       const more = names.length > 5 ? ` and ${names.length - 5} more` : "";
       return names.length === 0 ? "" : `${names.slice(0, 5).join(", ")}${more}`;
     };
     /** @param {Tenant} tenant */
-    const isUntold = ({ syncStatus, ranges }) => syncStatus === "unusable" && ranges.length === 0;
-    const unusable = named(isUntold);
-    const unread = named((tenant) => UNREAD.has(tenant.syncStatus) && !isUntold(tenant));
-    const why = [
+    const hasUnknownDeclarations = ({ syncStatus, ranges }) => syncStatus === "unusable" && ranges.length === 0;
+    const unusable = formatNames(hasUnknownDeclarations);
+    const unread = formatNames((tenant) => UNREAD_STATUSES.has(tenant.syncStatus) && !hasUnknownDeclarations(tenant));
+    const reasons = [
       unusable && `the files of ${unusable} are invalid, so their declarations are unknown`,
       unread && `${unread} could not be read, so unmanaged entries there are unknown`,
-    ].filter((one) => one !== "");
-    return why.length === 0 ? "" : ` There may be more: ${why.join("; ")}.`;
+    ].filter((reason) => reason !== "");
+    return reasons.length === 0 ? "" : ` There may be more: ${reasons.join("; ")}.`;
   };
 
   /** @param {HTMLInputElement} field */
@@ -95,7 +107,7 @@ document.addEventListener("DOMContentLoaded", () => {
     /** @type {Promise<Fleet | undefined> | undefined} */
     let loading;
     const prepare = () => {
-      loading ??= all(status).then((fleet) => {
+      loading ??= loadFleet(status).then((fleet) => {
         if (fleet !== undefined) index = fleetSearch.indexOf(fleetSite.entries);
         return fleet;
       });
@@ -110,9 +122,9 @@ document.addEventListener("DOMContentLoaded", () => {
         return;
       }
       const fleet = await prepare();
-      // Somebody typed on meanwhile.
+      // The search term has changed meanwhile.
       if (fleet === undefined || index === undefined || field.value !== typed) return;
-      const list = chosen("list");
+      const list = getChoice("list");
       const { exact, covering, containing, isMore } = fleetSearch.search(index, typed, { list });
       const groups = /** @type {const} */ ([
         ["The same value", exact],
@@ -123,45 +135,45 @@ document.addEventListener("DOMContentLoaded", () => {
         if (numbers.length === 0) return [];
         const hits = numbers.flatMap((number) => {
           const entry = fleetSite.entries[number];
-          return entry === undefined ? [] : [hit(entry, fleet)];
+          return entry === undefined ? [] : [buildHit(entry, fleet)];
         });
         return [el("h2", {}, title), el("ul", { class: "hits" }, ...hits)];
       });
       results.replaceChildren(...parts);
-      const many = exact.length + covering.length + containing.length;
+      const count = exact.length + covering.length + containing.length;
       const isElsewhere =
-        many === 0 &&
+        count === 0 &&
         list !== "" &&
-        Object.values(fleetSearch.search(index, typed)).some((some) => Array.isArray(some) && some.length > 0);
-      const nothing = isElsewhere
+        Object.values(fleetSearch.search(index, typed)).some((group) => Array.isArray(group) && group.length > 0);
+      const noMatchMessage = isElsewhere
         ? "No match in the selected list; choose All to search every list."
         : "No match: no valid file declares it, and no tenant that could be read has it.";
-      const found = many === 0 ? nothing : `${isMore ? "More than " : ""}${counted(many, "entry")}.`;
-      status.textContent = found + untoldOf(fleet);
+      const message = count === 0 ? noMatchMessage : `${isMore ? "More than " : ""}${formatCount(count, "entry")}.`;
+      status.textContent = message + formatUnknownTenants(fleet);
     };
     field.addEventListener("focus", () => void prepare(), { once: true });
     field.addEventListener("input", () => void show());
     onChoice("list", () => void show());
     addEventListener("hashchange", () => {
-      field.value = fragment();
+      field.value = getFragment();
       void show();
     });
-    /** Up and down lead through what was found. @param {KeyboardEvent} event */
-    const walk = (event) => {
+    /** Moves the focus through the results with the arrow keys. @param {KeyboardEvent} event */
+    const moveFocus = (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
       if (step === undefined) return;
       const links = [field, ...results.querySelectorAll("a.value")];
-      const now = links.indexOf(/** @type {Element} */ (document.activeElement));
-      const next = links[now + step];
-      if (now < 0 || !(next instanceof HTMLElement)) return;
+      const current = links.indexOf(/** @type {Element} */ (document.activeElement));
+      const next = links[current + step];
+      if (current < 0 || !(next instanceof HTMLElement)) return;
       event.preventDefault();
       next.focus();
     };
-    field.addEventListener("keydown", walk);
-    results.addEventListener("keydown", walk);
+    field.addEventListener("keydown", moveFocus);
+    results.addEventListener("keydown", moveFocus);
     field.form?.addEventListener("submit", (event) => event.preventDefault());
     if (location.hash.length > 1) {
-      field.value = fragment();
+      field.value = getFragment();
       void show();
     }
   }
@@ -172,103 +184,105 @@ document.addEventListener("DOMContentLoaded", () => {
     const rows = [...document.querySelectorAll("tbody tr")].filter((row) => row instanceof HTMLElement);
     const texts = rows.map((row) => (row.textContent ?? "").toLowerCase());
     const show = () => {
-      const [wanted, syncStatus] = [field.value.trim().toLowerCase(), chosen("syncStatus")];
-      let many = 0;
+      const [wanted, syncStatus] = [field.value.trim().toLowerCase(), getChoice("syncStatus")];
+      let shownCount = 0;
       for (const [index, row] of rows.entries()) {
         const isShown =
           (syncStatus === "" || row.dataset["syncStatus"] === syncStatus) && (texts[index] ?? "").includes(wanted);
         row.hidden = !isShown;
-        if (isShown) many += 1;
+        if (isShown) shownCount += 1;
       }
-      status.textContent = `${counted(many, "tenant")} of ${rows.length.toLocaleString("en-US")}.`;
+      status.textContent = `${formatCount(shownCount, "tenant")} of ${rows.length.toLocaleString("en-US")}.`;
     };
     field.addEventListener("input", show);
     onChoice("syncStatus", show);
     field.form?.addEventListener("submit", (event) => event.preventDefault());
     if (location.hash.length > 1) {
-      const button = byId(`only-${fragment()}`);
+      const button = byId(`only-${getFragment()}`);
       if (button instanceof HTMLInputElement) button.checked = true;
     }
     show();
   }
 
   function startTenant() {
-    const MOST = 500;
+    const PAGE_SIZE = 500;
     const field = input("entry-filter");
     const status = /** @type {HTMLElement} */ (byId("entry-status"));
     const body = /** @type {HTMLElement} */ (byId("entries"));
     const more = /** @type {HTMLElement} */ (byId("more"));
     const own =
-      /** @type {Known & { isRead: boolean, ranges: [number, number][], unlike: Unlike[], mail?: Mail[] }} */ (
+      /** @type {EntryFormat & { isRead: boolean, ranges: [number, number][], unlike: Deviation[], mail?: Mail[] }} */ (
         JSON.parse(byId("own")?.textContent ?? "{}")
       );
-    fleetSite.know(own);
-    const unlike = new Map(own.unlike.map((one) => [one[0], one]));
+    fleetSite.setEntryFormat(own);
+    const deviations = new Map(own.unlike.map((deviation) => [deviation[0], deviation]));
     const mail = own.mail && new Map(own.mail);
     const declared = own.ranges.flatMap(([first, last]) =>
       Array.from({ length: last - first + 1 }, (_, index) => first + index),
     );
-    const isDeclared = new Set(declared);
-    const held = own.unlike.map(([number]) => number).filter((number) => !isDeclared.has(number));
-    const numbers = [...new Set([...held, ...declared])];
-    const told = numbers.flatMap((number) => {
+    const declaredNumbers = new Set(declared);
+    const undeclared = own.unlike.map(([number]) => number).filter((number) => !declaredNumbers.has(number));
+    const numbers = [...new Set([...undeclared, ...declared])];
+    const ownEntries = numbers.flatMap((number) => {
       const entry = fleetSite.entries[number];
-      return entry === undefined ? [] : [{ entry, odd: unlike.get(number) }];
+      return entry === undefined ? [] : [{ entry, deviation: deviations.get(number) }];
     });
-    const texts = told.map(({ entry }) => Object.values(entry).join("\n").toLowerCase());
-    let most = MOST;
-    /** @param {(typeof told)[number]} one */
-    const rowOf = ({ entry, odd }) => {
-      const what = odd === undefined ? (own.isRead ? "unchanged" : "not read") : (WHATS[odd[1]] ?? odd[1]);
-      const by = odd === undefined ? [] : [odd[2] && `by ${odd[2]}`, odd[3]].filter((one) => one !== "");
-      const facts = factsOf(entry);
-      /** One that is empty has no name where names stand beside what they are of. @param {string} label @param {(Node | string)[]} parts */
-      const cell = (label, ...parts) => el("td", parts.length === 0 ? {} : { "data-label": label }, ...parts);
+    const texts = ownEntries.map(({ entry }) => Object.values(entry).join("\n").toLowerCase());
+    let maxRows = PAGE_SIZE;
+    /** @param {(typeof ownEntries)[number]} ownEntry */
+    const buildRow = ({ entry, deviation }) => {
+      const [, kind = "", createdBy = "", createdAt = ""] = deviation ?? [];
+      const unchangedLabel = own.isRead ? "unchanged" : "not read";
+      const state = deviation === undefined ? unchangedLabel : (DEVIATION_LABELS[kind] ?? kind);
+      const creation = [createdBy && `by ${createdBy}`, createdAt].filter((text) => text !== "");
+      const facts = buildFacts(entry);
+      /** An empty cell has no label: narrow windows show each label next to its content. @param {string} label @param {(Node | string)[]} parts */
+      const buildCell = (label, ...parts) => el("td", parts.length === 0 ? {} : { "data-label": label }, ...parts);
       return el(
         "tr",
         {},
-        cell("List", badge(entry.list)),
-        cell("Value", el("span", {}, ...valueLink(entry, "../"))),
-        cell(
+        buildCell("List", buildBadge(entry.list)),
+        buildCell("Value", el("span", {}, ...buildValueLink(entry, "../"))),
+        buildCell(
           "At the tenant",
           el(
             "span",
-            odd === undefined || odd[1] === "ignored" ? {} : { class: "odd" },
-            what,
-            ...(by.length === 0 ? [] : [", created ", bdi(by.join(", "))]),
+            deviation === undefined || kind === "ignored" ? {} : { class: "odd" },
+            state,
+            ...(creation.length === 0 ? [] : [", created ", bdi(creation.join(", "))]),
           ),
         ),
-        ...(mail === undefined ? [] : [cell("Mail", ...mailOf(mail.get(entry.number)))]),
-        cell("Why", ...(facts.length === 0 ? [] : [el("span", {}, ...facts)])),
-        cell("Expires", ...(entry.expires === "" ? [] : [entry.expires])),
-        cell("Declared at", bdi(entry.place === "" ? "no file" : entry.place)),
+        ...(mail === undefined ? [] : [buildCell("Mail", ...buildEvidence(mail.get(entry.number)))]),
+        buildCell("Why", ...(facts.length === 0 ? [] : [el("span", {}, ...facts)])),
+        buildCell("Expires", ...(entry.expires === "" ? [] : [entry.expires])),
+        buildCell("Declared at", bdi(entry.place === "" ? "no file" : entry.place)),
       );
     };
-    /** @param {string | undefined} seen */
-    const mailOf = (seen) => (seen === undefined ? [] : [bdi(seen)]);
+    /** @param {string | undefined} evidence */
+    const buildEvidence = (evidence) => (evidence === undefined ? [] : [bdi(evidence)]);
     const show = () => {
-      const [wanted, list] = [fleetSearch.normal(field.value), chosen("list")];
-      const found = told.filter(
-        ({ entry, odd }, index) =>
-          (list === "" || (list === "odd" ? odd !== undefined : entry.list === list)) &&
+      const [wanted, list] = [fleetSearch.normalize(field.value), getChoice("list")];
+      const matches = ownEntries.filter(
+        ({ entry, deviation }, index) =>
+          (list === "" || (list === "odd" ? deviation !== undefined : entry.list === list)) &&
           (texts[index] ?? "").includes(wanted),
       );
-      body.replaceChildren(...found.slice(0, most).map(rowOf));
-      more.hidden = found.length <= most;
-      more.textContent = `Show ${(found.length - most).toLocaleString("en-US")} more`;
+      body.replaceChildren(...matches.slice(0, maxRows).map(buildRow));
+      more.hidden = matches.length <= maxRows;
+      more.textContent = `Show ${(matches.length - maxRows).toLocaleString("en-US")} more`;
       status.textContent =
-        told.length === 0 && !own.isRead
+        ownEntries.length === 0 && !own.isRead
           ? "Unknown: its files are invalid, or it could not be read."
-          : `${counted(found.length, "entry")} of ${told.length.toLocaleString("en-US")}.`;
+          : `${formatCount(matches.length, "entry")} of ${ownEntries.length.toLocaleString("en-US")}.`;
     };
-    const anew = () => {
-      most = MOST;
+    const showFirstRows = () => {
+      maxRows = PAGE_SIZE;
       show();
     };
-    field.addEventListener("input", anew);
-    onChoice("list", anew);
+    field.addEventListener("input", showFirstRows);
+    onChoice("list", showFirstRows);
     more.addEventListener("click", () => {
-      most += 5_000;
+      maxRows += 5_000;
       show();
     });
     field.form?.addEventListener("submit", (event) => event.preventDefault());
@@ -280,64 +294,64 @@ document.addEventListener("DOMContentLoaded", () => {
     const status = /** @type {HTMLElement} */ (byId("entry-status"));
     const body = /** @type {HTMLElement} */ (byId("declarations"));
     const show = async () => {
-      const value = fragment();
+      const value = getFragment();
       title.replaceChildren(value === "" ? "No entry" : bdi(value));
       if (value === "") {
         status.textContent = "Search for one on the overview.";
         return;
       }
       document.title = value.slice(0, 100);
-      const fleet = await all(status);
-      if (fleet === undefined || fragment() !== value) return;
+      const fleet = await loadFleet(status);
+      if (fleet === undefined || getFragment() !== value) return;
       const own = fleetSite.entries.filter((entry) => entry.value === value);
-      const found =
+      const message =
         own.length === 0
           ? "No valid file declares it, and no tenant that could be read has it."
-          : `${counted(own.length, "entry")} of this value.`;
-      status.textContent = found + untoldOf(fleet);
-      body.replaceChildren(...own.map((entry) => sectionOf(entry, fleet)));
+          : `${formatCount(own.length, "entry")} of this value.`;
+      status.textContent = message + formatUnknownTenants(fleet);
+      body.replaceChildren(...own.map((entry) => buildSection(entry, fleet)));
     };
     addEventListener("hashchange", () => void show());
     void show();
   }
 
   /** @param {Entry} entry @param {Fleet} fleet */
-  function sectionOf(entry, fleet) {
-    // Who holds it otherwise comes first.
-    const holders = holdersOf(entry.number, fleet).sort(
-      (one, other) => Number(one.what === "") - Number(other.what === ""),
+  function buildSection(entry, fleet) {
+    // Tenants with a deviation come first.
+    const holders = listHolders(entry.number, fleet).sort(
+      (one, other) => Number(one.state === "") - Number(other.state === ""),
     );
-    const facts = factsOf(entry);
-    const ends =
+    const facts = buildFacts(entry);
+    const expiry =
       entry.expires === "" ? "no expiry date" : entry.expires === "never" ? "never expires" : `until ${entry.expires}`;
     const shown = holders.slice(0, 1_000);
     const hasMail = shown.some(({ tenant }) => tenant.mail !== undefined);
-    const rows = shown.map(({ tenant, what, by, at, mail }) =>
+    const rows = shown.map(({ tenant, state, createdBy, createdAt, mail }) =>
       el(
         "tr",
-        what === "" || what === WHATS["ignored"] ? {} : { class: "odd" },
-        el("td", { "data-label": "Tenant" }, tenantLink(tenant, "")),
-        el("td", { "data-label": "At the tenant" }, what === "" ? "unchanged" : what),
-        ...[[by, at].filter((one) => one !== "").join(", ")].map((made) =>
-          el("td", made === "" ? {} : { "data-label": "Created" }, bdi(made)),
+        state === "" || state === DEVIATION_LABELS["ignored"] ? {} : { class: "odd" },
+        el("td", { "data-label": "Tenant" }, buildTenantLink(tenant, "")),
+        el("td", { "data-label": "At the tenant" }, state === "" ? "unchanged" : state),
+        ...[[createdBy, createdAt].filter((text) => text !== "").join(", ")].map((creation) =>
+          el("td", creation === "" ? {} : { "data-label": "Created" }, bdi(creation)),
         ),
         ...(hasMail ? [el("td", mail === "" ? {} : { "data-label": "Mail" }, bdi(mail))] : []),
       ),
     );
-    const left = holders.length - shown.length;
-    const caption = `${counted(holders.length, "tenant")}${left > 0 ? `, the first ${shown.length}` : ""}`;
+    const hiddenCount = holders.length - shown.length;
+    const caption = `${formatCount(holders.length, "tenant")}${hiddenCount > 0 ? `, the first ${shown.length}` : ""}`;
     /** @param {string} name */
     const th = (name) => el("th", { scope: "col" }, name);
     return el(
       "section",
       {},
-      el("h2", {}, badge(entry.list), " ", bdi(entry.place === "" ? "not declared" : entry.place)),
+      el("h2", {}, buildBadge(entry.list), " ", bdi(entry.place === "" ? "not declared" : entry.place)),
       ...(facts.length === 0 ? [] : [el("p", {}, ...facts)]),
       el(
         "p",
         { class: "facts" },
-        [entry.type.replaceAll("_", " "), entry.scope, entry.place === "" ? "" : ends]
-          .filter((one) => one !== "")
+        [entry.type.replaceAll("_", " "), entry.scope, entry.place === "" ? "" : expiry]
+          .filter((text) => text !== "")
           .join(" · "),
       ),
       el(

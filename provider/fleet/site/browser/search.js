@@ -1,9 +1,9 @@
 "use strict";
 
-/** Finds entries: what a person types, in all values, comments, tickets and owners. Pure. */
+/** Searches entries by value, comment, ticket and owner. Pure. */
 const fleetSearch = (() => {
   /**
-   * What is looked through: a line an entry.
+   * Builds the index of a search. Its text has one line for each entry.
    *
    * @param {readonly Entry[]} entries
    */
@@ -22,21 +22,21 @@ const fleetSearch = (() => {
       starts[number] = at;
       at += line.length + 1;
       lines.push(line);
-      const range = rangeOf(value);
+      const range = parseRange(value);
       if (range !== undefined) ranges.push({ number, ...range });
-      const known = byValue.get(value);
-      if (known === undefined) byValue.set(value, [number]);
-      else known.push(number);
+      const numbers = byValue.get(value);
+      if (numbers === undefined) byValue.set(value, [number]);
+      else numbers.push(number);
     }
     return { entries, byValue, ranges, starts, text: lines.join("\n") };
   };
 
   /**
-   * What a person means: values are passed on as `hxxps://evil[.]example/path`, `hxxps[:]//…`, `<user@evil.example>`.
+   * Normalizes a search term. People paste values in forms such as `hxxps://evil[.]example/path`, `hxxps[:]//…`, `<user@evil.example>`.
    *
    * @param {string} typed
    */
-  const normal = (typed) => {
+  const normalize = (typed) => {
     const text = typed
       .normalize("NFC")
       .replace(/\p{Cf}/gu, "")
@@ -48,14 +48,14 @@ const fleetSearch = (() => {
       .replace(/^[\s"'<]+|[\s"'>,;]+$/g, "")
       .replace(/^mailto:/, "");
     const [, host] = /^(?:[a-z]+:\/\/)([^/?#\s]+)/.exec(text) ?? [];
-    const meant = host === undefined ? text : host.replace(/^.*@/, "").replace(/:\d+$/, "");
+    const target = host === undefined ? text : host.replace(/^.*@/, "").replace(/:\d+$/, "");
     // A prefix of one address is that address.
-    const single = /^([\d.]+)\/(?:32|255\.255\.255\.255)$|^([\da-f:.]*:[\da-f:.]*)\/128$/.exec(meant);
-    return (single?.[1] ?? single?.[2] ?? meant).replace(/(?<=\w)\.$/, "");
+    const single = /^([\d.]+)\/(?:32|255\.255\.255\.255)$|^([\da-f:.]*:[\da-f:.]*)\/128$/.exec(target);
+    return (single?.[1] ?? single?.[2] ?? target).replace(/(?<=\w)\.$/, "");
   };
 
-  /** The form in which values stand in lists: of `mail.münchen.example/path` its ASCII host. @param {string} wanted */
-  const listedForm = (wanted) => {
+  /** Converts a search term to the form of listed values: the ASCII host for `mail.münchen.example/path`. @param {string} wanted */
+  const toListedForm = (wanted) => {
     const at = wanted.lastIndexOf("@");
     const [, host = wanted.slice(at + 1)] =
       (at < 0 ? /^([^\s:/?#]+\.[^\s:/?#]+)(?::\d+)?(?:[/?#]|$)/.exec(wanted) : null) ?? [];
@@ -63,18 +63,18 @@ const fleetSearch = (() => {
     const bare = host.replace(/^\[|\]$/g, "");
     const address = `http://${bare.includes(":") ? `[${bare}]` : bare}`;
     const listed = URL.canParse(address) ? new URL(address).hostname.replace(/^\[|\]$/g, "") : host;
-    return wanted.slice(0, at + 1) + unmapped(listed);
+    return wanted.slice(0, at + 1) + unmapAddress(listed);
   };
 
-  /** The IPv4 address of an IPv4-mapped one, as values stand in lists; all else as it is. @param {string} host */
-  const unmapped = (host) => {
+  /** Converts an IPv4-mapped address to IPv4, the form of listed values. Other hosts stay the same. @param {string} host */
+  const unmapAddress = (host) => {
     const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(host) ?? [];
     if (high === undefined || low === undefined) return host;
     return [high, low].flatMap((group) => [Number(`0x${group}`) >> 8, Number(`0x${group}`) & 255]).join(".");
   };
 
-  /** An address as a number, an IPv4-mapped one as the IPv4 address; undefined for all else. @param {string} text */
-  const addressOf = (text) => {
+  /** Parses an IP address, an IPv4-mapped one as IPv4; undefined for other text. @param {string} text */
+  const parseAddress = (text) => {
     const v4 = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
     if (v4 !== null) return { bits: 32, value: v4.slice(1).reduce((sum, one) => sum * 256n + BigInt(one), 0n) };
     if (!/^[0-9a-f:]+$/.test(text) || !/:.*:/.test(text)) return undefined;
@@ -84,18 +84,18 @@ const fleetSearch = (() => {
     return value >> 32n === 0xffffn ? { bits: 32, value: value & 0xffffffffn } : { bits: 128, value };
   };
 
-  /** `203.0.113.0/24`, `192.0.2.1-192.0.2.9`, as values stand in lists. @param {string} text */
-  const rangeOf = (text) => {
+  /** Parses a range as listed: `203.0.113.0/24` or `192.0.2.1-192.0.2.9`. @param {string} text */
+  const parseRange = (text) => {
     const [, from = "", sign, to = ""] = /^([0-9a-f.:]+)([/-])([0-9a-f.:]+)$/.exec(text) ?? [];
-    const [first, last] = [addressOf(from), sign === "-" ? addressOf(to) : undefined];
+    const [first, last] = [parseAddress(from), sign === "-" ? parseAddress(to) : undefined];
     if (first === undefined) return undefined;
     if (sign === "-") return last && { bits: first.bits, first: first.value, last: last.value };
     const size = 1n << BigInt(Math.max(0, first.bits - Number(to)));
     return { bits: first.bits, first: first.value, last: first.value + size - 1n };
   };
 
-  /** The domains and wildcards above a value, the nearest first; of a mailbox its own too. @param {string} value */
-  const above = (value) => {
+  /** Lists the domains and wildcards that cover a value, the nearest first. For a mailbox, its own domain is one. @param {string} value */
+  const listCoveringValues = (value) => {
     const at = value.lastIndexOf("@");
     const labels = value.slice(at + 1).split(".");
     if (labels.some((label) => !/^[\p{L}\p{N}_-]+$/u.test(label)) || /^\d+$/.test(labels.at(-1) ?? "")) return [];
@@ -113,42 +113,43 @@ const fleetSearch = (() => {
   /**
    * @param {ReturnType<typeof indexOf>} index
    * @param {string} typed
-   * @param {{ list?: string, most?: number }} [options] `list`: only of it; `most`: so many are found, and no more looked for
+   * @param {{ list?: string, most?: number }} [options] `list`: search only this list; `most`: the maximum number of other matches
    */
   const search = ({ entries, byValue, ranges, starts, text }, typed, { list = "", most = 100 } = {}) => {
-    const wanted = normal(typed);
-    const value = listedForm(wanted);
+    const wanted = normalize(typed);
+    const value = toListedForm(wanted);
     /** @type {Set<number>} */
     const found = new Set();
-    /** How many places were looked at. */
+    /** The number of lookups and matches, a measure of the search's cost. */
     let looked = 0;
     let isMore = false;
     /** @param {string} value */
-    const ofValue = (value) => {
+    const findByValue = (value) => {
       looked += 1;
-      const some = (byValue.get(value) ?? []).filter(
+      const matches = (byValue.get(value) ?? []).filter(
         (number) => !found.has(number) && (list === "" || entries[number]?.list === list),
       );
-      for (const number of some) found.add(number);
-      return some;
+      for (const number of matches) found.add(number);
+      return matches;
     };
-    const exact = wanted === "" ? [] : ofValue(value);
-    const address = addressOf(value);
-    const including = ranges.filter(
+    const exact = wanted === "" ? [] : findByValue(value);
+    const address = parseAddress(value);
+    const coveringRanges = ranges.filter(
       ({ bits, first, last }) => bits === address?.bits && first <= address.value && address.value <= last,
     );
     const covering =
       wanted === ""
         ? []
-        : [...above(value), ...including.flatMap(({ number }) => entries[number]?.value ?? [])].flatMap((covers) =>
-            ofValue(covers),
-          );
+        : [
+            ...listCoveringValues(value),
+            ...coveringRanges.flatMap(({ number }) => entries[number]?.value ?? []),
+          ].flatMap((covers) => findByValue(covers));
     /** @type {number[]} */
     const containing = [];
     let at = wanted === "" ? -1 : text.indexOf(wanted);
     while (at >= 0) {
       looked += 1;
-      const number = lineAt(starts, at);
+      const number = findLine(starts, at);
       if (!found.has(number) && (list === "" || entries[number]?.list === list)) {
         if (containing.length === most) {
           isMore = true;
@@ -156,15 +157,15 @@ const fleetSearch = (() => {
         }
         containing.push(number);
       }
-      // One find a line is enough.
+      // Skip further matches in the same line.
       const next = starts[number + 1];
       at = next === undefined ? -1 : text.indexOf(wanted, next);
     }
     return { wanted, exact, covering, containing, isMore, looked };
   };
 
-  /** The last line that begins at or before a place. @param {Uint32Array} starts @param {number} at */
-  const lineAt = (starts, at) => {
+  /** Finds the line that contains an offset. @param {Uint32Array} starts @param {number} at */
+  const findLine = (starts, at) => {
     let [low, high] = [0, starts.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
@@ -174,5 +175,5 @@ const fleetSearch = (() => {
     return low;
   };
 
-  return { indexOf, normal, above, search };
+  return { indexOf, normalize, listCoveringValues, search };
 })();

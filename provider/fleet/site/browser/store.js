@@ -1,16 +1,16 @@
 "use strict";
 
 /**
- * What the pages know. They are classic scripts, and their data are too: a page from a file can load no other. All parts share
- * this one name.
+ * Stores the data of the pages. Scripts and data files are classic scripts that share this one global name, because a browser
+ * loads no modules from `file:` pages.
  *
  * @typedef {{ number: number, list: string, value: string, type: string, scope: string, unicode: string, comment: string,
  *   ticket: string, owner: string, expires: string, place: string }} Entry
- * @typedef {{ fields: string[], facts: [field: string, label: string][] }} Known
- * @typedef {[entry: number, what: string, by: string, at: string]} Unlike
- * @typedef {[entry: number, told: string]} Mail
- * @typedef {{ name: string, page: string, syncStatus: string, ranges: [number, number][], unlike: Unlike[], mail?: Mail[] }} Tenant
- * @typedef {Known & { tenants: Tenant[], chunks: string[] }} Fleet
+ * @typedef {{ fields: string[], facts: [field: string, label: string][] }} EntryFormat
+ * @typedef {[entry: number, kind: string, createdBy: string, createdAt: string]} Deviation
+ * @typedef {[entry: number, evidence: string]} Mail
+ * @typedef {{ name: string, page: string, syncStatus: string, ranges: [number, number][], unlike: Deviation[], mail?: Mail[] }} Tenant
+ * @typedef {EntryFormat & { tenants: Tenant[], chunks: string[] }} Fleet
  */
 const fleetSite = (() => {
   /** @type {Entry[]} */
@@ -19,65 +19,65 @@ const fleetSite = (() => {
   let fleet;
   /** @type {string[]} */
   let fields = [];
-  /** @type {Known["facts"]} */
+  /** @type {EntryFormat["facts"]} */
   let facts = [];
   /** @type {Map<string, Promise<void>>} */
-  const loaded = new Map();
-  /** @type {[number, string[][]][]} */
-  const early = [];
+  const loadsByFile = new Map();
+  /** Entries that were loaded before their format. @type {[number, string[][]][]} */
+  const pendingEntries = [];
 
-  /** @param {Known} known */
-  const know = (known) => {
-    ({ fields, facts } = known);
-    for (const [first, rows] of early.splice(0)) takeEntries(first, rows);
+  /** @param {EntryFormat} format */
+  const setEntryFormat = (format) => {
+    ({ fields, facts } = format);
+    for (const [first, rows] of pendingEntries.splice(0)) takeEntries(first, rows);
   };
 
   /** @param {number} first @param {string[][]} rows */
   const takeEntries = (first, rows) => {
     if (fields.length === 0) {
-      early.push([first, rows]);
+      pendingEntries.push([first, rows]);
       return;
     }
     for (const [index, row] of rows.entries()) {
-      const told = Object.fromEntries(fields.map((field, at) => [field, row[at] ?? ""]));
-      entries[first + index] = /** @type {Entry} */ (/** @type {unknown} */ ({ ...told, number: first + index }));
+      const values = Object.fromEntries(fields.map((field, at) => [field, row[at] ?? ""]));
+      entries[first + index] = /** @type {Entry} */ (/** @type {unknown} */ ({ ...values, number: first + index }));
     }
   };
 
   /** @param {string} file @returns {Promise<void>} */
   const load = (file) => {
-    const known = loaded.get(file);
-    if (known !== undefined) return known;
+    const pending = loadsByFile.get(file);
+    if (pending !== undefined) return pending;
     const loading = /** @type {Promise<void>} */ (
-      new Promise((done, fail) => {
+      new Promise((resolve, reject) => {
         const script = document.createElement("script");
         script.src = file;
-        script.addEventListener("load", () => done());
-        script.addEventListener("error", () => fail(new Error(`${file} can't be loaded`)));
+        script.addEventListener("load", () => resolve());
+        script.addEventListener("error", () => reject(new Error(`${file} can't be loaded`)));
         document.head.append(script);
       })
     );
-    loaded.set(file, loading);
+    loadsByFile.set(file, loading);
     return loading;
   };
 
   /**
-   * Loads what all tenants have, once.
+   * Loads the entries of all tenants, each file once.
    *
-   * @param {string} file of what there is
-   * @param {(done: number, all: number) => void} progress
+   * @param {string} file the index of the fleet
+   * @param {(done: number, total: number) => void} onProgress
    */
-  const loadAll = async (file, progress) => {
+  const loadAll = async (file, onProgress) => {
     await load(file);
     const { chunks = [] } = fleet ?? {};
-    const folder = file.slice(0, file.lastIndexOf("/") + 1);
+    const directory = file.slice(0, file.lastIndexOf("/") + 1);
     let done = 0;
-    const waiting = chunks.values();
+    const pendingChunks = chunks.values();
     const worker = async () => {
-      for (const chunk of waiting) {
-        await load(folder + chunk);
+      for (const chunk of pendingChunks) {
+        await load(directory + chunk);
         done += 1;
-        progress(done, chunks.length);
+        onProgress(done, chunks.length);
       }
     };
     await Promise.all([worker(), worker(), worker(), worker()]);
@@ -85,14 +85,14 @@ const fleetSite = (() => {
 
   return {
     entries,
-    know,
+    setEntryFormat,
     loadAll,
-    /** What the files of data call. */
+    // The generated data files call these two.
     takeEntries,
-    /** @param {Fleet} told */
-    takeFleet: (told) => {
-      fleet = told;
-      know(told);
+    /** @param {Fleet} data */
+    takeFleet: (data) => {
+      fleet = data;
+      setEntryFormat(data);
     },
     fleet: () => fleet,
     facts: () => facts,
