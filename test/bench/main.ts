@@ -183,7 +183,8 @@ async function measurePeer(peer: Peer, run: number): Promise<void> {
   const step = `${peer.name} ${run}`;
   if (journal.isDone(step)) return;
   const head = peer.isSlow ? peer.name : `${peer.name}, ${run > runs ? "again" : `run ${run} of ${runs}`}`;
-  const logStep = (what: string): void => console.log(`${countMinutes().toFixed(1).padStart(5)} min  ${head}: ${what}`);
+  const logStep = (label: string): void =>
+    console.log(`${countMinutes().toFixed(1).padStart(5)} min  ${head}: ${label}`);
   logStep("starts");
   const observed: Observation[] = [];
   const bench: Bench = {

@@ -68,11 +68,11 @@ const READ_LANGUAGES = ["ts", "json", "yaml", "python", "go"];
 function findFenceProblem({ language, about, file }: Fence): string | undefined {
   if (language === "")
     return 'say what it is: write "text" behind the back-ticks for what is plain text, else its language';
-  const [, word, why] = /^no-(run|check)\b:?(.*)$/.exec(about) ?? [];
+  const [, word, reason] = /^no-(run|check)\b:?(.*)$/.exec(about) ?? [];
   if (word !== undefined) {
-    if (why?.trim() === "" || !/^no-\w+: /.test(about)) return `say why, as in "${language} no-${word}: WHY"`;
+    if (reason?.trim() === "" || !/^no-\w+: /.test(about)) return `say why, as in "${language} no-${word}: WHY"`;
     const wanted = language === "sh" ? "run" : "check";
-    return word === wanted ? undefined : `write "${language} no-${wanted}:${why}"`;
+    return word === wanted ? undefined : `write "${language} no-${wanted}:${reason}"`;
   }
   if (language === "sh") {
     return SHELL.test(about)

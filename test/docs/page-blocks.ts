@@ -98,10 +98,10 @@ function parsePageOptions(path: string, frontMatter: FencedFile["frontMatter"]):
 }
 
 function readBlock({ path, line, language, about, text, file }: Fence): PageBlock | undefined {
-  const [, left] = /^(no-(?:run|check))\b/.exec(about) ?? [];
-  if (left !== undefined) {
+  const [, exemption] = /^(no-(?:run|check))\b/.exec(about) ?? [];
+  if (exemption !== undefined) {
     if (/^no-(run|check): \S/.test(about)) return undefined;
-    throw new PageError(path, line, `"${about}" does not say why: write "${left}: WHY"`);
+    throw new PageError(path, line, `"${about}" does not say why: write "${exemption}: WHY"`);
   }
   if (language === "sh") {
     if (/\blogin --local\b/.test(text)) {
@@ -147,9 +147,9 @@ export function findMissingLine(expected: readonly ExpectedLine[], output: strin
   let at = 0;
   for (const one of expected) {
     const pattern = buildPattern(one.text);
-    const found = lines.findIndex((line, index) => index >= at && pattern.test(line));
-    if (found === -1) return one;
-    at = found + 1;
+    const matchIndex = lines.findIndex((line, index) => index >= at && pattern.test(line));
+    if (matchIndex === -1) return one;
+    at = matchIndex + 1;
   }
   return undefined;
 }

@@ -77,10 +77,10 @@ for file in sys.argv[1:]:
         run_pulumi_func(lambda: runpy.run_path(file)))
 `,
   );
-  const made = await runCheck(join(python, "python"), ["run.py", ...listFiles(".py")], project, {
+  const output = await runCheck(join(python, "python"), ["run.py", ...listFiles(".py")], project, {
     PYTHONPATH: join(project, "packages"),
   });
-  expect(made.trim().split("\n")).toEqual(EXAMPLES.map(({ name }) => `email-security:index:${name}`));
+  expect(output.trim().split("\n")).toEqual(EXAMPLES.map(({ name }) => `email-security:index:${name}`));
 });
 
 const noGo = findMissingToolchain("go");
@@ -128,8 +128,8 @@ it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYam
   });
   await stack.runOrThrow("stack", "init", "dev");
   await stack.up();
-  const { resources: made } = await stack.exportState();
-  expect([...new Set(made.map(({ type }) => type))].sort()).toEqual(Object.keys(schema.resources).sort());
+  const { resources: stackResources } = await stack.exportState();
+  expect([...new Set(stackResources.map(({ type }) => type))].sort()).toEqual(Object.keys(schema.resources).sort());
 });
 
 /** Writes each resource's example to a directory for the language. Returns the directory. */

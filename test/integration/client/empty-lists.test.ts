@@ -73,12 +73,12 @@ describe("responses that only look like an empty list", () => {
     ["a total of some", { ...NONE, total: 3 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /have 0 items, but its total is 3/],
     ["another page", { ...NONE, page: 2 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /for page 1, it returned page 2/],
     ["not found", NONE, EMPTY, { error: "no such list" }, "ERR_NOT_FOUND", /returned 404: no such list/, 404],
-  ])("%s", async (_name, numbers, results, more, code, why, status) => {
+  ])("%s", async (_name, numbers, results, more, code, reasonPattern, status) => {
     await using service = await startEmptyService(numbers, results, more, status);
     await using client = new TestClient(service);
     for (const [name, read] of Object.entries(READINGS)) {
       const error = await getRejection(read(client));
-      expect([name, error]).toMatchObject([name, { code, message: expect.stringMatching(why) }]);
+      expect([name, error]).toMatchObject([name, { code, message: expect.stringMatching(reasonPattern) }]);
     }
   });
 

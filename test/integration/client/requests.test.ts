@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type EntryChange, type List, type NewEntry, SettingsClient } from "../../../provider/client";
 import {
   buildEntry,
-  buildPage,
+  buildListBody,
   ENTRIES,
   getRejection,
   KEY,
@@ -17,7 +17,7 @@ import {
 async function startService(): Promise<RecordingService> {
   return await RecordingService.start((request, response) => {
     const { method, url } = request;
-    if (method === "GET") respondWithJson(response, 200, buildPage([]));
+    if (method === "GET") respondWithJson(response, 200, buildListBody([]));
     else if (method === "DELETE") respondWithJson(response, 200, { results: { id: "e1", deleted: true } });
     else
       respondWithJson(response, 200, {

@@ -91,7 +91,7 @@ it("accepts a file with every key, by schema and by reader", () => {
 });
 
 /** Invalid files; `schema: false` if only reading the file finds the mistake. */
-const MISTAKES: readonly [what: string, content: string, schema?: false][] = [
+const MISTAKES: readonly [label: string, content: string, schema?: false][] = [
   ["no version", "deny: []"],
   ["another version", "version: 2"],
   ["a version as text", 'version: "1"'],

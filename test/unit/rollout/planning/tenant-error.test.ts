@@ -44,7 +44,7 @@ describe("a failed Pulumi run", () => {
   const buildCliFailure = (ended: number | string, stderr: string, errors: readonly string[] = []) =>
     buildUpFailure("t003", new CliError(["up"], ended, PROGRESS, stderr), errors);
   const MEMORY = "Check whether the machine ran out of memory (`dmesg`, or the limits of the job)";
-  const CASES: readonly (readonly [what: string, message: string, lead: string, act: string])[] = [
+  const CASES: readonly (readonly [label: string, message: string, lead: string, act: string])[] = [
     [
       "killed",
       buildCliFailure("SIGKILL", "").message,

@@ -214,14 +214,14 @@ it(
     await fc.assert(
       fc.asyncProperty(fleets, async (fleet) => {
         const { outcomes, requests, over } = await planFleet(fleet);
-        for (const [index, { serviceState: how, own: owns }] of fleet.addresses.entries()) {
+        for (const [index, { serviceState: state, own: owns }] of fleet.addresses.entries()) {
           const of = owns.map((one, at) => ({ one, outcome: outcomes.get(`t${index}-${at}`) }));
-          if (how === "well" && isFair({ serviceState: how, own: owns })) {
+          if (state === "well" && isFair({ serviceState: state, own: owns })) {
             for (const { one, outcome } of of) {
               if (outcome !== undefined) expect(outcome).toMatchObject({ code: OWN_CODE[one], isQueried: true });
             }
           }
-          if (how === "silent" || how === "failing" || how === "refusing") {
+          if (state === "silent" || state === "failing" || state === "refusing") {
             expect(requests.get(formatAddress(index)) ?? 0).toBeLessThanOrEqual(LISTS * ATTEMPTS + PROBED_TENANTS);
             for (const { outcome } of of) expect(outcome?.code).not.toBe("planned");
           }
