@@ -227,7 +227,7 @@ function selectPeers(only: string | undefined, otherwise: readonly Peer[]): read
 function parseWholeNumber(text: string | undefined, otherwise: number): number {
   if (text === undefined) return otherwise;
   if (/^[1-9]\d*$/.test(text)) return Number(text);
-  throw new Error(`${text} is no whole number above 0`);
+  throw new Error(`${text} isn't a whole number above 0`);
 }
 
 /** Formats one measurement as a progress line. */

@@ -195,6 +195,6 @@ async function writeBaseline(directory: string, more: number): Promise<void> {
 function parseNumbers(text: string): number[] {
   return text.split(",").map((one) => {
     if (/^[1-9]\d*$/.test(one)) return Number(one);
-    throw new Error(`${one} is no whole number above 0`);
+    throw new Error(`${one} isn't a whole number above 0`);
   });
 }

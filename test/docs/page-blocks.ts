@@ -78,7 +78,7 @@ export function readPage(path: string, text: string): RunnablePage {
     throw new PageError(
       path,
       first.line,
-      `this block runs, and the page's front matter does not say in what: give it "run: ${PLACES.join("|")}"`,
+      `this block runs, and the page's front matter doesn't say where: give it "run: ${PLACES.join("|")}"`,
     );
   }
   return { path, ...pageOptions, blocks };

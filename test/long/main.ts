@@ -32,7 +32,7 @@ try {
 async function main(): Promise<void> {
   const { parts, shards } = parseWish(parseArgs({ allowPositionals: true }).positionals);
   const seed = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
-  if (!Number.isInteger(seed)) throw new Error("EMAIL_SECURITY_TEST_SEED is no whole number. Nothing was run.");
+  if (!Number.isInteger(seed)) throw new Error("EMAIL_SECURITY_TEST_SEED isn't a whole number. Nothing was run.");
   for (const shard of shards) {
     if ((await showShard(shard, PARTS[shard.part as PartName], seed)) !== 0) process.exitCode = 1;
   }

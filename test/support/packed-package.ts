@@ -33,7 +33,7 @@ export async function packPackage(destination: string, source = resolve("provide
       { filename: string; version: string; unpackedSize: number; files: { path: string }[] }
     >,
   );
-  if (packed === undefined) throw new Error(`npm pack told nothing: ${output}`);
+  if (packed === undefined) throw new Error(`npm pack printed no result: ${output}`);
   return {
     tarball: join(destination, packed.filename),
     version: packed.version,

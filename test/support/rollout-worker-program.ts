@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   const [stopping, aborted, ended] = [new AbortController(), new AbortController(), new AbortController()];
   process.on("message", (message: WorkerCommand) => {
     if (message === "stop") stopping.abort();
-    else if (message === "abort") aborted.abort(new Error("it was told to"));
+    else if (message === "abort") aborted.abort(new Error("the test aborted it"));
     else ended.abort();
   });
 

@@ -216,7 +216,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
       [1, 2, 1, 2, 1, 2],
     ],
     [
-      "it moves again while it is read anew",
+      "it moves again during the second read",
       [
         ["a", "b", "c", "d"],
         ["b", "c", "d"],

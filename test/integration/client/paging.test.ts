@@ -204,17 +204,13 @@ describe("service with its own way of paging", () => {
 
   test.each<[string, (items: unknown[], at: number) => unknown, number]>([
     [
-      "pages of 50 whatever was asked for",
+      "pages of 50 regardless of the requested size",
       (items, at) => buildListBody(items, { page: at, page_size: 50, total: 120 }),
       3,
     ],
-    [
-      "the same, under the page size that was asked for",
-      (items, at) => buildListBody(items, { page: at, total: 120 }),
-      3,
-    ],
+    ["pages of 50 without a page size", (items, at) => buildListBody(items, { page: at, total: 120 }), 3],
     ["no total", (items, at) => ({ results: { items, page: at, page_size: 50 } }), 4],
-    ["no total, under the page size that was asked for", (items) => ({ results: { items, page_size: 200 } }), 4],
+    ["no total, and a wrong page size", (items) => ({ results: { items, page_size: 200 } }), 4],
     ["null for every number", (items) => buildListBody(items, { page: null, page_size: null, total: null }), 4],
   ])("%s", async (_name, body, requests) => {
     await using service = await RecordingService.start((request, response) => {

@@ -195,7 +195,7 @@ describe("arguments out of range", () => {
       "emails must be an array of addresses",
     ],
     [
-      "an address that is no text",
+      "an address that isn't a string",
       (c) => c.vipEmployees.add(["a@example.com", undefined] as never),
       "emails[1] must be a string, not undefined",
     ],

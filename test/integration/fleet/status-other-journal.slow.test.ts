@@ -129,7 +129,7 @@ tenants: { acme: {} }
   },
 );
 
-it("reports a tenant whose last rollout was at another address, and no entry as removed there", async () => {
+it("reports a tenant whose last rollout was at another address", async () => {
   await using sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [buildTenant("acme", [])] } });
   using directory = createTestDirectory({
     "tenants.yaml": `version: 1

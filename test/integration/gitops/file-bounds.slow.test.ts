@@ -113,5 +113,5 @@ describe("a path that isn't a regular file", () => {
 });
 
 describe("a small file that is expensive to parse", () => {
-  it.for(LARGE_INPUTS)("and %s is refused within the memory of a small machine", assertRejected);
+  it.for(LARGE_INPUTS)("that %s is rejected within the memory of a small machine", assertRejected);
 });

@@ -9,7 +9,7 @@ export const LARGE_INPUTS: readonly (readonly [label: string, piece: string, mes
   ["opens a list in a list", "[", "nested more than 32 levels deep"],
   ["opens a mapping in a mapping", "{", "nested more than 32 levels deep"],
   ["begins an item in an item", "- ", "nested more than 32 levels deep"],
-  ["closes what is not open", "}", "more than 1,000 mistakes"],
+  ["has unmatched closing braces", "}", "more than 1,000 mistakes"],
   ["has tag upon tag", "!a ", "more than 1,000 mistakes"],
   ["has millions of empty lists", "- []\n", "has more than 1,000,000 values"],
   ["has a million plain entries", "- a\n", "has more than 1,000,000 values", "deny:\n"],

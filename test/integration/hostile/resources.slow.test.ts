@@ -200,7 +200,7 @@ const LIES: readonly [string, ListResponder, RegExp][] = [
     /more than 16777216 bytes/,
   ],
   [
-    "an id that is none",
+    "an invalid id",
     createTextAnswer('{"results": {"items": [{"id": "", "email": 7}], "total": 1}}'),
     /results\.items\.0\./,
   ],

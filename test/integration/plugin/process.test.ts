@@ -115,7 +115,7 @@ it("never exposes the key in output, responses or files", async () => {
   const readReport = () => readFile(join(directory.path, "report.json"), "utf8").catch(() => "");
   await expect.poll(readReport, { timeout: 30_000 }).toContain("javascriptHeap");
   outputs.push(await provider.readPrintedLines());
-  expect(canary.find("what it told", JSON.stringify(outputs))).toEqual([]);
+  expect(canary.find("the output", JSON.stringify(outputs))).toEqual([]);
   expect(await canary.findInDirectory(directory.path)).toEqual([]);
 });
 

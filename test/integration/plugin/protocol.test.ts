@@ -93,7 +93,7 @@ describe("check of a provider instance", () => {
   });
 
   it.each([
-    ["an address that is none", { baseUrl: "api.example" }, /isn't a valid URL/],
+    ["an invalid address", { baseUrl: "api.example" }, /isn't a valid URL/],
     ["plain http to another host", { baseUrl: "http://api.example" }, /plain http/],
     ["no address", { baseUrl: null }, /Set baseUrl on the Provider "mine"/],
     ["no key", { apiKey: null }, /Set apiKey on the Provider "mine"/],

@@ -140,7 +140,7 @@ const entryCases: Record<string, KindCase> = {
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
       { colleague: "moves it", acts: moves, outcome: "updated", holds: "deny: ours" },
       { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "deny: ours" },
-      { colleague: "deletes it and makes it anew", acts: recreateRow, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes and recreates it", acts: recreateRow, outcome: "updated", holds: "deny: ours" },
     ],
   },
   "an entry is moved to the other list": {
@@ -166,7 +166,7 @@ const entryCases: Record<string, KindCase> = {
     rows: [
       { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "nothing" },
       {
-        colleague: "deletes it and makes it anew",
+        colleague: "deletes and recreates it",
         acts: recreateRow,
         outcome: "updated",
         messagePattern: /was created in its place and is kept/,
@@ -205,7 +205,7 @@ const listCases: Record<string, KindCase> = {
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
       { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "deny: ours" },
       {
-        colleague: "deletes it and makes it anew",
+        colleague: "deletes and recreates it",
         acts: recreateRow,
         outcome: "partial",
         messagePattern: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
@@ -223,7 +223,7 @@ const listCases: Record<string, KindCase> = {
     rows: [
       { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "nothing" },
       {
-        colleague: "deletes it and makes it anew",
+        colleague: "deletes and recreates it",
         acts: recreateRow,
         outcome: "updated",
         holds: "deny: theirs",

@@ -189,19 +189,19 @@ it.each([
     message: /"allow scopes\.example.*" here contradicts "deny scopes\.example" of the other/,
   },
   {
-    about: "an exclusive list stands beside an entry",
+    about: "an exclusive list would remove an entry",
     first: ["allowDenyEntry", { list: "deny", value: "beside.example" }],
     second: ["allowDenyList", { entries: { "own.example": "deny" }, mode: "exclusive" }],
     message: /exclusive AllowDenyList .* would remove/,
   },
   {
-    about: "a list that is exclusive in allows stands beside an allow",
+    about: "the second, an exclusive-allows list, would remove an allow",
     first: ["allowDenyEntry", { list: "allow", value: "allowed.example" }],
     second: ["allowDenyList", { entries: { "own.example": "deny" }, mode: "exclusive-allows" }],
     message: /exclusive-allows AllowDenyList here would remove 1 entry/,
   },
   {
-    about: "an allow stands beside a list that is exclusive in allows",
+    about: "the first, an exclusive-allows list, would remove an allow",
     first: ["allowDenyList", { entries: { "other.example": "deny" }, mode: "exclusive-allows" }],
     second: ["allowDenyEntry", { list: "allow", value: "allowed.example" }],
     message: /exclusive-allows AllowDenyList of the other would remove/,

@@ -76,7 +76,7 @@ const CASES: readonly StackCase[] = [
     fails: EXISTS,
   },
   {
-    label: "make it with another comment, and may take it over",
+    label: "create it with another comment, with adopt",
     kind: "allowDenyEntry",
     now: { one: buildDenyArguments("a", { adopt: true }), two: buildDenyArguments("b", { adopt: true }) },
     holds: ["deny: a", "deny: b"],

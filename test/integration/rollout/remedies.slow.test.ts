@@ -24,7 +24,7 @@ import { runEnvironment } from "../../support/run-environment";
  */
 
 const NAMES = ["t0", "t1"];
-const FAILED: TenantError = { code: "ERR_AUTH", message: "Refused.", advice: "Mend it.", phase: "apply" };
+const FAILED: TenantError = { code: "ERR_AUTH", message: "Refused.", advice: "Fix it.", phase: "apply" };
 const NEXT = { resume: "email-security rollout resume", newRollout: "email-security rollout tenants.yaml" };
 const REFUSED = buildTenantError(new EmailSecurityError("ERR_AUTH", "Refused."), "apply", [], NEXT);
 const UNPLANNED: TenantError = { ...FAILED, phase: "plan" };

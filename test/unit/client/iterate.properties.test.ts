@@ -60,7 +60,7 @@ function createMovingList(
     },
     getIdentity: (row) => row,
   };
-  return { list, always, ever, requestedPages: requestedPages, rowsNow: () => rows };
+  return { list, always, ever, requestedPages, rowsNow: () => rows };
 }
 
 const attempts = 5;

@@ -45,7 +45,7 @@ function openCalls() {
   const open: { answer: () => void; reject: (error: Error) => void }[] = [];
   const answerLater = () =>
     new Promise<void>((resolve, reject) => {
-      open.push({ answer: resolve, reject: reject });
+      open.push({ answer: resolve, reject });
     });
   return { open, call: answerLater };
 }

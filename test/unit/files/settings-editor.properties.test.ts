@@ -351,10 +351,9 @@ describe("editSettings on files of every style", () => {
           if (action === "add") {
             names.add(name);
             const element = to === null ? { value } : { value, comment: to };
-            return [{ action: action, section: "deny", element, ...(hasNote && { yamlComment: `about ${name}` }) }];
+            return [{ action, section: "deny", element, ...(hasNote && { yamlComment: `about ${name}` }) }];
           }
-          if (action === "set")
-            return [{ action: action, section: "deny", value, key: "comment", newValue: to ?? undefined }];
+          if (action === "set") return [{ action, section: "deny", value, key: "comment", newValue: to ?? undefined }];
           names.delete(name);
           return [{ action: "remove", section: "deny", value }];
         });

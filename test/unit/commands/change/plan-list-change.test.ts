@@ -75,7 +75,7 @@ it("adds a new value once and notes the entry that covers it", () => {
     metadata,
   });
   expect(planned.rejections).toEqual([]);
-  expect(planned.steps.map(({ description, notes }) => ({ description: description, notes: notes }))).toEqual([
+  expect(planned.steps.map(({ description, notes }) => ({ description, notes }))).toEqual([
     {
       description: "deny www.bad.example until 2026-12-23",
       notes: [
@@ -108,7 +108,7 @@ it("notes the narrower entries that an added entry covers", () => {
 
 it("leaves existing entries unchanged, in included files too", () => {
   const values = parseValues("bad.example", "base.example");
-  const planned = planChange({ action: "add", section: "deny", values: values, metadata: { expires: "never" } });
+  const planned = planChange({ action: "add", section: "deny", values, metadata: { expires: "never" } });
   expect(planned.edits).toEqual([]);
   expect(planned.steps.map(({ isDone, isUnresolved }) => [isDone, isUnresolved])).toEqual([
     [true, true],
@@ -166,12 +166,12 @@ it("sets a new expiry and notes that it is earlier", () => {
 it("applies other metadata when the expiry stays the same", () => {
   const values = parseValues("bad.example");
   const metadata = { expires: "2027-01-01", ticket: "INC-9" };
-  const planned = planChange({ action: "extend", values: values, metadata });
+  const planned = planChange({ action: "extend", values, metadata });
   expect(planned.steps.map(({ isDone }) => isDone)).toEqual([false]);
-  expect(buildChangeMessage({ action: "extend", values: values, metadata }, planned.steps).title).toBe(
+  expect(buildChangeMessage({ action: "extend", values, metadata }, planned.steps).title).toBe(
     "Extend the deny of bad.example until 2027-01-01 (INC-9)",
   );
-  const same = planChange({ action: "extend", values: values, metadata: { expires: "2027-01-01" } });
+  const same = planChange({ action: "extend", values, metadata: { expires: "2027-01-01" } });
   expect(same.steps.map(({ isDone }) => isDone)).toEqual([true]);
   expect(same.edits).toEqual([]);
 });

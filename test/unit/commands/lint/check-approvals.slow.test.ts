@@ -260,7 +260,7 @@ describe("a file that another file includes", () => {
     expect((await check(history, [])).lines).toEqual(expectedLines);
 
     history.git("switch", "--quiet", "main");
-    history.commit("Begin anew", { "settings/acme.yaml": formatTenantFile(old), "settings/shows.yaml": hiding });
+    history.commit("Start again", { "settings/acme.yaml": formatTenantFile(old), "settings/shows.yaml": hiding });
     history.git("switch", "--quiet", "--create", "later");
     history.commit("Add it", buildApprovedChange("Tomas Lindqvist"));
     expect((await check(history, [])).lines).toEqual(expectedLines);

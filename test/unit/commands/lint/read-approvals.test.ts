@@ -54,7 +54,7 @@ describe("GitHub's reviews", () => {
       [],
     ],
     ["a comment undoes nothing", [buildReview("dana", "APPROVED", 1), buildReview("Dana", "COMMENTED", 2)], ["dana"]],
-    ["a comment is no approval", [buildReview("dana", "COMMENTED", 1)], []],
+    ["a comment isn't an approval", [buildReview("dana", "COMMENTED", 1)], []],
     ["one that was dismissed", [buildReview("dana", "APPROVED", 1), buildReview("dana", "DISMISSED", 2)], []],
     ["a draft has no time", [{ user: { login: "dana" }, state: "PENDING" }], []],
     ["of an account that is gone", [buildReview(null, "APPROVED", 1)], []],

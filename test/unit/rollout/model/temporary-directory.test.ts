@@ -24,7 +24,7 @@ it.each([
     /nowhere", can't be used: it, or its directory, is missing\. .*To use another, set TMPDIR\./,
   ],
   [
-    "that is no folder",
+    "that isn't a directory",
     "file",
     /file", can't be used: a part of its path isn't a directory\. .*To use another, set TMPDIR\./,
   ],

@@ -82,7 +82,7 @@ describe("a failed Pulumi run", () => {
       "Check that the program in the message exists and is executable",
     ],
     [
-      "nothing told",
+      "nothing reported",
       buildCliFailure(7, "").message,
       "The Pulumi CLI exited with 7 in the middle of t003, without an error message. The next run verifies which of its changes took effect. The end of its output:",
       MEMORY,
