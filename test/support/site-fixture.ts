@@ -174,8 +174,8 @@ function buildTenantStatus(name: string, number: number, entries: number, text: 
     stack: name,
     lastRollout: { id: "r-20261120-1", wave: "all", state: "done" as const, finishedAt: "2026-11-20T09:30:00.000Z" },
   };
-  const heldCount = { allow: Math.floor(entries / 5), deny: entries - Math.floor(entries / 5), vips: 1 };
-  const read = { ...about, readAt: AT, elementCounts: heldCount, unchanged: entries };
+  const elementCounts = { allow: Math.floor(entries / 5), deny: entries - Math.floor(entries / 5), vips: 1 };
+  const read = { ...about, readAt: AT, elementCounts, unchanged: entries };
   const added: FleetDifference = {
     driftKind: "added",
     list: "allow",

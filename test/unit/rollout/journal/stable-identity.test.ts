@@ -14,7 +14,7 @@ const NOW = "2026-11-21T00:00:00.000Z";
 
 type Changes = Parameters<typeof buildStableIdentity>[2];
 
-function buildRow(tenant: string, number, value = `evil${number}.example`): AllowDenyEntryRow {
+function buildRow(tenant: string, number: number, value = `evil${number}.example`): AllowDenyEntryRow {
   return {
     id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-00000000000${number}`,
     list: "deny",
