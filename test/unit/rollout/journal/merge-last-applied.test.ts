@@ -8,15 +8,15 @@ import type {
 import { mergeLastApplied } from "../../../../provider/rollout/journal/merge-last-applied";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 
-function buildAppliedRollout(rollout: string, seq: number, remainder: Partial<AppliedRollout> = {}): AppliedRollout {
+function buildAppliedRollout(rollout: string, seq: number, overrides: Partial<AppliedRollout> = {}): AppliedRollout {
   return {
     stackSeq: seq,
-    ...remainder,
+    ...overrides,
     rollout,
     name: "acme",
     order: { id: rollout, seq, startedAtMs: 0 },
     wave: "all",
-    state: remainder.state ?? "done",
+    state: overrides.state ?? "done",
     atMs: 0,
     today: "2026-11-11",
     settings: "settings/acme.yaml",
