@@ -45,7 +45,7 @@ describe("withLock", () => {
     expect(readdirSync(toolchain.directory)).toEqual(["events"]);
   });
 
-  it("takes over a stale lock of another host", async () => {
+  it("replaces a stale lock of another host", async () => {
     using toolchain = new FakeToolchain();
     const path = join(toolchain.directory, "lock");
     writeFileSync(path, JSON.stringify({ pid: 1, host: `not-${hostname()}`, id: "x" }));
