@@ -39,14 +39,14 @@ export function compareMeasurements(before: SavedMeasurements, now: SavedMeasure
   for (const row of later) {
     const old = earlier.find((one) => formatRowKey(one) === formatRowKey(row));
     if (old === undefined) continue;
-    for (const { what, was, is, isWorse } of listDifferences(
+    for (const { measure, was, is, isWorse } of listDifferences(
       { row: old, rows: earlier, floorOf },
       { row, rows: later, floorOf },
     )) {
       const name = `${row.peer}: ${row.operation}${row.variant ? `, ${row.variant}` : ""} of ${formatWhole(row.count)}`;
-      lines.push([name, what, was, is, isWorse ? "WORSE" : ""]);
-      if (isWorse) worse.push(`${name}: ${what} ${is}, and ${was} before`);
-      if (isWorse && what === "time") slower.add(row.peer);
+      lines.push([name, measure, was, is, isWorse ? "WORSE" : ""]);
+      if (isWorse) worse.push(`${name}: ${measure} ${is}, and ${was} before`);
+      if (isWorse && measure === "time") slower.add(row.peer);
     }
   }
   const head = ["", "", `${before.facts.commit}, ${before.facts.date}`, now.facts.commit, ""];
@@ -54,7 +54,7 @@ export function compareMeasurements(before: SavedMeasurements, now: SavedMeasure
 }
 
 interface Difference {
-  readonly what: string;
+  readonly measure: string;
   readonly was: string;
   readonly is: string;
   readonly isWorse: boolean;
@@ -80,7 +80,7 @@ function* listDifferences(old: ComparedRow, now: ComparedRow): Iterable<Differen
     const formatTimes = ({ median }: Times, ratio: Seconds): string =>
       `${median.toFixed(2)} s${hasFloors ? `, ${ratio.median.toFixed(2)} ×` : ""}`;
     const isWorse = newRatio.min > oldRatio.max && newRatio.median > oldRatio.median * (1 + noise);
-    yield { what: "time", was: formatTimes(was, oldRatio), is: formatTimes(is, newRatio), isWorse };
+    yield { measure: "time", was: formatTimes(was, oldRatio), is: formatTimes(is, newRatio), isWorse };
   }
   const numbers = [
     ["reads", old.row.requests?.reads, now.row.requests?.reads, 0],
@@ -88,11 +88,11 @@ function* listDifferences(old: ComparedRow, now: ComparedRow): Iterable<Differen
     ["bytes of state per entry", old.row.stateAnEntry?.compactBytes, now.row.stateAnEntry?.compactBytes, 0.01],
     ["peak of memory, MB", convertToMegabytes(old.row.peakBytes), convertToMegabytes(now.row.peakBytes), NOISE.peak],
   ] as const;
-  for (const [what, before, after, noise] of numbers) {
+  for (const [field, before, after, noise] of numbers) {
     if (before === undefined || after === undefined) continue;
     // Unchanged counts aren't worth a line.
     if (before === after && noise === 0) continue;
-    yield { what, was: formatWhole(before), is: formatWhole(after), isWorse: after > before * (1 + noise) };
+    yield { measure: field, was: formatWhole(before), is: formatWhole(after), isWorse: after > before * (1 + noise) };
   }
 }
 

@@ -10,8 +10,8 @@ export async function findReport(): Promise<string> {
   return await compareWithReadings("find", {
     readsVips: false,
     work: async ({ targets, requestContext }) => {
-      const found = await findInFleet(matcher, targets, { requestContext, concurrency: CONCURRENCY });
-      return found.filter(({ matches: [one] }) => one?.state === "agrees").length;
+      const results = await findInFleet(matcher, targets, { requestContext, concurrency: CONCURRENCY });
+      return results.filter(({ matches: [one] }) => one?.state === "agrees").length;
     },
   });
 }

@@ -35,8 +35,8 @@ const RATES = [10, 50];
  * everything is kept.
  */
 const KINDS = [
-  { what: "a week's rollout that changes all", share: 1, count: 261, young: 13 },
-  { what: "a night in which 1 in 100 tenants is changed", share: 0.01, count: 1_826, young: 90 },
+  { label: "a week's rollout that changes all", share: 1, count: 261, young: 13 },
+  { label: "a night in which 1 in 100 tenants is changed", share: 0.01, count: 1_826, young: 90 },
 ];
 
 /**
@@ -118,7 +118,7 @@ function formatTenantName(index: number): string {
  */
 function createFleet(directory: string, tenants: number, url: string): NodeJS.ProcessEnv {
   const names = Array.from({ length: tenants }, (_, index) => formatTenantName(index));
-  for (const made of ["settings", ".state", ".email-security"]) mkdirSync(join(directory, made));
+  for (const name of ["settings", ".state", ".email-security"]) mkdirSync(join(directory, name));
   writeFileSync(join(directory, "settings/baseline.yaml"), formatBaseline());
   for (const name of names) writeFileSync(join(directory, `settings/${name}.yaml`), formatSettings(name));
   const key = 'key: { environment: "{NAME}_KEY" }';
@@ -206,7 +206,7 @@ async function measureJournal(
   directory: string,
   tenants: number,
   plan: string,
-  { what, share, count, young }: (typeof KINDS)[number],
+  { label, share, count, young }: (typeof KINDS)[number],
 ): Promise<string[]> {
   const file = join(directory, ".email-security/rollouts.db");
   for (const end of ["", "-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
@@ -231,7 +231,7 @@ async function measureJournal(
     await writeRollout(journal, tenants, { directory, plan, changing: 1 });
     const looking = await lookAtYears(database, journal, count);
     const fiveYears = [count * full, young * full + (count - young) * pruned];
-    return [what, formatWhole(tenants), ...[full, pruned, ...fiveYears].map(formatMegabytes), formatDuration(looking)];
+    return [label, formatWhole(tenants), ...[full, pruned, ...fiveYears].map(formatMegabytes), formatDuration(looking)];
   } finally {
     await journal.close();
   }

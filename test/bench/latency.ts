@@ -12,7 +12,7 @@ import { listProgram } from "#bench/list-resource";
 import { groupItems, medianOf } from "#bench/measurement-rows";
 import { BenchProject, buildPlainEnvironment } from "#bench/pulumi-project";
 import { BenchService, type BenchServiceOptions } from "#bench/service";
-import { runEmailSecurity, writeSettings } from "#bench/settings-file";
+import { runEmailSecurity, writeLargeSettings } from "#bench/settings-file";
 import { formatDecimal, formatTable, formatWhole } from "#bench/table";
 
 /** How many requests at once the floor sends. The first is the client's own maximum. */
@@ -32,7 +32,7 @@ export interface LatencyOptions {
 
 /** A measurement of one command. */
 interface Measured {
-  readonly what: string;
+  readonly label: string;
   readonly seconds: number;
   /** The time of the same command without any requests. */
   readonly startSeconds: number;
@@ -48,10 +48,10 @@ export async function latencyReport(options: LatencyOptions): Promise<string> {
   const measured: Measured[] = [];
   const readings: Reading[] = [];
   for (let run = 1; run <= runs; run++) {
-    const log = (what: string): void => console.log(`run ${run} of ${runs}  ${what}`);
+    const log = (label: string): void => console.log(`run ${run} of ${runs}  ${label}`);
     for await (const one of measureCommands(options)) {
       measured.push(one);
-      log(`${one.what}: ${formatDecimal(one.seconds)} s, floor ${floorsOf(one).map(formatDecimal).join(" or ")} s`);
+      log(`${one.label}: ${formatDecimal(one.seconds)} s, floor ${floorsOf(one).map(formatDecimal).join(" or ")} s`);
     }
     for (const count of [entries, 10 * entries]) {
       readings.push(await measureReadings(count, latencyMs));
@@ -85,9 +85,14 @@ async function* measureList(options: BenchServiceOptions, count: number): AsyncG
     const idleRefresh = await idle.refresh();
     await using service = await BenchService.start(options);
     await using project = await BenchProject.create(listProgram(count, { providerKind }), service.environment);
-    const what = `of a list of ${formatWhole(count)}${providerKind === "native" ? ", native plugin" : ""}`;
-    yield await measure(`first \`up\` ${what}`, { service, options, idle: idleUp, work: () => project.up() });
-    yield await measure(`\`refresh\` ${what}`, { service, options, idle: idleRefresh, work: () => project.refresh() });
+    const listLabel = `of a list of ${formatWhole(count)}${providerKind === "native" ? ", native plugin" : ""}`;
+    yield await measure(`first \`up\` ${listLabel}`, { service, options, idle: idleUp, work: () => project.up() });
+    yield await measure(`\`refresh\` ${listLabel}`, {
+      service,
+      options,
+      idle: idleRefresh,
+      work: () => project.refresh(),
+    });
   }
 }
 
@@ -96,7 +101,7 @@ async function* measureTenant(options: BenchServiceOptions): AsyncGenerator<Meas
   await using service = await BenchService.start(options);
   const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
   await using _removed = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
-  await writeSettings(directory, entries);
+  await writeLargeSettings(directory, entries);
   const idle = await runEmailSecurity(directory, ["--version"], {});
   const commands = {
     plan: ["plan"],
@@ -151,13 +156,13 @@ interface Subject {
   work(): Promise<CompletedCommand>;
 }
 
-async function measure(what: string, { service, options, idle, work }: Subject): Promise<Measured> {
+async function measure(label: string, { service, options, idle, work }: Subject): Promise<Measured> {
   const before = (await service.trace()).length;
   const { seconds } = await work();
   const requests = (await service.trace()).slice(before);
   const aloneSeconds: number[] = [];
   for (const width of WIDTHS) aloneSeconds.push(await repeatAlone(requests, width, { service, options }));
-  return { what, seconds, startSeconds: idle.seconds, requests, aloneSeconds };
+  return { label, seconds, startSeconds: idle.seconds, requests, aloneSeconds };
 }
 
 /** Writes need a service that doesn't have them yet. */
@@ -187,12 +192,12 @@ function floorsOf({ startSeconds, aloneSeconds }: Measured): number[] {
 }
 
 function commandTable(measured: readonly Measured[]): string {
-  const rows = groupItems(measured, ({ what }) => what).map((ofCommand) => {
-    const [{ what, requests } = { what: "", requests: [] }] = ofCommand;
+  const rows = groupItems(measured, ({ label }) => label).map((ofCommand) => {
+    const [{ label, requests } = { label: "", requests: [] }] = ofCommand;
     const median = (of: (one: Measured) => number): number => medianOf(ofCommand.map(of));
     const reads = requests.filter(({ method }) => method === "GET").length;
     return [
-      what,
+      label,
       `${formatWhole(reads)} + ${formatWhole(requests.length - reads)}`,
       formatDecimal(median(({ seconds }) => seconds)),
       formatDecimal(median(({ startSeconds }) => startSeconds)),

@@ -183,7 +183,8 @@ async function measurePeer(peer: Peer, run: number): Promise<void> {
   const step = `${peer.name} ${run}`;
   if (journal.isDone(step)) return;
   const head = peer.isSlow ? peer.name : `${peer.name}, ${run > runs ? "again" : `run ${run} of ${runs}`}`;
-  const logStep = (what: string): void => console.log(`${countMinutes().toFixed(1).padStart(5)} min  ${head}: ${what}`);
+  const logStep = (label: string): void =>
+    console.log(`${countMinutes().toFixed(1).padStart(5)} min  ${head}: ${label}`);
   logStep("starts");
   const observed: Observation[] = [];
   const bench: Bench = {
@@ -226,7 +227,7 @@ function selectPeers(only: string | undefined, otherwise: readonly Peer[]): read
 function parseWholeNumber(text: string | undefined, otherwise: number): number {
   if (text === undefined) return otherwise;
   if (/^[1-9]\d*$/.test(text)) return Number(text);
-  throw new Error(`${text} is no whole number above 0`);
+  throw new Error(`${text} isn't a whole number above 0`);
 }
 
 /** Formats one measurement as a progress line. */

@@ -54,7 +54,7 @@ export interface Bench {
   /** Stores a measurement and prints it. */
   record(measured: Measurement): void;
   /** Prints the current step. */
-  log(what: string): void;
+  log(label: string): void;
 }
 
 /** One of the measured alternatives. Each is in its own file. */

@@ -79,13 +79,13 @@ function withDescendants(root: number): number[] {
     const parent = Number(/\) \S (\d+) [^)]*$/.exec(readFileOrEmpty(`/proc/${name}/stat`))?.[1]);
     children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
   }
-  const found: number[] = [];
+  const samples: number[] = [];
   const waiting = [root];
   for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
-    found.push(pid);
+    samples.push(pid);
     waiting.push(...(children.get(pid) ?? []));
   }
-  return found;
+  return samples;
 }
 
 /** Returns an empty string if the process has just exited. */

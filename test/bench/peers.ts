@@ -7,7 +7,7 @@ import { nativeImport } from "#bench/native-import";
 import { nothingEntries, nothingEntriesWithoutCheckpoints } from "#bench/no-op-entries";
 import { nothingList } from "#bench/no-op-list";
 import { dynamicStart, nativeStart, programStart } from "#bench/provider-start";
-import { lintOfMany, planOfMany } from "#bench/settings-file";
+import { lintLargeFile, planLargeFile } from "#bench/settings-file";
 import {
   nativeSingleEntries,
   nativeSingleEntriesWithoutCheckpoints,
@@ -38,8 +38,8 @@ export const peers: readonly Peer[] = [
   dynamicStart,
   nativeStart,
   programStart,
-  lintOfMany,
-  planOfMany,
+  lintLargeFile,
+  planLargeFile,
 ];
 
 /** The peers of `--quick`, which judge a change in a few minutes. */
@@ -53,8 +53,8 @@ export const quickPeers: readonly Peer[] = [
   dynamicStart,
   nativeStart,
   programStart,
-  lintOfMany,
-  planOfMany,
+  lintLargeFile,
+  planLargeFile,
 ];
 
 /** The peers that compare the dynamic provider with the native plugin. */

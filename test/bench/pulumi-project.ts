@@ -78,8 +78,8 @@ export class BenchProject implements AsyncDisposable {
   /** @param file the content of the file for `pulumi import --file` */
   async importAll(file: object, options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     await writeFile(join(this.#directory, "import.json"), JSON.stringify(file));
-    const quiet = ["--generate-code=false", "--protect=false"];
-    return await this.#run(["import", "--file", "import.json", "--yes", "--skip-preview", ...quiet], options);
+    const quietArgs = ["--generate-code=false", "--protect=false"];
+    return await this.#run(["import", "--file", "import.json", "--yes", "--skip-preview", ...quietArgs], options);
   }
 
   async measureState(): Promise<StateSize> {

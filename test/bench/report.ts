@@ -43,8 +43,8 @@ export function renderReport(observations: readonly Observation[], facts: Machin
   const rest = rows.filter((row) => !isGrowth(row));
   const operations = rest.filter(({ operation }) => !APART.includes(operation));
   const main = `${mainTable(operations)}\n\n${formatFacts(facts)}`;
-  const shown = mainTable(operations.filter(({ peer, count }) => BRIEF_PEERS.get(peer) === count));
-  const brief = `${shown}\n\n${facts.date}, commit ${facts.commit}.`;
+  const briefTable = mainTable(operations.filter(({ peer, count }) => BRIEF_PEERS.get(peer) === count));
+  const brief = `${briefTable}\n\n${facts.date}, commit ${facts.commit}.`;
   const parts = [
     "# Benchmark results",
     formatExplanation(runs),
@@ -206,17 +206,17 @@ const GROWTH: ReadonlyMap<Operation, string> = new Map([
 
 function listGrowthPoints(rows: readonly MeasurementRow[]): Point[] {
   return rows.flatMap(({ peer, operation, count, seconds }) => {
-    const what = GROWTH.get(operation);
-    if (what === undefined || seconds === undefined) return [];
-    return { line: peer === "growth" ? what : `${what}, native plugin`, x: count, y: seconds.median };
+    const growthLabel = GROWTH.get(operation);
+    if (growthLabel === undefined || seconds === undefined) return [];
+    return { line: peer === "growth" ? growthLabel : `${growthLabel}, native plugin`, x: count, y: seconds.median };
   });
 }
 
 function renderTargets(verdicts: readonly TargetResult[]): string {
   return formatTable(
     ["target", "at most", "measured", ""],
-    verdicts.map(({ what, limit, unit, measured }) => [
-      what,
+    verdicts.map(({ label, limit, unit, measured }) => [
+      label,
       `${formatNumber(limit)} ${unit}`,
       measured === undefined ? "" : formatNumber(measured),
       measured === undefined ? "not measured" : measured <= limit ? "met" : "MISSED",

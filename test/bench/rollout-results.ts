@@ -49,27 +49,27 @@ const SIMULATED = [1_000, 3_000, 10_000];
  * measured time per tenant.
  */
 function listRolloutPoints(measurements: readonly RolloutMeasurement[], cores: number): Point[] {
-  const listMeasured = (what: RolloutMeasurement["what"]): readonly RolloutMeasurement[] =>
+  const listMeasured = (label: RolloutMeasurement["label"]): readonly RolloutMeasurement[] =>
     measurements
-      .filter((one) => one.way === "rollout" && one.what === what && one.concurrent === AT_ONCE)
+      .filter((one) => one.way === "rollout" && one.label === label && one.concurrent === AT_ONCE)
       .toSorted((one, other) => one.tenants - other.tenants);
   const [looked, changed] = [listMeasured("nothing to do"), listMeasured("one new deny each")];
   const lookMs = computeMsPerTenant(looked);
   const changeMs = Math.max(1, computeMsPerTenant(changed) - lookMs);
   const places = Math.min(AT_ONCE, cores);
-  const given = { ...USUAL, cores, concurrent: AT_ONCE, requestsPerSecond: 1e6, latencyMs: 0 };
+  const parameters = { ...USUAL, cores, concurrent: AT_ONCE, requestsPerSecond: 1e6, latencyMs: 0 };
   const work = {
     exportCpuMs: lookMs * places,
     engineCpuMs: changeMs * places,
     engineWallMs: changeMs * places,
   };
   return [looked, changed].flatMap((rows) => {
-    const line = rows[0]?.what ?? "";
+    const line = rows[0]?.label ?? "";
     const points = rows.map(({ tenants, seconds }) => ({ line, x: tenants, y: seconds }));
     const largest = points.at(-1);
     if (largest === undefined) return [];
     const simulated = SIMULATED.filter((tenants) => tenants > largest.x).map((tenants) => {
-      const { planningMs, changingMs } = simulateRollout(chooseNextStep, { ...given, ...work, tenants });
+      const { planningMs, changingMs } = simulateRollout(chooseNextStep, { ...parameters, ...work, tenants });
       const ms = rows === looked ? planningMs : planningMs + changingMs;
       return { line, x: tenants, y: ms / 1_000 };
     });
@@ -102,7 +102,7 @@ function renderResults(measurements: readonly RolloutMeasurement[]): string {
         measurements.find(
           (other) =>
             other.way === way &&
-            other.what === one.what &&
+            other.label === one.label &&
             other.tenants === one.tenants &&
             other.concurrent === one.concurrent,
         ),
@@ -110,7 +110,7 @@ function renderResults(measurements: readonly RolloutMeasurement[]): string {
       const formatMegabytesIfKnown = (bytes: number | undefined): string =>
         bytes === undefined ? "" : `${formatWhole(bytes / 1e6)} MB`;
       return [
-        one.what,
+        one.label,
         formatWhole(one.tenants),
         formatWhole(one.concurrent),
         `${formatDecimal(one.seconds)} s`,

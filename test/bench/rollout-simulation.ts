@@ -86,17 +86,17 @@ const PAGE = 200;
 const WORKER_HANDS = 8;
 
 /** Runs a rollout in virtual time. The same parameters give the same result. */
-export function simulateRollout(next: typeof chooseNextStep, given: SimulationParameters): SimulationResult {
-  const world = new SimulatedServices(given);
-  const waves = buildWaves(given);
+export function simulateRollout(next: typeof chooseNextStep, parameters: SimulationParameters): SimulationResult {
+  const world = new SimulatedServices(parameters);
+  const waves = buildWaves(parameters);
   const planningMs = world.planAll(waves.flatMap(({ tenants }) => tenants));
   const rollout = new VirtualRollout(
     next,
     {
       waves,
       tolerated: undefined,
-      capacity: given.concurrent,
-      addressOf: (tenant) => getAddress(tenant, given),
+      capacity: parameters.concurrent,
+      addressOf: (tenant) => getAddress(tenant, parameters),
       limitOf: () => undefined,
       plannedAs: () => "pending",
     },
@@ -113,7 +113,7 @@ export function simulateRollout(next: typeof chooseNextStep, given: SimulationPa
   const counts = rollout.journal.waves.map((wave) => wave.counts);
   const sumCounts = (of: "done" | "failed"): number => counts.reduce((all, wave) => all + wave[of], 0);
   const settled = sumCounts("done") + sumCounts("failed");
-  const looks = (rollout.steps + dispatches) * (STATEMENTS.view + given.addresses);
+  const looks = (rollout.steps + dispatches) * (STATEMENTS.view + parameters.addresses);
   return {
     state,
     planningMs,
@@ -136,7 +136,7 @@ export function simulateRollout(next: typeof chooseNextStep, given: SimulationPa
 export const STATEMENTS = { view: 4, dispatch: 2, claim: 7, finish: 5 };
 
 /** The result of the closed formula, which ignores chance and queues and considers only the scarcest resource. */
-export interface OnPaper {
+export interface Estimate {
   readonly planningMs: number;
   readonly changingMs: number;
   readonly requests: number;
@@ -155,27 +155,27 @@ export type ScarceResource = "rate limit" | "cores" | "memory" | "journal";
  * bounds this from below by `n·q/r`, and the cores by `n·cpu/cores`. The result is the largest of the three, plus one
  * tenant's time for the ramp-up and the tail.
  */
-export function evaluateFormula(given: SimulationParameters): OnPaper {
-  const { tenants, latencyMs, exportCpuMs, engineCpuMs, engineWallMs, cores, concurrent } = given;
-  const requestMs = 1_000 / (given.requestsPerSecond * given.addresses);
-  const pages = countPages(given);
+export function evaluateFormula(parameters: SimulationParameters): Estimate {
+  const { tenants, latencyMs, exportCpuMs, engineCpuMs, engineWallMs, cores, concurrent } = parameters;
+  const requestMs = 1_000 / (parameters.requestsPerSecond * parameters.addresses);
+  const pages = countPages(parameters);
   const plan = {
     requests: pages,
     cpuMs: exportCpuMs,
     wallMs: (exportCpuMs * engineWallMs) / engineCpuMs + pages * latencyMs,
   };
-  const requests = 2 * pages + given.writes;
+  const requests = 2 * pages + parameters.writes;
   const change = { requests, cpuMs: engineCpuMs, wallMs: engineWallMs + requests * latencyMs };
   const computeDuration = (work: typeof plan, count: number, atOnce: number): number => {
     const scarce = Math.max(count * work.requests * requestMs, (count * work.cpuMs) / cores);
     const byPlaces = Math.ceil(count / atOnce) * work.wallMs;
     return byPlaces >= scarce ? byPlaces : Math.min(scarce + work.wallMs, scarce + byPlaces);
   };
-  const statements = 2 * (STATEMENTS.view + given.addresses) + STATEMENTS.view + given.addresses;
+  const statements = 2 * (STATEMENTS.view + parameters.addresses) + STATEMENTS.view + parameters.addresses;
   const aTenant = statements + STATEMENTS.dispatch + STATEMENTS.claim + STATEMENTS.finish;
   return {
     planningMs: computeDuration(plan, tenants, concurrent),
-    changingMs: buildWaves(given).reduce(
+    changingMs: buildWaves(parameters).reduce(
       (sum, wave) =>
         sum + computeDuration(change, wave.tenants.length, Math.min(wave.maxConcurrent, wave.tenants.length)),
       0,
@@ -184,8 +184,8 @@ export function evaluateFormula(given: SimulationParameters): OnPaper {
     breaksAt: {
       "rate limit": change.wallMs / (requests * requestMs),
       cores: (cores * change.wallMs) / engineCpuMs,
-      memory: (cores * given.memoryMbPerCore) / given.engineMb,
-      journal: (given.statementsPerSecond / aTenant) * (change.wallMs / 1_000),
+      memory: (cores * parameters.memoryMbPerCore) / parameters.engineMb,
+      journal: (parameters.statementsPerSecond / aTenant) * (change.wallMs / 1_000),
     },
   };
 }
@@ -228,10 +228,10 @@ class SimulatedServices {
   readonly #underWay = new Map<VirtualTenant, number>();
   #random: number;
 
-  constructor(given: SimulationParameters) {
-    this.#given = given;
-    this.#cores = new SharedCores(this.clock, given.cores, given.engineCpuMs / given.engineWallMs);
-    this.#random = given.seed;
+  constructor(parameters: SimulationParameters) {
+    this.#given = parameters;
+    this.#cores = new SharedCores(this.clock, parameters.cores, parameters.engineCpuMs / parameters.engineWallMs);
+    this.#random = parameters.seed;
   }
 
   /** Plans all tenants, some at once. Returns the time that it takes. */

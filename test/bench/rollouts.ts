@@ -47,7 +47,7 @@ const unchangedLoops = values["unchanged-loops"] === undefined ? loops : parseNu
 /** One measurement of a rollout, the shell loop, or the reads alone. */
 export interface RolloutMeasurement {
   readonly way: "rollout" | "loop" | "readings";
-  readonly what: "first" | "nothing to do" | "one new deny each";
+  readonly label: "first" | "nothing to do" | "one new deny each";
   readonly tenants: number;
   readonly concurrent: number;
   readonly seconds: number;
@@ -80,7 +80,7 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
     const env = await writeProject(directory, names, service.url);
     const recordRollout = async (
       way: RolloutMeasurement["way"],
-      what: RolloutMeasurement["what"],
+      label: RolloutMeasurement["label"],
       concurrent: number,
       command: string,
       args: readonly string[],
@@ -91,9 +91,9 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
       const memory = watch?.stop();
       const after = await service.countRequests();
       const requests = { reads: after.reads - before.reads, writes: after.writes - before.writes };
-      measurements.push({ way, what, tenants, concurrent, seconds, requests, memory });
+      measurements.push({ way, label, tenants, concurrent, seconds, requests, memory });
       console.log(
-        `${way} ${what}: ${tenants} tenants, ${concurrent} at once: ${seconds.toFixed(1)} s, ${requests.reads} reads, ${requests.writes} writes, ${((memory?.all ?? 0) / 1e6).toFixed(0)} MB (${((memory?.coordinator ?? 0) / 1e6).toFixed(0)} MB the coordinator)`,
+        `${way} ${label}: ${tenants} tenants, ${concurrent} at once: ${seconds.toFixed(1)} s, ${requests.reads} reads, ${requests.writes} writes, ${((memory?.all ?? 0) / 1e6).toFixed(0)} MB (${((memory?.coordinator ?? 0) / 1e6).toFixed(0)} MB the coordinator)`,
       );
     };
     const buildRolloutCommand = (concurrent: number): string[] => [
@@ -195,6 +195,6 @@ async function writeBaseline(directory: string, more: number): Promise<void> {
 function parseNumbers(text: string): number[] {
   return text.split(",").map((one) => {
     if (/^[1-9]\d*$/.test(one)) return Number(one);
-    throw new Error(`${one} is no whole number above 0`);
+    throw new Error(`${one} isn't a whole number above 0`);
   });
 }

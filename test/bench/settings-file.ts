@@ -9,7 +9,7 @@ const COMMAND = resolve("provider/dist/commands/main.js");
 const FILE = "settings.yaml";
 
 /** `lint` of one settings file with as many entries as the longest list. */
-export const lintOfMany: Peer = {
+export const lintLargeFile: Peer = {
   name: "lint",
   title: "`email-security lint` of one file",
   isSlow: false,
@@ -22,7 +22,7 @@ export const lintOfMany: Peer = {
 };
 
 /** `plan` for such a tenant, whose actual state matches the file. */
-export const planOfMany: Peer = {
+export const planLargeFile: Peer = {
   name: "plan",
   title: "`email-security plan` of one tenant",
   isSlow: false,
@@ -57,7 +57,7 @@ export async function runEmailSecurity(
 async function runInDirectory(count: number, work: (directory: string) => Promise<void>): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "email-security-bench-file-"));
   try {
-    await writeSettings(directory, count);
+    await writeLargeSettings(directory, count);
     await work(directory);
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -65,7 +65,7 @@ async function runInDirectory(count: number, work: (directory: string) => Promis
 }
 
 /** Writes a settings file that matches a tenant with `count` entries. */
-export async function writeSettings(directory: string, count: number): Promise<void> {
+export async function writeLargeSettings(directory: string, count: number): Promise<void> {
   const lines = Array.from({ length: count }, (_, index) => `  - ${formatDeniedDomain(index)}\n`);
   await writeFile(join(directory, FILE), `version: 1\ndeny:\n${lines.join("")}`);
 }

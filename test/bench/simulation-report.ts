@@ -28,9 +28,9 @@ export async function reportSimulation(): Promise<string> {
 function renderGrowth(): string {
   const rows = [10, 300, 1_000, MANY].flatMap((tenants) =>
     [1, 8, 32, 64].map((concurrent) => {
-      const given = { ...USUAL, tenants, concurrent };
-      const { planningMs, changingMs, requests, mostUnderWay } = simulateRollout(chooseNextStep, given);
-      const paper = evaluateFormula(given);
+      const parameters = { ...USUAL, tenants, concurrent };
+      const { planningMs, changingMs, requests, mostUnderWay } = simulateRollout(chooseNextStep, parameters);
+      const paper = evaluateFormula(parameters);
       const onPaperMs = paper.planningMs + paper.changingMs;
       return [
         formatWhole(tenants),
@@ -40,8 +40,8 @@ function renderGrowth(): string {
         formatSimulatedDuration(onPaperMs),
         formatWhole(requests),
         (requests / ((planningMs + changingMs) / 1_000)).toFixed(0),
-        `${((mostUnderWay * given.engineMb) / 1_000).toFixed(1)} GB`,
-        formatScarcest(given, mostUnderWay),
+        `${((mostUnderWay * parameters.engineMb) / 1_000).toFixed(1)} GB`,
+        formatScarcest(parameters, mostUnderWay),
       ];
     }),
   );
@@ -58,8 +58,8 @@ function renderRates(): string {
   const rows = [10, 20, 50, 100].map((requestsPerSecond) => [
     String(requestsPerSecond),
     ...[1, 4].map((addresses) => {
-      const given = { ...USUAL, tenants: MANY, concurrent: 64, cores: 32, requestsPerSecond, addresses };
-      const { planningMs, changingMs } = simulateRollout(chooseNextStep, given);
+      const parameters = { ...USUAL, tenants: MANY, concurrent: 64, cores: 32, requestsPerSecond, addresses };
+      const { planningMs, changingMs } = simulateRollout(chooseNextStep, parameters);
       return formatSimulatedDuration(planningMs + changingMs);
     }),
   ]);
@@ -71,9 +71,9 @@ function renderMachines(): string {
   const rows = [1, 8, 32, 64].map((concurrent) => [
     String(concurrent),
     ...[2, 8, 32].map((cores) => {
-      const given = { ...USUAL, tenants: MANY, concurrent, cores, requestsPerSecond: 100, addresses: 4 };
-      const { planningMs, changingMs } = simulateRollout(chooseNextStep, given);
-      const isTooMuch = concurrent > evaluateFormula(given).breaksAt.memory;
+      const parameters = { ...USUAL, tenants: MANY, concurrent, cores, requestsPerSecond: 100, addresses: 4 };
+      const { planningMs, changingMs } = simulateRollout(chooseNextStep, parameters);
+      const isTooMuch = concurrent > evaluateFormula(parameters).breaksAt.memory;
       return `${formatSimulatedDuration(planningMs + changingMs)}${isTooMuch ? " (no memory)" : ""}`;
     }),
   ]);
@@ -84,8 +84,8 @@ function renderTroubles(): string {
   const head = ["attempts that fail", "a worker dies every", "ends", "after", "done", "failed", "begun", "deaths"];
   const rows = [0, 1, 5].flatMap((failurePercent) =>
     [undefined, 600_000, 60_000, 15_000].map((crashEveryMs) => {
-      const given = { ...USUAL, tenants: MANY, concurrent: 32, cores: 32, addresses: 4 };
-      const run = simulateRollout(chooseNextStep, { ...given, failurePercent, crashEveryMs });
+      const parameters = { ...USUAL, tenants: MANY, concurrent: 32, cores: 32, addresses: 4 };
+      const run = simulateRollout(chooseNextStep, { ...parameters, failurePercent, crashEveryMs });
       return [
         `${failurePercent} %`,
         crashEveryMs === undefined ? "never" : `${crashEveryMs / 1_000} s`,
@@ -100,13 +100,15 @@ function renderTroubles(): string {
 
 /** Renders the concurrency that exhausts each resource, and a sentence about the lowest one. */
 function renderLimits(): string {
-  const given = { ...USUAL, tenants: MANY };
+  const parameters = { ...USUAL, tenants: MANY };
   const sentences = [2, 8, 32].flatMap((cores) =>
     [1, 4].map((addresses) => {
-      const { breaksAt } = evaluateFormula({ ...given, cores, addresses });
+      const { breaksAt } = evaluateFormula({ ...parameters, cores, addresses });
       const inOrder = (Object.entries(breaksAt) as [ScarceResource, number][]).sort(([, a], [, b]) => a - b);
-      const [first, ...others] = inOrder.map(([what, count]) => `${NAMES[what]} at ${count.toFixed(0)} at once`);
-      return `- ${cores} cores, ${addresses} ${addresses === 1 ? "address" : "addresses"} of ${given.requestsPerSecond} requests a second: first ${first}; then ${others.join(", ")}.`;
+      const [first, ...others] = inOrder.map(
+        ([resource, count]) => `${NAMES[resource]} at ${count.toFixed(0)} at once`,
+      );
+      return `- ${cores} cores, ${addresses} ${addresses === 1 ? "address" : "addresses"} of ${parameters.requestsPerSecond} requests a second: first ${first}; then ${others.join(", ")}.`;
     }),
   );
   return `What breaks first:\n${sentences.join("\n")}`;
@@ -162,8 +164,8 @@ const NAMES: Readonly<Record<ScarceResource, string>> = {
   journal: "the journal's statements",
 };
 
-function formatScarcest(given: SimulationParameters, mostUnderWay: number): string {
-  const used = (Object.entries(evaluateFormula(given).breaksAt) as [ScarceResource, number][])
+function formatScarcest(parameters: SimulationParameters, mostUnderWay: number): string {
+  const used = (Object.entries(evaluateFormula(parameters).breaksAt) as [ScarceResource, number][])
     .filter(([, count]) => count <= mostUnderWay)
     .sort(([, a], [, b]) => a - b);
   return used[0]?.[0] ?? "places";

@@ -3,7 +3,7 @@ import { computeRatio, type MeasurementRow } from "#bench/measurement-rows";
 
 /** A performance target. */
 interface PerformanceTarget {
-  readonly what: string;
+  readonly label: string;
   readonly limit: number;
   readonly unit: string;
   readonly measured: (rows: readonly MeasurementRow[]) => number | undefined;
@@ -65,16 +65,21 @@ const targets: readonly PerformanceTarget[] = [
   ]),
 ];
 
-function buildSingleEntryTargets(what: string, prefix: "" | "native-", limit: number): PerformanceTarget[] {
+function buildSingleEntryTargets(label: string, prefix: "" | "native-", limit: number): PerformanceTarget[] {
   const [peer, floor] = [`${prefix}entries-without-checkpoints`, "nothing-entries-without-checkpoints"];
   return [
     buildTarget(
-      `${what}, nothing to do`,
+      `${label}, nothing to do`,
       limit,
       "× as many no-op resources",
       createRatioMeasure(peer, "no-op up", floor),
     ),
-    buildTarget(`${what}, \`refresh\``, limit, "× as many no-op resources", createRatioMeasure(peer, "refresh", floor)),
+    buildTarget(
+      `${label}, \`refresh\``,
+      limit,
+      "× as many no-op resources",
+      createRatioMeasure(peer, "refresh", floor),
+    ),
   ];
 }
 
@@ -83,12 +88,12 @@ export function evaluateTargets(rows: readonly MeasurementRow[]): TargetResult[]
 }
 
 function buildTarget(
-  what: string,
+  label: string,
   limit: number,
   unit: string,
   measured: PerformanceTarget["measured"],
 ): PerformanceTarget {
-  return { what, limit, unit, measured };
+  return { label, limit, unit, measured };
 }
 
 function createRatioMeasure(peer: string, operation: Operation, to: string): PerformanceTarget["measured"] {

@@ -76,11 +76,11 @@ function siftDown<T extends ScheduledItem>(heap: T[], item: T): void {
   let place = 0;
   for (;;) {
     let child = 2 * place + 1;
-    const left = heap[child];
+    const leftChild = heap[child];
     const right = heap[child + 1];
-    if (left === undefined) break;
-    let above = left;
-    if (right !== undefined && isBefore(right, left)) {
+    if (leftChild === undefined) break;
+    let above = leftChild;
+    if (right !== undefined && isBefore(right, leftChild)) {
       above = right;
       child += 1;
     }
@@ -197,10 +197,10 @@ export class VirtualJournal {
     if (this.state !== "running" || this.isStopping) return dispatched;
     for (const name of names) {
       const tenant = this.#tenant(name);
-      const left = room.get(tenant.address);
+      const freeSlots = room.get(tenant.address);
       if (dispatched.length >= places) break;
-      if (tenant.state !== "pending" || (left !== undefined && left <= 0)) continue;
-      if (left !== undefined) room.set(tenant.address, left - 1);
+      if (tenant.state !== "pending" || (freeSlots !== undefined && freeSlots <= 0)) continue;
+      if (freeSlots !== undefined) room.set(tenant.address, freeSlots - 1);
       this.#set(tenant, "queued");
       dispatched.push(tenant);
     }
@@ -321,8 +321,8 @@ export class VirtualRollout {
   }
 
   /** Starts or resumes the rollout, and runs until it is done or a person is needed. */
-  run(how: { until?: string | undefined; retry: boolean }): RolloutState {
-    this.journal.start(how);
+  run(selection: { until?: string | undefined; retry: boolean }): RolloutState {
+    this.journal.start(selection);
     this.signalChange();
     while (this.journal.state === "running") {
       const step = this.#next();
@@ -406,13 +406,13 @@ function listPending(wave: VirtualWave, roomAt: ReadonlyMap<string, number>): Pe
   while (wave.firstPending < tenants.length && tenants[wave.firstPending]?.state !== "pending") {
     wave.firstPending += 1;
   }
-  const found: PendingTenant[] = [];
+  const dueTenants: PendingTenant[] = [];
   for (let place = wave.firstPending; place < tenants.length; place++) {
     const tenant = tenants[place];
-    if (found.length === wave.wave.maxConcurrent) break;
-    if (tenant?.state === "pending" && (roomAt.get(tenant.address) ?? 1) > 0) found.push(tenant);
+    if (dueTenants.length === wave.wave.maxConcurrent) break;
+    if (tenant?.state === "pending" && (roomAt.get(tenant.address) ?? 1) > 0) dueTenants.push(tenant);
   }
-  return found;
+  return dueTenants;
 }
 
 function isUnderWay(state: TenantState): boolean {

@@ -113,11 +113,11 @@ export class Tab implements AsyncDisposable {
     // Only violations are reported.
     const axe = new AxeBuilder({ page: this.page }).setLegacyMode().options({ resultTypes: ["violations"] });
     const { violations } = await (within === undefined ? axe : axe.include(within)).analyze();
-    const found = violations.map(({ id, help, nodes }) => {
+    const problems = violations.map(({ id, help, nodes }) => {
       const [first] = nodes;
       return `${id}: ${help} (${nodes.length}×, first ${first?.target.join(" ")}: ${first?.failureSummary})`;
     });
-    return [...beyond, ...found];
+    return [...beyond, ...problems];
   }
 
   /** Returns a problem if the page is wider than its window. */

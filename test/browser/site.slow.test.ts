@@ -46,8 +46,8 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
       const at = isAlike(address) && !isFirst ? still : tab;
       await openAddress(at, address);
       const within = isFirst ? undefined : "main";
-      const found = at === still ? await still.findHorizontalScroll() : await tab.findProblems(within);
-      for (const problem of found) problems.push(`${address}: ${problem}`);
+      const matches = at === still ? await still.findHorizontalScroll() : await tab.findProblems(within);
+      for (const problem of matches) problems.push(`${address}: ${problem}`);
     }
     expect(problems).toEqual([]);
     expect([...tab.fetched, ...tab.errors, ...still.fetched, ...still.errors]).toEqual([]);
@@ -89,10 +89,10 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
     await tab.page.locator(".search-input").fill(words);
     const first = tab.page.locator("a.result").first();
     await first.waitFor();
-    const found = new URL((await first.getAttribute("href")) ?? "", site.origin).pathname;
+    const entryPath = new URL((await first.getAttribute("href")) ?? "", site.origin).pathname;
     await tab.savePicture(`search-${words}`);
     expect(pages.filter((page) => there.has(page))).not.toEqual([]);
-    expect(pages).toContain(found.replace(/^\/|\.html$/g, ""));
+    expect(pages).toContain(entryPath.replace(/^\/|\.html$/g, ""));
   });
 
   async function openAddress({ page }: Tab, address: string): Promise<void> {

@@ -26,9 +26,9 @@ describe("checkFences", () => {
     ["sh failing", '"sh failing" is not known'],
     ["sh fails=0", '"sh fails=0" is not known'],
     ["text output", 'write "text" alone'],
-    ["ts of the program", '"of the program" is no file\'s name'],
-    ["yaml", "say whose it is"],
-    ["yaml setings", "say whose it is"],
+    ["ts of the program", `"of the program" isn't a file name`],
+    ["yaml", "say which file it belongs to"],
+    ["yaml setings", "say which file it belongs to"],
     ["python", "say what file it is"],
     ["diff", 'or why nothing checks it: "diff no-check: WHY"'],
   ])("rejects ```%s", (info, message) => {
@@ -80,7 +80,7 @@ describe("checkFences", () => {
     ["text between other signs", "~~~text\nhello\n~~~\n"],
   ])("requires a no-check reason for %s", (_what, text) => {
     const [problem] = checkFences(parsePage(text, "---\nrun: stack\n---\n"));
-    expect(problem?.message).toContain("this is held against nothing");
+    expect(problem?.message).toContain("nothing checks this output");
     expect(
       checkFences(parsePage(text.replace(/text(?=\n)/, "text no-check: shown"), "---\nrun: stack\n---\n")),
     ).toEqual([]);
@@ -96,7 +96,7 @@ describe("checkFences", () => {
 
   it.each([
     ["sh", "if true", "bash can't read this"],
-    ["json", "{ a: 1 }", "this is no JSON"],
+    ["json", "{ a: 1 }", "invalid JSON"],
     ["yaml Pulumi.yaml", "a: [1", "this is no YAML"],
   ])("rejects invalid content in ```%s", (info, text, message) => {
     const [problem] = checkFences(parsePage(formatBlock(info, text), "---\nrun: stack\n---\n"));

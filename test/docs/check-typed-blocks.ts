@@ -94,9 +94,9 @@ function buildPrelude(text: string, exported: readonly string[]): string {
   const isMeant = (name: string) =>
     new RegExp(`(?<![.\\w])${name}\\b`).test(text) &&
     !new RegExp(`\\b(const|let|class|function|type|interface) \\{?[^=\\n]*\\b${name}\\b[^=\\n]*=`).test(text);
-  const given = Object.entries(GIVEN).flatMap(([name, line]) => (isMeant(name) ? [line] : []));
+  const declarations = Object.entries(GIVEN).flatMap(([name, line]) => (isMeant(name) ? [line] : []));
   const imports = exported.filter(isMeant);
-  return [`import { ${imports.join(", ")} } from "pulumi-email-security";`, ...given].join(" ");
+  return [`import { ${imports.join(", ")} } from "pulumi-email-security";`, ...declarations].join(" ");
 }
 
 /** Returns the names that a package exports. */

@@ -78,7 +78,7 @@ function findTargetsProblem(page: FencedFile, fence: Fence): string | undefined 
  */
 function completeBlock({ text, file }: Fence, rest: Readonly<Record<string, string>>): string {
   if (file !== undefined) return text;
-  const shown = (parse(text) ?? {}) as Record<string, unknown>;
-  const missing = Object.entries(rest).filter(([key]) => !(key in shown));
+  const document = (parse(text) ?? {}) as Record<string, unknown>;
+  const missing = Object.entries(rest).filter(([key]) => !(key in document));
   return [text, ...missing.map(([, lines]) => lines), ""].join("\n");
 }

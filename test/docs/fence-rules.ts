@@ -48,10 +48,10 @@ function findUncheckedProblem(fence: Fence, { isPage, isRun, before }: Surroundi
   if (isExempt || GENERATED_PAGES.test(fence.path)) return undefined;
   if (language === "sh" && !isPage) return 'no test runs this block: say why, as in "sh no-run: WHY"';
   if (language === "sh" && !isRun) {
-    return `this block runs, and the page does not say in what: write "run: ${PLACES.join("|")}" in its front matter, or "sh no-run: WHY"`;
+    return `this block runs, and the page doesn't say where: write "run: ${PLACES.join("|")}" in its front matter, or "sh no-run: WHY"`;
   }
   if (language === "text" && !(directlyFollowsBlock && before?.language === "sh")) {
-    return 'this is held against nothing: let it stand right below the "sh" block that prints it, or say why nothing checks it: "text no-check: WHY"';
+    return 'nothing checks this output: move it right below the "sh" block that prints it, or say why nothing checks it: "text no-check: WHY"';
   }
   if (file !== undefined && !isRun && !READ_LANGUAGES.includes(language)) {
     return `nothing reads this file, as nothing of the page runs: say why, as in "${language} no-check: WHY"`;
@@ -68,11 +68,11 @@ const READ_LANGUAGES = ["ts", "json", "yaml", "python", "go"];
 function findFenceProblem({ language, about, file }: Fence): string | undefined {
   if (language === "")
     return 'say what it is: write "text" behind the back-ticks for what is plain text, else its language';
-  const [, word, why] = /^no-(run|check)\b:?(.*)$/.exec(about) ?? [];
+  const [, word, reason] = /^no-(run|check)\b:?(.*)$/.exec(about) ?? [];
   if (word !== undefined) {
-    if (why?.trim() === "" || !/^no-\w+: /.test(about)) return `say why, as in "${language} no-${word}: WHY"`;
+    if (reason?.trim() === "" || !/^no-\w+: /.test(about)) return `say why, as in "${language} no-${word}: WHY"`;
     const wanted = language === "sh" ? "run" : "check";
-    return word === wanted ? undefined : `write "${language} no-${wanted}:${why}"`;
+    return word === wanted ? undefined : `write "${language} no-${wanted}:${reason}"`;
   }
   if (language === "sh") {
     return SHELL.test(about)
@@ -90,12 +90,12 @@ function findFenceProblem({ language, about, file }: Fence): string | undefined 
   if (CHECKED.includes(language)) {
     return about === ""
       ? undefined
-      : `"${about}" is no file's name: write "${language}", with a name where it is a file`;
+      : `"${about}" isn't a file name: write "${language}", with a name where it is a file`;
   }
   if (language === "yaml") {
     return YAML_KINDS.includes(about)
       ? undefined
-      : 'say whose it is: write "yaml settings/acme.yaml" or another name, "yaml settings", "yaml tenants", or "yaml no-check: WHY"';
+      : 'say which file it belongs to: write "yaml settings/acme.yaml" or another name, "yaml settings", "yaml tenants", or "yaml no-check: WHY"';
   }
   return `say what file it is, as in "${language} name.ext", or why nothing checks it: "${language} no-check: WHY"`;
 }
@@ -107,7 +107,7 @@ function findTextProblem({ language, text, isLeftOut: isExempt }: Fence): string
     try {
       JSON.parse(text);
     } catch (error) {
-      return `this is no JSON: ${(error as Error).message}`;
+      return `invalid JSON: ${(error as Error).message}`;
     }
   }
   if (language === "yaml") {

@@ -80,6 +80,6 @@ function isBlock(token: Pick<Token, "type"> | undefined): boolean {
  * earlier ones.
  */
 export function collectFilesUpTo({ fences }: FencedFile, last: Fence): Map<string, string> {
-  const shown = fences.slice(0, fences.indexOf(last) + 1);
-  return new Map(shown.flatMap(({ file, text }) => (file === undefined ? [] : [[file, text]])));
+  const visibleFences = fences.slice(0, fences.indexOf(last) + 1);
+  return new Map(visibleFences.flatMap(({ file, text }) => (file === undefined ? [] : [[file, text]])));
 }

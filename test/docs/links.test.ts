@@ -105,11 +105,11 @@ describe("page of the docs", () => {
     const wrong: string[] = [];
     for (const file of files.filter(({ path }) => pages.some((page) => `docs/${page.path}` === path))) {
       const tokens = parseTokens(file);
-      const found = tokens.flatMap(({ type, tag }, index) =>
+      const matches = tokens.flatMap(({ type, tag }, index) =>
         type === "heading_open" && tag === "h1" ? [tokens[index + 1]?.content ?? ""] : [],
       );
-      if (found.length !== 1) wrong.push(`${file.path}: ${found.length} titles`);
-      for (const title of found) titles.set(title, [...(titles.get(title) ?? []), file.path]);
+      if (matches.length !== 1) wrong.push(`${file.path}: ${matches.length} titles`);
+      for (const title of matches) titles.set(title, [...(titles.get(title) ?? []), file.path]);
     }
     const twice = [...titles].filter(([, paths]) => paths.length > 1);
     expect([...wrong, ...twice.map(([title, paths]) => `${title}: ${paths.join(", ")}`)]).toEqual([]);
@@ -130,11 +130,11 @@ it("names only existing repository files", () => {
     .flatMap(({ path, text }) =>
       text.split("\n").flatMap((line, index) =>
         [...line.matchAll(NAMED)].map(([, name = ""]) => ({
-          where: `${path}:${index + 1}: ${name}`,
+          location: `${path}:${index + 1}: ${name}`,
           name,
         })),
       ),
     );
   expect(named.filter(({ name }) => name.startsWith("test/")).length).toBeGreaterThan(10);
-  expect(named.filter(({ name }) => !existsSync(name)).map(({ where }) => where)).toEqual([]);
+  expect(named.filter(({ name }) => !existsSync(name)).map(({ location }) => location)).toEqual([]);
 });

@@ -78,7 +78,7 @@ export function readPage(path: string, text: string): RunnablePage {
     throw new PageError(
       path,
       first.line,
-      `this block runs, and the page's front matter does not say in what: give it "run: ${PLACES.join("|")}"`,
+      `this block runs, and the page's front matter doesn't say where: give it "run: ${PLACES.join("|")}"`,
     );
   }
   return { path, ...pageOptions, blocks };
@@ -98,10 +98,10 @@ function parsePageOptions(path: string, frontMatter: FencedFile["frontMatter"]):
 }
 
 function readBlock({ path, line, language, about, text, file }: Fence): PageBlock | undefined {
-  const [, left] = /^(no-(?:run|check))\b/.exec(about) ?? [];
-  if (left !== undefined) {
+  const [, exemption] = /^(no-(?:run|check))\b/.exec(about) ?? [];
+  if (exemption !== undefined) {
     if (/^no-(run|check): \S/.test(about)) return undefined;
-    throw new PageError(path, line, `"${about}" does not say why: write "${left}: WHY"`);
+    throw new PageError(path, line, `"${about}" does not say why: write "${exemption}: WHY"`);
   }
   if (language === "sh") {
     if (/\blogin --local\b/.test(text)) {
@@ -147,9 +147,9 @@ export function findMissingLine(expected: readonly ExpectedLine[], output: strin
   let at = 0;
   for (const one of expected) {
     const pattern = buildPattern(one.text);
-    const found = lines.findIndex((line, index) => index >= at && pattern.test(line));
-    if (found === -1) return one;
-    at = found + 1;
+    const matchIndex = lines.findIndex((line, index) => index >= at && pattern.test(line));
+    if (matchIndex === -1) return one;
+    at = matchIndex + 1;
   }
   return undefined;
 }

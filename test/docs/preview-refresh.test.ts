@@ -19,7 +19,7 @@ function listProjects(): { readonly place: string; readonly text: string }[] {
     .trim()
     .split("\n")
     .map((place) => ({ place, text: readFileSync(place, "utf8") }));
-  const shown = listMarkdownFiles().flatMap((file) =>
+  const commands = listMarkdownFiles().flatMap((file) =>
     parseFences(file)
       .fences.filter(({ text }) => /^ *name: .*\n *runtime: /.test(text))
       .map(({ text, line }) => ({ place: `${file.path}:${line}`, text })),
@@ -30,7 +30,7 @@ function listProjects(): { readonly place: string; readonly text: string }[] {
       text: lines.replaceAll("\\n", "\n"),
     })),
   );
-  return [...kept, ...shown, ...written];
+  return [...kept, ...commands, ...written];
 }
 
 it("refreshes before previews in every project shown or copied", () => {

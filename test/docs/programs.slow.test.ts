@@ -13,7 +13,7 @@ import { listMarkdownFiles } from "./markdown-files";
 const PROGRAMS = { "__main__.py": "python", "main.go": "go", "Pulumi.yaml": "yaml" } as const;
 
 interface PageProgram {
-  readonly where: string;
+  readonly location: string;
   readonly file: string;
   readonly text: string;
   readonly language: keyof typeof LANGUAGES;
@@ -28,7 +28,7 @@ const programs = listMarkdownFiles()
 describe("program in the docs", () => {
   // Go compiles its SDK of Pulumi for the first program, which takes minutes.
   it.for(programs)(
-    "previews successfully: $where",
+    "previews successfully: $location",
     { timeout: 900_000 },
     async ({ file, text, language, settings }, { skip }) => {
       const { missing, prepare } = LANGUAGES[language];
@@ -38,9 +38,9 @@ describe("program in the docs", () => {
       try {
         await cp(resolve("examples", `native-${language}`), directory.path, { recursive: true });
         await symlink(resolve("node_modules"), join(directory.path, "node_modules"));
-        for (const [path, shown] of [[file, text] as const, ...settings]) {
+        for (const [path, program] of [[file, text] as const, ...settings]) {
           await mkdir(dirname(join(directory.path, path)), { recursive: true });
-          await writeFile(join(directory.path, path), shown);
+          await writeFile(join(directory.path, path), program);
         }
         await using project = await EngineProject.open(directory.path, {
           ...(await prepare(directory.path)),
@@ -66,6 +66,6 @@ function parseProgram(page: FencedFile, fence: Fence): PageProgram[] {
     // page installs.
     if (!("resources" in project && "plugins" in project)) return [];
   }
-  const settings = [...collectFilesUpTo(page, fence)].filter(([shown]) => shown.startsWith("settings/"));
-  return [{ where: `${path}:${line}`, file, text, language, settings }];
+  const settings = [...collectFilesUpTo(page, fence)].filter(([program]) => program.startsWith("settings/"));
+  return [{ location: `${path}:${line}`, file, text, language, settings }];
 }

@@ -102,9 +102,9 @@ export class ShellSession implements AsyncDisposable {
       // All have exited.
     }
     while (true) {
-      const left = this.#running();
-      if (left.length === 0) return;
-      for (const id of left) {
+      const runningIds = this.#running();
+      if (runningIds.length === 0) return;
+      for (const id of runningIds) {
         try {
           process.kill(id, "SIGKILL");
         } catch {
@@ -115,12 +115,12 @@ export class ShellSession implements AsyncDisposable {
     }
   }
 
-  async #begin(how: "run" | "try" | "background", text: string): Promise<string> {
+  async #begin(mode: "run" | "try" | "background", text: string): Promise<string> {
     this.#blocks += 1;
     const file = join(this.#directory, `${this.#blocks}.sh`);
     await writeFile(file, text);
     const input = this.#process.stdio[3] as NodeJS.WritableStream;
-    input.write(`${how} ${file}\n`);
+    input.write(`${mode} ${file}\n`);
     return file;
   }
 

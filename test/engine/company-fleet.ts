@@ -171,7 +171,7 @@ export class CompanyFleet implements AsyncDisposable {
   async #run(at: number, command: Cli, args: readonly string[]): Promise<CliResult> {
     const clone = this.#clone(at);
     this.#fleet.takeRequests();
-    const held = new Map(SERVICES.map((service) => [service, this.#fleet.listContents(service)]));
+    const contents = new Map(SERVICES.map((service) => [service, this.#fleet.listContents(service)]));
     await rm(join(clone.directory, REPORT), { force: true });
     const run = await command(...args, ...(isRolloutRun(args) ? ["--output", REPORT] : []));
     const id = (await readReport(clone))?.id;
@@ -189,7 +189,7 @@ export class CompanyFleet implements AsyncDisposable {
       if (first !== tenant) this.#fail(`${tenant} was written to with the stack ${stack}, as ${first} before`);
       this.#first.set(stack, tenant);
       if (clone.skipped.has(stack)) this.#fail(`${tenant} was written to, although its stack ${stack} is skipped`);
-      if (id !== undefined) this.#noteBefore(id, tenant, held.get(tenant) ?? []);
+      if (id !== undefined) this.#noteBefore(id, tenant, contents.get(tenant) ?? []);
     }
     if (args[0] === "tenant") await this.#read(clone);
     if (run.code === 0) recordSkip(clone, args);
@@ -205,11 +205,11 @@ export class CompanyFleet implements AsyncDisposable {
       const tenant = tenants.get(name);
       if (tenant === undefined) this.#fail(`the report names ${name}`);
       if (!["done", "unchanged"].includes(state)) continue;
-      const left = this.#left.get(tenant.service) ?? [];
+      const pendingItems = this.#left.get(tenant.service) ?? [];
       const declared = listDeclared(tenant);
       const holds = this.#fleet.listContents(tenant.service);
       const missing = declared.filter((one) => !holds.includes(one));
-      const others = holds.filter((one) => !declared.includes(one) && !left.includes(one));
+      const others = holds.filter((one) => !declared.includes(one) && !pendingItems.includes(one));
       if (missing.length + others.length > 0)
         this.#fail(
           `${name} is ${state} without ${missing.join(", ") || "nothing"}, and with ${others.join(", ") || "nothing"} besides`,
@@ -227,9 +227,9 @@ export class CompanyFleet implements AsyncDisposable {
     if (report === undefined || rollsBack === undefined) return;
     const before = this.#before.get(rollsBack) ?? new Map<string, readonly string[]>();
     const compareTenant = (name: string, service: string): void => {
-      const [held, holds] = [before.get(service) ?? [], this.#fleet.listContents(service)];
-      if (before.has(service) && holds.join() !== held.join())
-        this.#fail(`${name} holds ${holds.join(", ")}, and held ${held.join(", ")} before ${rollsBack}`);
+      const [contents, holds] = [before.get(service) ?? [], this.#fleet.listContents(service)];
+      if (before.has(service) && holds.join() !== contents.join())
+        this.#fail(`${name} holds ${holds.join(", ")}, and held ${contents.join(", ")} before ${rollsBack}`);
     };
     // A report that names skipped tenants, or later changes that stay, doesn't claim that all are restored.
     const isPartial =
@@ -300,11 +300,11 @@ export class CompanyFleet implements AsyncDisposable {
     this.#noteLeft();
   }
 
-  /** @param held the contents of the service tenant before the run. */
-  #noteBefore(id: string, service: string, held: readonly string[]): void {
+  /** @param contents the contents of the service tenant before the run. */
+  #noteBefore(id: string, service: string, contents: readonly string[]): void {
     const before = this.#before.get(id) ?? new Map<string, readonly string[]>();
     this.#before.set(id, before);
-    if (!before.has(service)) before.set(service, held);
+    if (!before.has(service)) before.set(service, contents);
   }
 
   #noteLeft(): void {
@@ -313,8 +313,8 @@ export class CompanyFleet implements AsyncDisposable {
     for (const service of SERVICES) if (!keys.has(service)) this.#left.set(service, this.#fleet.listContents(service));
   }
 
-  #fail(what: string): never {
-    throw new Error(`${what}\n\n${this.story}`);
+  #fail(label: string): never {
+    throw new Error(`${label}\n\n${this.story}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -47,8 +47,8 @@ it("converges two concurrent stacks with equal declarations without duplicates",
     "yuki.sato@acme.example",
   ];
   expect(listContents(sandbox)).toEqual(declared);
-  const refused = sandbox.requests.filter(({ status }) => status === 409);
-  expect(refused).toHaveLength(3);
+  const conflicts = sandbox.requests.filter(({ status }) => status === 409);
+  expect(conflicts).toHaveLength(3);
 
   sandbox.clearRequests();
   await Promise.all([one, two].map((stack) => stack.up("--refresh", "--expect-no-changes")));

@@ -31,12 +31,12 @@ export async function testManyResources(count: number, { isLeftAlone }: { isLeft
 
   expect(await project.up(...parallel)).toContain(`+ ${count + 1} created`);
   expect(listContents(sandbox)).toHaveLength(count - 4 + 3 + 4);
-  const made = countRequests(sandbox);
-  expect(made).toMatchObject({ "GET allow": 1, "GET deny": 1, "POST allow_deny_entries": count - 4 + 3 });
+  const requestCounts = countRequests(sandbox);
+  expect(requestCounts).toMatchObject({ "GET allow": 1, "GET deny": 1, "POST allow_deny_entries": count - 4 + 3 });
   // Three resources concern VIPs. They share one batch if the engine requests them at the same time. On a busy machine
   // it may not; each then reads once before it adds, and once more to verify.
-  expect(made["POST vip_employees"]).toBeLessThanOrEqual(3);
-  expect(made["GET vip_employees"]).toBeLessThanOrEqual(6);
+  expect(requestCounts["POST vip_employees"]).toBeLessThanOrEqual(3);
+  expect(requestCounts["GET vip_employees"]).toBeLessThanOrEqual(6);
   expect(sandbox.requests.filter(({ status }) => status >= 400)).toEqual([]);
 
   sandbox.clearRequests();

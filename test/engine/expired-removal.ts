@@ -43,9 +43,9 @@ export async function testOnlyExpired(its: SettingsProject): Promise<void> {
   });
   await click(its.sandbox, "PATCH", `/allow_deny_entries/${rows.get("flood.example")?.id}`, { comment: "?" });
   its.sandbox.clearRequests();
-  const shown = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--only-expired", "--no-evidence");
-  expect(shown.code, shown.output).toBe(2);
-  expect(shown.output).toContain("1 to remove");
+  const preview = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--only-expired", "--no-evidence");
+  expect(preview.code, preview.output).toBe(2);
+  expect(preview.output).toContain("1 to remove");
   expect(listWrites(its.sandbox)).toEqual([]);
   const done = await applyOnlyExpired();
   expect(done.code, done.output).toBe(0);
@@ -76,9 +76,9 @@ export async function isGuarded(its: SettingsProject): Promise<void> {
   expect((await its.apply()).code).toBe(0);
   await its.declare("version: 1\ndeny: [{ value: only.example, expires: 2026-01-02 }]\n");
   its.sandbox.clearRequests();
-  const refused = await its.apply("--only-expired");
-  expect(refused.code, refused.output).toBe(3);
-  expect(refused.output).toContain("A list is never emptied without explicit confirmation.");
+  const rejection = await its.apply("--only-expired");
+  expect(rejection.code, rejection.output).toBe(3);
+  expect(rejection.output).toContain("A list is never emptied without explicit confirmation.");
   expect(listWrites(its.sandbox)).toEqual([]);
 }
 

@@ -88,7 +88,7 @@ test("recovers or fails as documented for a fault, then converges", async () => 
 });
 
 function findFault(name: string) {
-  const found = FAULTS.find((fault) => fault.name === name);
-  if (found === undefined) throw new Error(`no fault is called ${name}`);
-  return found;
+  const match = FAULTS.find((fault) => fault.name === name);
+  if (match === undefined) throw new Error(`no fault is called ${name}`);
+  return match;
 }

@@ -45,9 +45,9 @@ describe.each([
     const { service, project, declare } = stack;
     service.add({ id: "console-allow", list: "allow", value: "evil.example" });
     service.add({ id: "console-deny", list: "deny", value: "partner.example" });
-    const refused = await project.run(...REFRESH);
-    expect([refused.code, refused.output]).toEqual([1, expect.stringContaining("id console-allow")]);
-    expect(refused.output).toContain("id console-deny");
+    const rejection = await project.run(...REFRESH);
+    expect([rejection.code, rejection.output]).toEqual([1, expect.stringContaining("id console-allow")]);
+    expect(rejection.output).toContain("id console-deny");
 
     await declare(allowed);
     // The state records the conflicting deny, so that a run without a refresh reports it too.

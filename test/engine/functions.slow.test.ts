@@ -38,7 +38,7 @@ it("returns the results of all functions as promises and outputs", async () => {
       export const vips = security.getVipEmployees().then((result) => result.vipEmployees.length);
       export const vipsOutput = security.getVipEmployeesOutput().vipEmployees.length;
       export const vipsOfGlobex = security.getVipEmployeesOutput({}, { provider: globex }).vipEmployees.length;
-      export const vipsOfGlobexToo = security.getVipEmployees({}, { provider: globex }).then((result) => result.vipEmployees.length);
+      export const globexVipCountByPromise = security.getVipEmployees({}, { provider: globex }).then((result) => result.vipEmployees.length);
       export const entries = security.getAllowDenyEntries().then((result) => result.entries.length);
       export const denied = security.getAllowDenyEntriesOutput({ list: pulumi.output("deny" as const) }).entries;
       export const threats = security.getThreats({ minutesAgo }).then((result) => result.threats.length);
@@ -68,7 +68,7 @@ it("returns the results of all functions as promises and outputs", async () => {
   expect(outputs.vips).toBe(sandbox.vips("acme").length);
   expect(outputs.vipsOutput).toBe(sandbox.vips("acme").length);
   expect(outputs.vipsOfGlobex).toBe(sandbox.vips("globex").length);
-  expect(outputs.vipsOfGlobexToo).toBe(sandbox.vips("globex").length);
+  expect(outputs.globexVipCountByPromise).toBe(sandbox.vips("globex").length);
   expect(outputs.entries).toBe(sandbox.allowDenyEntries("acme").length);
   const [row] = sandbox.allowDenyEntries("acme").filter((entry) => entry.list === "deny");
   expect(outputs.denied).toContainEqual({

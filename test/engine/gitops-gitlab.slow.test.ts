@@ -30,7 +30,7 @@ const findEntry = (value: string) => sandbox.allowDenyEntries("acme").find((row)
 const printer = "198.51.100.24";
 
 describe("merge request", () => {
-  it("is linted, planned as it will be merged and described in one note", async () => {
+  it("is described in one note as it will be merged", async () => {
     await project.git.pushBranch("printers", async () => {
       await project.git.edit("settings/acme.yaml", "Office printer's scan-to-mail relay", "Printers, all floors");
     });

@@ -31,7 +31,7 @@ const findEntry = (value: string) => sandbox.allowDenyEntries("acme").find((row)
 function findAttacker(): string {
   const aMonthAgo = NOW.getTime() - 20 * 86_400_000;
   const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
-  const found = sandbox.threats("acme").find(
+  const threat = sandbox.threats("acme").find(
     ({ verdict, sender_email: sender = "", time }) =>
       verdict === "malicious" &&
       Date.parse(time) > aMonthAgo &&
@@ -39,8 +39,8 @@ function findAttacker(): string {
       /@(?:shipping-notice\.test|order-desk\.example|supplier-portal\.test)$/.test(sender) &&
       !listed.has(sender),
   );
-  if (found?.sender_email === undefined) throw new Error("the sandbox has no such mail");
-  return found.sender_email;
+  if (threat?.sender_email === undefined) throw new Error("the sandbox has no such mail");
+  return threat.sender_email;
 }
 
 const formatAllow = (value: string): string => `allow:

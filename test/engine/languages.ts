@@ -31,7 +31,7 @@ const WRITTEN = [
 ];
 
 /** The write requests of `destroy`. Removing the VIP creates an exclusion. */
-const TAKEN_AWAY = [
+const REMOVAL_REQUESTS = [
   ...Array<string>(3).fill("DELETE /allow_deny_entries/…"),
   'POST /vip_employees/remove {"emails":["lena.hartmann@acme.example"]}',
 ];
@@ -126,7 +126,7 @@ export function describeExamples(languages: readonly Language[]): void {
 
         await project.destroy();
         const taken = takeWrites().map((line) => line.replace(/(?<=entries\/)\S+/, "…"));
-        expect(taken).toEqual(TAKEN_AWAY);
+        expect(taken).toEqual(REMOVAL_REQUESTS);
       },
     );
 

@@ -63,11 +63,11 @@ it("keeps the progress of a partly failed list and guards removals", async () =>
   // The removal guard's message is short and doesn't contain the whole list.
   const few = Object.fromEntries(Object.entries(entries).slice(0, 20));
   await writeList({ entries: few });
-  const refused = await project.run("preview");
-  expect(refused.code).not.toBe(0);
-  expect(refused.output).toContain("would lose 180 of 200 entries (90 %). One run may remove at most 30 %.");
-  expect(refused.output).toContain("confirmRemovals: 180");
-  expect(refused.output).toContain("deny bad-0020.example");
-  expect(refused.output.split("\n").length).toBeLessThan(50);
+  const rejection = await project.run("preview");
+  expect(rejection.code).not.toBe(0);
+  expect(rejection.output).toContain("would lose 180 of 200 entries (90 %). One run may remove at most 30 %.");
+  expect(rejection.output).toContain("confirmRemovals: 180");
+  expect(rejection.output).toContain("deny bad-0020.example");
+  expect(rejection.output.split("\n").length).toBeLessThan(50);
   expect(sandbox.requests).toHaveLength(0);
 });

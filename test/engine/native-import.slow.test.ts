@@ -21,7 +21,7 @@ import {
 
 const COUNT = selectSize("native-import", 5_000, 1_000);
 /** Prints no program, and leaves the resource unprotected. */
-const QUIETLY = ["--yes", "--skip-preview", "--generate-code=false", "--protect=false"];
+const QUIET_ARGS = ["--yes", "--skip-preview", "--generate-code=false", "--protect=false"];
 
 it("imports by id, natural key and mailbox without later changes", async () => {
   await using sandbox = await startClickedSandbox([
@@ -47,19 +47,19 @@ it("imports by id, natural key and mailbox without later changes", async () => {
     code: 0,
     trace: ["GET allow_deny_entries deny", "GET allow_deny_entries deny"],
   });
-  expect(await importOne("AllowDenyEntry", "gmail", gmail, ...QUIETLY)).toMatchObject({
+  expect(await importOne("AllowDenyEntry", "gmail", gmail, ...QUIET_ARGS)).toMatchObject({
     code: 0,
     trace: ["GET allow_deny_entries allow", "GET allow_deny_entries deny"],
   });
-  expect(await importOne("VipEmployee", "pay", "pay@acme.example", ...QUIETLY)).toMatchObject({
+  expect(await importOne("VipEmployee", "pay", "pay@acme.example", ...QUIET_ARGS)).toMatchObject({
     code: 0,
     trace: ["GET vip_employees"],
   });
   // An entry that doesn't exist, and an ID that can't be parsed.
-  const missing = await importOne("AllowDenyEntry", "none", "deny:nothing.example", ...QUIETLY);
+  const missing = await importOne("AllowDenyEntry", "none", "deny:nothing.example", ...QUIET_ARGS);
   expect(missing.code).not.toBe(0);
   expect(missing.output).toContain("resource 'deny:nothing.example' does not exist");
-  const unreadable = await importOne("AllowDenyEntry", "bad", "deny:not a domain!", ...QUIETLY);
+  const unreadable = await importOne("AllowDenyEntry", "bad", "deny:not a domain!", ...QUIET_ARGS);
   expect(unreadable.code).not.toBe(0);
   expect(unreadable.output).toMatch(
     /"deny:not a domain!" doesn't identify an entry: .*Nothing was imported\. \[ERR_IMPORT\]/,

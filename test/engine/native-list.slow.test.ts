@@ -85,7 +85,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   expect(findInBoth("state", await project.runOrThrow("stack", "export", "--show-secrets"))).toEqual([]);
 
   await project.write(byProviders);
-  const shown = { up: await project.up("--diff"), state: (await project.exportState()).text };
+  const outputs = { up: await project.up("--diff"), state: (await project.exportState()).text };
   expect(one.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["one.example"]);
   expect(
     other
@@ -93,7 +93,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
       .map(({ value }) => value)
       .sort(),
   ).toEqual(["environment.example", "other.example"]);
-  expect(Object.entries(shown).flatMap(([place, text]) => findInBoth(place, text))).toEqual([]);
+  expect(Object.entries(outputs).flatMap(([place, text]) => findInBoth(place, text))).toEqual([]);
   for (const key of [ours, theirs]) {
     expect(await key.findInDirectory(project.directory)).toEqual([]);
     expect(await key.findInDirectory(directory.path)).toEqual([]);

@@ -77,9 +77,9 @@ it.skipIf(missing)(
 
     // An error of the service names the entry, and nothing else is reported.
     isRefusing = true;
-    const refused = await project.run("up", "--yes", "--skip-preview");
-    expect(refused.output).toContain("partner.example: POST /api/v1/settings/allow_deny_entries");
-    expect(refused.output).not.toContain("has a problem");
+    const rejection = await project.run("up", "--yes", "--skip-preview");
+    expect(rejection.output).toContain("partner.example: POST /api/v1/settings/allow_deny_entries");
+    expect(rejection.output).not.toContain("has a problem");
     isRefusing = false;
     expect((await project.run("destroy", "--yes", "--skip-preview")).code).toBe(0);
     sandbox.clearRequests();
@@ -152,9 +152,9 @@ async function readLists(project: EngineProject): Promise<unknown> {
   return resources
     .filter(({ id }) => id !== undefined)
     .map(({ urn, id, inputs, outputs }) => {
-      const { __provider: _shell, ...given } = inputs ?? {};
-      const { __provider: _own, ...held } = outputs ?? {};
-      return { name: urn.split(/[:$]/).slice(-3), id, inputs: given, outputs: held };
+      const { __provider: _shell, ...input } = inputs ?? {};
+      const { __provider: _own, ...rows } = outputs ?? {};
+      return { name: urn.split(/[:$]/).slice(-3), id, inputs: input, outputs: rows };
     })
     .sort((one, other) => ((one.id ?? "") < (other.id ?? "") ? -1 : 1));
 }

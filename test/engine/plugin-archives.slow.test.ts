@@ -63,7 +63,7 @@ const WRITTEN = [
   "POST /vip_employees lena.hartmann@acme.example",
 ];
 
-const TAKEN_AWAY = [
+const REMOVAL_REQUESTS = [
   ...Array<string>(3).fill("DELETE /allow_deny_entries/…"),
   "POST /vip_employees/remove greta.nilsen@acme.example",
   "POST /vip_employees/remove lena.hartmann@acme.example",
@@ -76,11 +76,11 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
 
   beforeAll(async () => {
     directory = createTestDirectory();
-    const made = join(directory.path, "made");
-    await makePluginArchives(".", made, ["node", getCurrentPlatform()]);
+    const buildDirectory = join(directory.path, "made");
+    await makePluginArchives(".", buildDirectory, ["node", getCurrentPlatform()]);
     const name = `pulumi-resource-email-security-v${manifest.version}`;
-    single = join(made, `${name}-${getCurrentPlatform()}.tar.gz`);
-    script = join(made, `${name}-node.tar.gz`);
+    single = join(buildDirectory, `${name}-${getCurrentPlatform()}.tar.gz`);
+    script = join(buildDirectory, `${name}-node.tar.gz`);
   });
 
   afterAll(async () => {
@@ -90,10 +90,12 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   it("has reproducible archives and correct checksums", async () => {
     await makePluginArchives(".", join(directory.path, "again"), ["node", getCurrentPlatform()]);
 
-    const [made, again] = [await hashFiles("made"), await hashFiles("again")];
-    expect(again).toEqual(made);
+    const [resources, again] = [await hashFiles("made"), await hashFiles("again")];
+    expect(again).toEqual(resources);
     const sums = await readFile(join(directory.path, "made", CHECKSUMS_FILE), "utf8");
-    const lines = [...made].filter(([name]) => name !== CHECKSUMS_FILE).map(([name, digest]) => `${digest}  ${name}\n`);
+    const lines = [...resources]
+      .filter(([name]) => name !== CHECKSUMS_FILE)
+      .map(([name, digest]) => `${digest}  ${name}\n`);
     expect(lines).toHaveLength(2);
     expect(sums).toBe(lines.join(""));
     // The command from the docs.
@@ -121,8 +123,8 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
       sandbox.clearRequests();
       return written.flatMap(({ method, path, body }) => {
         const { value = "", emails = [value] } = (body ?? {}) as WriteBody;
-        const where = path.replace("/api/v1/settings", "").replace(/ade_\w+$/, "…");
-        return emails.map((what) => `${method} ${where} ${what}`.trim());
+        const endpoint = path.replace("/api/v1/settings", "").replace(/ade_\w+$/, "…");
+        return emails.map((label) => `${method} ${endpoint} ${label}`.trim());
       });
     };
 
@@ -175,7 +177,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     await project.runOrThrow("plugin", "rm", "--all", "--yes");
     const server = ["--server", `${archives.url}/v\${VERSION}`];
     await project.runOrThrow("plugin", "install", ...PLUGIN, ...server);
-    expect(archives.asked).toEqual([`/v${manifest.version}/${basename(single)}`]);
+    expect(archives.requests).toEqual([`/v${manifest.version}/${basename(single)}`]);
     await project.runOrThrow(
       "import",
       "email-security:index:AllowDenyEntry",
@@ -187,9 +189,9 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
       "--protect=false",
     );
     await project.destroy();
-    expect(takeWrites().sort()).toEqual(TAKEN_AWAY);
+    expect(takeWrites().sort()).toEqual(REMOVAL_REQUESTS);
     const values = sandbox.allowDenyEntries("acme").map(({ value }) => value);
-    for (const gone of ["single", "listed", "clicked"]) expect(values).not.toContain(`${gone}.example`);
+    for (const missingPath of ["single", "listed", "clicked"]) expect(values).not.toContain(`${missingPath}.example`);
 
     // The archive with the script, which needs `node`.
     await project.runOrThrow("plugin", "rm", "--all", "--yes");
@@ -237,11 +239,11 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
       documentedMessage.replace("…", "").replace(/(?<=version v)[\d.]+/, manifest.version),
     );
 
-    archives.asked.splice(0);
+    archives.requests.splice(0);
     const { code } = await project.runWith(buildDownloadEnvironment(archives.url), "up", "--yes", "--skip-preview");
     expect(code).toBe(0);
     expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toContain("trade-fair.example");
-    expect(archives.asked).toEqual([`/v${manifest.version}/${basename(single)}`]);
+    expect(archives.requests).toEqual([`/v${manifest.version}/${basename(single)}`]);
   });
 
   async function hashFiles(name: string): Promise<Map<string, string>> {
@@ -270,7 +272,7 @@ async function serveDirectory(directory: string) {
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked: requestUrls,
+    requests: requestUrls,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
-import { assertRefusesMassRemoval, assertShowsAndReverts, createExclusiveProject } from "./preview-refresh";
+import { assertRemovalGuardBlocks, assertShowsAndReverts, createExclusiveProject } from "./preview-refresh";
 
 // lists.slow.test.ts covers the dynamic provider.
 it("previews natively what an exclusive list of 5,000 would remove", async () => {
@@ -12,7 +12,7 @@ it("previews natively what an exclusive list of 5,000 would remove", async () =>
 it("rejects excessive removals and a wrong key in the preview", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await createExclusiveProject(sandbox, "dynamic", 30);
-  await assertRefusesMassRemoval(sandbox, project, 30);
+  await assertRemovalGuardBlocks(sandbox, project, 30);
   const wrong = await project.runWith({ EMAIL_SECURITY_API_KEY: "nobody's" }, "preview");
   expect(wrong.code).not.toBe(0);
   expect(wrong.output).toContain("[ERR_AUTH]");

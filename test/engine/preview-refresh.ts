@@ -64,7 +64,7 @@ export async function assertShowsAndReverts(sandbox: Sandbox, project: EnginePro
 }
 
 /** Asserts that both a preview and `up` fail if they would remove too many entries. */
-export async function assertRefusesMassRemoval(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
+export async function assertRemovalGuardBlocks(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
   const many = Math.ceil(size * 0.5);
   for (let at = 0; at < many; at += 1) await denyFromConsole(sandbox, `click-${at}.example`);
   sandbox.clearRequests();

@@ -87,7 +87,7 @@ export function describeKills(providerKind: KillableProviderKind, cases: readonl
       const killed = await stack.killDuringUp(kill, DECLARED[run], { isBackAtOnce: isOdd });
       const recovery = await stack.recover(DECLARED[run], { refreshesFirst: isOdd });
       const output = `${killed.output}\n${recovery}`;
-      expect({ said: output, ...(await stack.readOutcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
+      expect({ output, ...(await stack.readOutcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
 
       stack.proxy.requests.length = 0;
       const again = await stack.up(DECLARED[run], "--expect-no-changes");

@@ -150,10 +150,10 @@ it("runs `pulumi do` with nothing but the environment", async () => {
   await using project = await createProject(sandbox, "");
   const { host } = new URL(sandbox.url);
   await project.runOrThrow(...["plugin", "install", "resource", "email-security", "0.1.0", "--file", dirname(PLUGIN)]);
-  const runFunction = async (what: string, ...args: string[]) =>
-    await project.run("do", `email-security:index:${what}`, "--stateless", ...args);
-  const runForJson = async (what: string, ...args: string[]): Promise<unknown> => {
-    const { code, output } = await runFunction(what, ...args);
+  const runFunction = async (label: string, ...args: string[]) =>
+    await project.run("do", `email-security:index:${label}`, "--stateless", ...args);
+  const runForJson = async (label: string, ...args: string[]): Promise<unknown> => {
+    const { code, output } = await runFunction(label, ...args);
     if (code !== 0) throw new Error(output);
     return JSON.parse(output.slice(output.search(/^[[{]/m)));
   };
@@ -174,13 +174,13 @@ it("runs `pulumi do` with nothing but the environment", async () => {
   expect(await runFunction("AllowDenyEntry", "create", ...deny, "--value", "evil.example", "--yes")).toMatchObject({
     code: 0,
   });
-  const [made] = sandbox.allowDenyEntries("acme");
+  const [createdRow] = sandbox.allowDenyEntries("acme");
   expect(await runForJson("AllowDenyEntry", "list", "--list", "deny")).toEqual([
-    { id: made?.id, name: "deny:evil.example" },
+    { id: createdRow?.id, name: "deny:evil.example" },
   ]);
   const patch = ["patch", "deny:evil.example", "--comment", "INC-8", "--yes"];
   expect(await runFunction("AllowDenyEntry", ...patch)).toMatchObject({ code: 0 });
-  expect(await runForJson("AllowDenyEntry", "read", String(made?.id), "--output", "json")).toMatchObject({
+  expect(await runForJson("AllowDenyEntry", "read", String(createdRow?.id), "--output", "json")).toMatchObject({
     ...known,
     comment: "INC-8",
   });

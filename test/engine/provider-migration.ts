@@ -49,8 +49,8 @@ export function buildMigrationProgram(
   const declared = Object.entries(args)
     .filter(([kind]) => kinds.includes(kind))
     .map(
-      ([kind, given]) =>
-        `const its${kind} = new ${kind}("${kind}", ${JSON.stringify(given)}, { ...all, ...${formatOptions(kind)} });`,
+      ([kind, inputs]) =>
+        `const its${kind} = new ${kind}("${kind}", ${JSON.stringify(inputs)}, { ...all, ...${formatOptions(kind)} });`,
     );
   // An input that depends on an output must not change in a move either.
   const dependent = `new AllowDenyEntry(

@@ -219,8 +219,8 @@ it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
   expect(sandbox.exclusions("acme").sort()).toEqual(
     renderForBoth((providerKind) => getMailbox(providerKind, 2)).sort(),
   );
-  const gone = [...ids].filter(([, id]) => findWriteIndex(`DELETE allow_deny_entries/${id}`) >= 0);
-  expect(gone.map(([value]) => value).sort()).toEqual(
+  const removedIds = [...ids].filter(([, id]) => findWriteIndex(`DELETE allow_deny_entries/${id}`) >= 0);
+  expect(removedIds.map(([value]) => value).sort()).toEqual(
     PROVIDERS.flatMap((providerKind) => [
       `after-1-${providerKind}.example`,
       `base-${providerKind}.example`,

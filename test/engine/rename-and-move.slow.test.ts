@@ -21,8 +21,8 @@ it("moves an entry of a renamed resource to another list after a refresh", async
 
   // Pulumi doesn't ask the provider about a resource that is going to be removed, so the existing entry could be
   // anybody's.
-  const refused = await project.run("up", "--yes", "--skip-preview");
-  expect([refused.code, refused.output]).toEqual([1, expect.stringContaining("ERR_EXISTS")]);
+  const rejection = await project.run("up", "--yes", "--skip-preview");
+  expect([rejection.code, rejection.output]).toEqual([1, expect.stringContaining("ERR_EXISTS")]);
   expect(listEntryLists()).toEqual(["allow"]);
 
   const output = await project.up("--refresh");

@@ -96,12 +96,12 @@ describe("tenant name reused for another company", () => {
 
   it("is refused after a manual edit until it has its own stack", async () => {
     await fleet.write("tenants.yaml", formatTargets("t0: { key: { environment: T2_KEY } }"));
-    const refused = await fleet.runRollout("--yes");
-    expect([refused.code, takeWrittenTenants()], refused.output).toEqual([3, []]);
-    expect(collapseSpaces(refused.output)).toMatch(
+    const rejection = await fleet.runRollout("--yes");
+    expect([rejection.code, takeWrittenTenants()], rejection.output).toEqual([3, []]);
+    expect(collapseSpaces(rejection.output)).toMatch(
       /t0 \[other-tenant\].*another tenant of the service than the rollout .* read/,
     );
-    expect(refused.output).not.toContain("partner.example");
+    expect(rejection.output).not.toContain("partner.example");
     await fleet.write("tenants.yaml", formatTargets("t0: { key: { environment: T2_KEY }, stack: globex }"));
     const own = await fleet.runRollout("--yes");
     expect(own.code, own.output).toBe(0);

@@ -52,9 +52,9 @@ it("checks risks against the own domains of each Provider", async () => {
     program: buildProgram(formatGlobexEntry("globex.com")),
     environment: { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" },
   });
-  const refused = await project.run("preview");
-  expect(refused.code).not.toBe(0);
-  expect(refused.output).toContain("(allow-look-alike, globex.example)");
+  const rejection = await project.run("preview");
+  expect(rejection.code).not.toBe(0);
+  expect(rejection.output).toContain("(allow-look-alike, globex.example)");
   await project.write(buildProgram(formatGlobexEntry("acme.com")));
   await project.runOrThrow("preview");
 });
@@ -66,10 +66,10 @@ it("rejects risky entries in a preview without any request", async () => {
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
   await project.runOrThrow("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
-  const refused = await project.run("preview");
-  expect(refused.code).not.toBe(0);
+  const rejection = await project.run("preview");
+  expect(rejection.code).not.toBe(0);
   // The engine may stop at the first rejected resource.
-  expect(refused.output).toContain("which is refused (allow-look-alike, acme.example): ");
+  expect(rejection.output).toContain("which is refused (allow-look-alike, acme.example): ");
   expect(sandbox.requests).toEqual([]);
 
   await project.write(buildProgram(formatLists(', acceptRisk: "Our test"', " (risk accepted: Until May)")));

@@ -41,9 +41,9 @@ describe.each([
 
     // The first clone's journal doesn't contain the hotfix, so the rollback must not undo anything beneath it.
     fleet.takeRequests();
-    const refused = await fleet.runRollout("rollback", "--yes");
-    expect(refused.code, refused.output).toBe(3);
-    expect(refused.output).toContain(`The rollout ${hotfix} of another journal has changed "t0" since ${earlier}`);
+    const rejection = await fleet.runRollout("rollback", "--yes");
+    expect(rejection.code, rejection.output).toBe(3);
+    expect(rejection.output).toContain(`The rollout ${hotfix} of another journal has changed "t0" since ${earlier}`);
     expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
     expect(fleet.listContents("t0")).toEqual(afterHotfix);
 

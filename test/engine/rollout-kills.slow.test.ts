@@ -118,12 +118,12 @@ async function changeBaseline(): Promise<void> {
 function expectEachOnce(): void {
   for (const name of fleet.names) {
     expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name, baseline));
-    const made = fleet.sandbox
+    const createdValues = fleet.sandbox
       .audit(name)
       .filter(({ action }) => action === "allow_deny_entry.create")
       .map(({ after }) => (after as { value: string }).value)
       .filter((value) => added.includes(value));
-    expect(made.sort()).toEqual([...added].sort());
+    expect(createdValues.sort()).toEqual([...added].sort());
   }
   const posts = fleet.takeRequests().filter(({ method }) => method === "POST");
   const postedEntries = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
@@ -216,9 +216,9 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
   for (const { id: entry } of fleet.sandbox.allowDenyEntries("t1")) {
     await fleet.sendFromConsole("t1", "DELETE", `/allow_deny_entries/${entry}`);
   }
-  const refused = await fleet.runRollout(...only);
-  const [, name = "", value] = /for this one run: (\w+)=(\w+)\./.exec(refused.output.replace(/\s+/g, " ")) ?? [];
-  expect([refused.code, name, value]).toEqual([3, "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT", "t1"]);
+  const rejection = await fleet.runRollout(...only);
+  const [, name = "", value] = /for this one run: (\w+)=(\w+)\./.exec(rejection.output.replace(/\s+/g, " ")) ?? [];
+  expect([rejection.code, name, value]).toEqual([3, "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT", "t1"]);
   expect(await fleet.start({ [name]: value }, "rollout", ...only).result).toMatchObject({ code: 0 });
   expect(fleet.listContents("t1")).toEqual(fleet.listDeclaredContents("t1", baseline));
 });
@@ -271,10 +271,10 @@ it.each(selectCases("rollout-kills", kills, [{ victim: "an engine", at: FIRST + 
       seen += 1;
       // Between two tenants, the victim doesn't exist.
       if (seen < at || killed !== "") return;
-      const found = fleet.listProcesses().find(({ command }) => VICTIMS[victim]?.test(command));
-      if (found === undefined) return;
-      killed = found.command;
-      process.kill(found.id, "SIGKILL");
+      const victimProcess = fleet.listProcesses().find(({ command }) => VICTIMS[victim]?.test(command));
+      if (victimProcess === undefined) return;
+      killed = victimProcess.command;
+      process.kill(victimProcess.id, "SIGKILL");
       await sleep(50);
     };
     const run = await fleet.start({}, "rollout", "--yes").result;
@@ -342,7 +342,7 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
 
   // Its request timeout is longer than the test waits for its exit.
   const goesOn = fleet.start({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
-  const held = await holdWrites(8);
+  const writeHold = await holdWrites(8);
   goesOn.process.kill("SIGINT");
   await goesOn.waitForOutput("to stop immediately");
   goesOn.process.kill("SIGINT");
@@ -350,7 +350,7 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   // The second Ctrl-C didn't wait for the requests in flight.
   await fleet.waitForQuiet();
   expect(await fleet.report()).toMatchObject({ state: "running", isActive: false });
-  held.release();
+  writeHold.release();
 
   expect(await fleet.runRollout("resume")).toMatchObject({ code: 0 });
   await expectSettled();

@@ -90,12 +90,12 @@ it("keeps another machine's lock and prints the command that unlocks it", async 
   const before = await fleet.report(id);
   for (const [command, args] of COMMANDS) {
     await writeLock(getRolloutLockDirectory(id), { host: "runner-7", pid: 1 });
-    const held = await runRolloutCommand(...args(id));
-    expect([command, held.code], held.output).toEqual([command, 1]);
-    expect(held.stderr).toContain("ERR_ROLLOUT_LOCKS");
-    expect(held.stderr).toContain("ci@runner-7 (pid 1)");
+    const blockedRun = await runRolloutCommand(...args(id));
+    expect([command, blockedRun.code], blockedRun.output).toEqual([command, 1]);
+    expect(blockedRun.stderr).toContain("ERR_ROLLOUT_LOCKS");
+    expect(blockedRun.stderr).toContain("ci@runner-7 (pid 1)");
     expect(await fleet.report(id), command).toEqual(before);
-    const [, cancel = "nothing is printed"] = /`([^`]+ cancel [^`]+)`/.exec(held.stderr) ?? [];
+    const [, cancel = "nothing is printed"] = /`([^`]+ cancel [^`]+)`/.exec(blockedRun.stderr) ?? [];
     expect(cancel).toContain(`organization/${LOCKS_PROJECT}/${id}`);
     await runInEmptyDirectory(fleet, cancel);
     expect(listLocks(getRolloutLockDirectory(id))).toEqual([]);

@@ -106,8 +106,8 @@ async function readResources(name: string): Promise<unknown> {
     .latest;
   return resources
     .map((resource) => {
-      const made = ["modified", "created", "stackTrace", "sourcePosition"];
-      const otherProperties = Object.entries(resource).filter(([property]) => !made.includes(property));
+      const volatileKeys = ["modified", "created", "stackTrace", "sourcePosition"];
+      const otherProperties = Object.entries(resource).filter(([property]) => !volatileKeys.includes(property));
       const plain = JSON.stringify(Object.fromEntries(otherProperties));
       return plain.replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/g, "UUID");
     })
@@ -188,11 +188,11 @@ it("stops writing for a tenant whose engine is killed", async () => {
 });
 
 it("leaves a stack with a foreign resource to Pulumi's own host", async () => {
-  const gone = join(fleet.directory, "gone");
+  const missingPath = join(fleet.directory, "gone");
   const state = await fleet.startPulumi("t1", "stack", "export").ended;
   const exported = JSON.parse(state.stdout) as { deployment: { resources: Record<string, unknown>[] } };
   const list = exported.deployment.resources.find(({ id }) => id === "vip-list");
-  const provider = `exports.handler = () => ({ read: async (id, props) => ({ id, props }), delete: async () => require("fs").writeFileSync(${JSON.stringify(gone)}, "") })`;
+  const provider = `exports.handler = () => ({ read: async (id, props) => ({ id, props }), delete: async () => require("fs").writeFileSync(${JSON.stringify(missingPath)}, "") })`;
   const properties = { __provider: provider };
   const foreign = {
     ...list,

@@ -69,14 +69,14 @@ it("restores what each tenant held before, or the files of a revision", async ()
   await fleet.sendFromConsole("t2", "PATCH", `/allow_deny_entries/${row?.id}`, { list: "deny" });
 
   fleet.takeRequests();
-  const shown = await fleet.runRollout("rollback");
-  expect(shown).toMatchObject({ code: 2, events: [] });
-  expect(shown.stderr).toContain(
+  const preview = await fleet.runRollout("rollback");
+  expect(preview).toMatchObject({ code: 2, events: [] });
+  expect(preview.stderr).toContain(
     `Rolling back the rollout ${id} of tenants.yaml (journal: .email-security/rollouts.db).`,
   );
-  expect(shown.output).toContain("To each tenant's previous state");
-  expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
-  expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*allow bad\.example in t2/);
+  expect(preview.output).toContain("To each tenant's previous state");
+  expect(preview.output).toContain(`email-security rollout rollback ${canary}`);
+  expect(preview.output).toMatch(/Not rolled back[^\n]*\n+.*allow bad\.example in t2/);
   expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
   const back = await fleet.runRollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
@@ -243,11 +243,11 @@ it("names a destroyed stack and the newer rollouts that it passes over", async (
   expect(revertRun, revertRun.output).toMatchObject({ code: 0 });
 
   const [{ id }, nightly] = [wrong.report(), revertRun.report()];
-  const shown = await fleet.runRollout("rollback");
-  expect(shown.stderr).toContain(
+  const preview = await fleet.runRollout("rollback");
+  expect(preview.stderr).toContain(
     `note: The selected rollout is ${id}. Newer ones were not selected: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
   );
-  expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
+  expect(preview.output).toMatch(/Not rolled back[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
   fleet.takeRequests();
   const back = await fleet.runRollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);

@@ -133,9 +133,9 @@ it("stops when its journal is deleted and rejects an empty one", async () => {
   mkdirSync(dirname(journal));
   writeFileSync(journal, "");
   for (const args of [["--yes"], ["resume"], ["status"], ["abandon"]]) {
-    const refused = await fleet.runRollout(...args);
-    expect(refused, args.join()).toMatchObject({ code: 1 });
-    expect(refused.output).toMatch(/rollouts\.db" can't be used .*it is empty.*\[ERR_ROLLOUT_JOURNAL\]/);
+    const rejection = await fleet.runRollout(...args);
+    expect(rejection, args.join()).toMatchObject({ code: 1 });
+    expect(rejection.output).toMatch(/rollouts\.db" can't be used .*it is empty.*\[ERR_ROLLOUT_JOURNAL\]/);
   }
   rmSync(journal);
   const [, id = "none"] = /`email-security rollout abandon (\S+)`/.exec(output) ?? [];

@@ -19,8 +19,8 @@ it("names the unmanaged allows and what to do about them", async () => {
     undefined,
     { count: 2, risky: 1, values: ["gmail.com", "partner.example"] },
   ]);
-  const shown = await fleet.runRollout("status", id);
-  expect(shown.output.replace(/\s+/g, " ")).toContain(
+  const preview = await fleet.runRollout("status", id);
+  expect(preview.output.replace(/\s+/g, " ")).toContain(
     "2 unmanaged allows remain, 1 of them risky: t1 (gmail.com and partner.example).",
   );
   const [look] = advice;

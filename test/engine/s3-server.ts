@@ -24,12 +24,12 @@ export class S3Server implements AsyncDisposable {
       stdio: ["ignore", "ignore", "pipe"],
     });
     const lines = createInterface({ input: child.stderr });
-    const port = await new Promise<string>((found, failed) => {
+    const port = await new Promise<string>((resolvePort, failed) => {
       child.once("error", failed);
       child.once("close", (code) => failed(new Error(`the S3 server ended with ${code}`)));
       lines.on("line", (line) => {
         const port = /using port: (\d+)/.exec(line)?.[1];
-        if (port !== undefined) found(port);
+        if (port !== undefined) resolvePort(port);
       });
     });
     return new S3Server(child, `127.0.0.1:${port}`);
@@ -74,8 +74,8 @@ export class S3Server implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-    const gone = once(this.#process, "close");
+    const exit = once(this.#process, "close");
     this.#process.kill("SIGKILL");
-    await gone;
+    await exit;
   }
 }

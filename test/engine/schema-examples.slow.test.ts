@@ -53,7 +53,7 @@ it("compiles the TypeScript examples", async () => {
 });
 
 const noPython = findMissingToolchain("python");
-it.skipIf(noPython)(`run in Python${noPython ? ` (skipped: ${noPython})` : ""}`, async () => {
+it.skipIf(noPython)(`runs the Python examples${noPython ? ` (skipped: ${noPython})` : ""}`, async () => {
   const project = await writeLanguageExamples("python", (name) => `${name}.py`);
   const python = await installPulumiPython();
   await installPython(python, resolve("sdk/python"), join(project, "packages"));
@@ -77,14 +77,14 @@ for file in sys.argv[1:]:
         run_pulumi_func(lambda: runpy.run_path(file)))
 `,
   );
-  const made = await runCheck(join(python, "python"), ["run.py", ...listFiles(".py")], project, {
+  const output = await runCheck(join(python, "python"), ["run.py", ...listFiles(".py")], project, {
     PYTHONPATH: join(project, "packages"),
   });
-  expect(made.trim().split("\n")).toEqual(EXAMPLES.map(({ name }) => `email-security:index:${name}`));
+  expect(output.trim().split("\n")).toEqual(EXAMPLES.map(({ name }) => `email-security:index:${name}`));
 });
 
 const noGo = findMissingToolchain("go");
-it.skipIf(noGo)(`compile in Go${noGo ? ` (skipped: ${noGo})` : ""}`, async () => {
+it.skipIf(noGo)(`compiles the Go examples${noGo ? ` (skipped: ${noGo})` : ""}`, async () => {
   const project = await writeLanguageExamples("go", (name) => `${name}/main.go`);
   for (const file of ["go.mod", "go.sum"]) await cp(resolve("examples/native-go", file), join(project, file));
   const { modulePath } = schema.language.go;
@@ -109,7 +109,7 @@ it("names only members of the SDK in the C# examples", async () => {
 });
 
 const noYaml = findMissingToolchain("yaml");
-it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYaml})` : ""}`, async () => {
+it.skipIf(noYaml)(`runs each example in Pulumi YAML${noYaml ? ` (skipped: ${noYaml})` : ""}`, async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const project = join(directory.path, "yaml");
   await mkdir(project);
@@ -128,8 +128,8 @@ it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYam
   });
   await stack.runOrThrow("stack", "init", "dev");
   await stack.up();
-  const { resources: made } = await stack.exportState();
-  expect([...new Set(made.map(({ type }) => type))].sort()).toEqual(Object.keys(schema.resources).sort());
+  const { resources: stackResources } = await stack.exportState();
+  expect([...new Set(stackResources.map(({ type }) => type))].sort()).toEqual(Object.keys(schema.resources).sort());
 });
 
 /** Writes each resource's example to a directory for the language. Returns the directory. */

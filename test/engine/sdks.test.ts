@@ -38,9 +38,9 @@ it.each([
 it.skipIf(missing)(
   `keeps the generated examples up to date; otherwise run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    const made = await generateSchemaExamples(SCHEMA, EXAMPLES);
-    expect(Object.keys(made)).toHaveLength(5);
-    for (const [name, text] of Object.entries(made)) {
+    const examples = await generateSchemaExamples(SCHEMA, EXAMPLES);
+    expect(Object.keys(examples)).toHaveLength(5);
+    for (const [name, text] of Object.entries(examples)) {
       expect(await readFile(join(EXAMPLES, `${name}.md`), "utf8")).toBe(text);
     }
   },
@@ -49,13 +49,13 @@ it.skipIf(missing)(
 it.skipIf(missing)(
   `keeps the generated SDKs up to date; otherwise run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    using made = createTestDirectory();
+    using outputDirectory = createTestDirectory();
 
-    await generateSdks(SCHEMA, made.path);
+    await generateSdks(SCHEMA, outputDirectory.path);
 
     for (const language of SDK_LANGUAGES) {
       const committed = await readTexts(resolve("sdk", language));
-      const generated = await readTexts(join(made.path, language));
+      const generated = await readTexts(join(outputDirectory.path, language));
       expect(Object.keys(committed)).toEqual(Object.keys(generated));
       expect(committed).toEqual(generated);
     }

@@ -20,10 +20,10 @@ it("keeps list secrets encrypted under their canonical keys", async () => {
     `,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
-  const shown = [await project.up("--diff"), (await project.exportState()).text];
+  const outputs = [await project.up("--diff"), (await project.exportState()).text];
   expect(sandbox.allowDenyEntries("acme").map(({ comment }) => comment)).toContain("MARK-caps");
   expect(sandbox.vips("acme").map(({ comment }) => comment)).toContain("MARK-vip");
-  shown.push(await project.runOrThrow("preview", "--json"));
-  expect(shown.filter((text) => text.includes("MARK"))).toEqual([]);
+  outputs.push(await project.runOrThrow("preview", "--json"));
+  expect(outputs.filter((text) => text.includes("MARK"))).toEqual([]);
   await project.up("--expect-no-changes");
 });

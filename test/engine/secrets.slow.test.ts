@@ -6,9 +6,9 @@ it("exposes a key only when secrets are requested", async () => {
   const { project } = run;
   // The engine stores the inputs of dynamic resources as they are, so a plaintext key is rejected.
   await project.runOrThrow("config", "set", "--plaintext", "email-security:apiKey", "written-in-the-clear");
-  const refused = await project.run("up", "--yes", "--skip-preview");
-  expect(refused.code).not.toBe(0);
-  expect(refused.output).toContain("`pulumi config set --secret email-security:apiKey` prompts for it.");
+  const rejection = await project.run("up", "--yes", "--skip-preview");
+  expect(rejection.code).not.toBe(0);
+  expect(rejection.output).toContain("`pulumi config set --secret email-security:apiKey` prompts for it.");
   expect((await project.exportState("--show-secrets")).text).not.toContain("written-in-the-clear");
   await project.runOrThrow("config", "set", "--secret", "email-security:apiKey", canary.key);
   const instance = `provider: new Provider("acme", {
@@ -16,7 +16,7 @@ it("exposes a key only when secrets are requested", async () => {
     apiKey: process.env.PLAIN_KEY!,
   })`;
   const replacePackage = (text: string) => text.replace('"pulumi-email-security"', '"pulumi-email-security/native"');
-  const shown: Record<string, string> = {};
+  const outputs: Record<string, string> = {};
   const programs = {
     default: buildProgram(),
     explicit: buildProgram(instance),
@@ -24,8 +24,8 @@ it("exposes a key only when secrets are requested", async () => {
   };
   for (const [name, text] of Object.entries(programs)) {
     await project.write(text);
-    shown[`up of ${name}`] = await project.up("--diff");
-    shown[`export of ${name}`] = (await project.exportState()).text;
+    outputs[`up of ${name}`] = await project.up("--diff");
+    outputs[`export of ${name}`] = (await project.exportState()).text;
     // Decrypted, the key is only where Pulumi stores a provider's configuration.
     const state = JSON.parse(await project.runOrThrow("stack", "export", "--show-secrets"));
     const holders = state.deployment.resources.filter(
@@ -35,9 +35,9 @@ it("exposes a key only when secrets are requested", async () => {
       new Set([`pulumi:providers:${name.endsWith("native") ? "email-security" : "pulumi-nodejs"}`]),
     );
   }
-  expect(Object.entries(shown).flatMap(([name, text]) => canary.find(name, text))).toEqual([]);
+  expect(Object.entries(outputs).flatMap(([name, text]) => canary.find(name, text))).toEqual([]);
   expect(await canary.findInDirectory(project.directory)).toEqual([]);
   expect(await canary.findInDirectory(run.folder)).toEqual([]);
-  expect(shown["export of explicit"]).toContain("ciphertext");
-  expect(shown["export of explicit native"]).toContain("ciphertext");
+  expect(outputs["export of explicit"]).toContain("ciphertext");
+  expect(outputs["export of explicit native"]).toContain("ciphertext");
 });

@@ -4,10 +4,10 @@ import { buildProgram, canary, createWatchedProject, FAILS } from "./secrets";
 it("keeps a key from the environment out of every output and file", async () => {
   await using run = await createWatchedProject({ EMAIL_SECURITY_API_KEY: canary.key });
   const { project, sandbox } = run;
-  const shown: Record<string, string> = {};
+  const outputs: Record<string, string> = {};
   const recordOutput = async (...args: string[]): Promise<number> => {
     const { code, output } = await project.run(...args);
-    shown[args.join(" ")] = output;
+    outputs[args.join(" ")] = output;
     return code;
   };
   // Pulumi's most verbose output.
@@ -15,10 +15,10 @@ it("keeps a key from the environment out of every output and file", async () => 
   expect(sandbox.allowDenyEntries("acme").map((entry) => entry.value)).toContain("worse.example");
   await project.write(buildProgram().replace("evil.example", FAILS).replace("INC-7", "INC-8"));
   expect(await recordOutput("up", "--yes", "--skip-preview", "--diff")).not.toBe(0);
-  expect(Object.values(shown).at(-1)).toContain("refused, sent with <API_KEY>");
+  expect(Object.values(outputs).at(-1)).toContain("refused, sent with <API_KEY>");
   expect(await recordOutput("stack", "export", "--show-secrets")).toBe(0);
 
-  const findings = Object.entries(shown).flatMap(([command, output]) => canary.find(command, output));
+  const findings = Object.entries(outputs).flatMap(([command, output]) => canary.find(command, output));
   expect(findings).toEqual([]);
   // The state with its history and backups, the CLI's own files, and those of the project.
   expect(await canary.findInDirectory(project.directory)).toEqual([]);

@@ -16,7 +16,7 @@ const CLONES = [
 ];
 
 /** Starts a fleet in which a rollout has added an allow to the first tenant. The files no longer declare it. */
-async function withPartner(): Promise<{ readonly fleet: Fleet; readonly settings: string }> {
+async function createPartnerFleet(): Promise<{ readonly fleet: Fleet; readonly settings: string }> {
   const fleet = await Fleet.start({ tenants: 2, entries: 2 });
   const settings = await fleet.read("settings/t0.yaml");
   await fleet.write("settings/t0.yaml", `${settings}allow:\n  - partner.example\n`);
@@ -56,15 +56,15 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
 async function expectRefusedRollout(fleet: Fleet, forgets: readonly string[]): Promise<string> {
   for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
   fleet.takeRequests();
-  const refused = await fleet.runRollout("--yes");
-  expect(refused.code, refused.output).toBe(3);
+  const rejection = await fleet.runRollout("--yes");
+  expect(rejection.code, rejection.output).toBe(3);
   expect(takeWriteRequests(fleet)).toEqual([]);
-  return refused.output.replaceAll(/\s+/g, " ");
+  return rejection.output.replaceAll(/\s+/g, " ");
 }
 
 describe.each(CLONES)("$about", ({ forgets }) => {
   it("shows the removals of a tenant whose name another tenant took", async () => {
-    const { fleet } = await withPartner();
+    const { fleet } = await createPartnerFleet();
     await using _ = fleet;
     const formatTargets = (one: string, other: string): string => `version: 1
 project: fleet
@@ -86,7 +86,7 @@ tenants:
   });
 
   it("shows the removals of tenants after a project rename", async () => {
-    const { fleet } = await withPartner();
+    const { fleet } = await createPartnerFleet();
     await using _ = fleet;
     const targets = await fleet.read("tenants.yaml");
     await fleet.write("tenants.yaml", targets.replace("project: fleet", "project: mail"));
@@ -106,7 +106,7 @@ tenants:
  * Renames the project, and moves a tenant's stack there. `t0` and `t1` have a stack, and what a rollout changes in
  * all tenants stops at the gate before `t1`.
  */
-async function withMovedProject(): Promise<{ readonly fleet: Fleet; readonly id: string }> {
+async function createMovedProjectFleet(): Promise<{ readonly fleet: Fleet; readonly id: string }> {
   const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
   const fleet = await Fleet.start({ tenants: 3, entries: 2, waves });
   const first = await fleet.runRollout("--yes", "--only", "t0,t1");
@@ -132,7 +132,7 @@ async function renameProject(fleet: Fleet): Promise<void> {
 
 describe("project renamed with its stacks", () => {
   it("blocks the plan of a tenant that rollouts of the former project skip", async () => {
-    const { fleet, id } = await withMovedProject();
+    const { fleet, id } = await createMovedProjectFleet();
     await using _ = fleet;
     for (const args of [
       ["abandon", id],
@@ -162,7 +162,7 @@ describe("project renamed with its stacks", () => {
   });
 
   it("neither resumes, rolls back nor overtakes a rollout of the former project", async () => {
-    const { fleet, id } = await withMovedProject();
+    const { fleet, id } = await createMovedProjectFleet();
     await using _ = fleet;
     await renameProject(fleet);
     expect(await expectRefusedRollout(fleet, [])).toMatch(
@@ -172,9 +172,9 @@ describe("project renamed with its stacks", () => {
       ["resume", id],
       ["rollback", id, "--yes"],
     ]) {
-      const refused = await fleet.runRollout(...args);
-      expect(refused.code, refused.output).not.toBe(0);
-      expect(refused.output.replaceAll(/\s+/g, " ")).toContain(
+      const rejection = await fleet.runRollout(...args);
+      expect(rejection.code, rejection.output).not.toBe(0);
+      expect(rejection.output.replaceAll(/\s+/g, " ")).toContain(
         `The rollout ${id} has the project "fleet", but tenants.yaml has the project "mail".`,
       );
     }
@@ -188,19 +188,19 @@ describe("project renamed with its stacks", () => {
   });
 
   it("does not repeat what a rollback of the former project undid", async () => {
-    const { fleet, id } = await withMovedProject();
+    const { fleet, id } = await createMovedProjectFleet();
     await using _ = fleet;
     const rolledBack = await fleet.runRollout("rollback", id, "--yes");
     expect(rolledBack.code, rolledBack.output).toBe(0);
     await renameProject(fleet);
-    const refused = await fleet.runRollout("--yes");
-    expect([refused.code, refused.output]).toEqual([3, expect.stringContaining("ERR_ROLLED_BACK")]);
+    const rejection = await fleet.runRollout("--yes");
+    expect([rejection.code, rejection.output]).toEqual([3, expect.stringContaining("ERR_ROLLED_BACK")]);
     expect(takeWriteRequests(fleet)).toEqual([]);
   });
 });
 
 it("recognizes a tenant that was renamed together with the project", async () => {
-  const { fleet } = await withPartner();
+  const { fleet } = await createPartnerFleet();
   await using _ = fleet;
   const rest = await fleet.runRollout("--yes", "--only", "t1");
   expect(rest.code, rest.output).toBe(0);
@@ -220,7 +220,7 @@ it("recognizes a tenant that was renamed together with the project", async () =>
 });
 
 it("shows the removals of a tenant that gets a stack made without a rollout", async () => {
-  const { fleet, settings } = await withPartner();
+  const { fleet, settings } = await createPartnerFleet();
   await using _ = fleet;
   await fleet.write("settings/hand.yaml", settings);
   fleet.environment[getKeyVariable("hand")] = fleet.environment[getKeyVariable("t0")];
@@ -257,7 +257,7 @@ it("prints a command that forgets a removed tenant's stack from anywhere", async
 });
 
 it("plans a new tenant despite another project's truncated state", async () => {
-  const { fleet } = await withPartner();
+  const { fleet } = await createPartnerFleet();
   await using _ = fleet;
   await mkdir(join(fleet.directory, ".state/.pulumi/stacks/other"));
   await fleet.write(".state/.pulumi/stacks/other/acme.json", '{"version": 3, "check');

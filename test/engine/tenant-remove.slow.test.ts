@@ -51,8 +51,8 @@ it("destroys only what the stack declared and continues after an interruption", 
   // Protected entries can't be removed, but the stack alone can.
   const settings = await fleet.read("settings/t1.yaml");
   await fleet.write("settings/t1.yaml", `${settings}lists: { entries: { protect: [evil0.example] } }\n`);
-  const refused = await removeTenant("t1", "--destroy", "--yes", "t1");
-  expect(refused.code, refused.output).toBe(3);
+  const rejection = await removeTenant("t1", "--destroy", "--yes", "t1");
+  expect(rejection.code, rejection.output).toBe(3);
   const forgot = await removeTenant("t1", "--forget-stack", "--yes", "t1");
   expect(forgot.code, forgot.output).toBe(0);
   expect(fleet.listContents("t1")).toEqual(fleet.listDeclaredContents("t1"));
@@ -87,11 +87,11 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   // The rollout is done with t0, but a removal of t0 was killed while it held the stack's lock.
   const locks = getLockDirectory(fleet, "t0");
   await writeLock(locks, { host: "runner-7", pid: 1 });
-  const held = await destroyTenant();
-  expect([held.code, held.stderr]).toEqual([1, expect.stringContaining("ci@runner-7 (pid 1)")]);
+  const blockedRun = await destroyTenant();
+  expect([blockedRun.code, blockedRun.stderr]).toEqual([1, expect.stringContaining("ci@runner-7 (pid 1)")]);
   expect(fleet.listContents("t0")).toEqual(before);
   expect(await fleet.read("tenants.yaml")).toBe(files);
-  await runInEmptyDirectory(fleet, /`([^`]+ cancel [^`]+)`/.exec(held.stderr)?.[1] ?? "");
+  await runInEmptyDirectory(fleet, /`([^`]+ cancel [^`]+)`/.exec(blockedRun.stderr)?.[1] ?? "");
   expect(listLocks(locks)).toEqual([]);
 
   await writeLock(locks);
@@ -157,8 +157,8 @@ it("keeps a skip until its stack is removed", async () => {
     0,
     expect.stringContaining('Removing the stack also ends the skip of "t1"'),
   ]);
-  const gone = await runUnfolded("tenant", "remove", "t1", "--forget-stack", "--yes", "t1");
-  expect(gone.stdout).toMatch(/No longer skipped, because its stack is gone: "t1", since .* \(leaves for good\)/);
+  const removal = await runUnfolded("tenant", "remove", "t1", "--forget-stack", "--yes", "t1");
+  expect(removal.stdout).toMatch(/No longer skipped, because its stack is gone: "t1", since .* \(leaves for good\)/);
   expect(await runUnfolded("rollout", "skip")).toMatchObject({ stdout: "No tenant is skipped.\n" });
   const addRun = await runUnfolded("tenant", "add", "t1");
   expect(addRun.stdout).toContain("A first rollout, with a new stack, would write nothing");

@@ -30,9 +30,9 @@ it.each([
   await fleet.write("settings/t0.yaml", settings);
   for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
   fleet.takeRequests();
-  const refused = await fleet.runRollout("--yes");
-  expect(refused.code, refused.output).toBe(3);
-  expect(refused.output.replaceAll(/\s+/g, " ")).toMatch(
+  const rejection = await fleet.runRollout("--yes");
+  expect(rejection.code, rejection.output).toBe(3);
+  expect(rejection.output.replaceAll(/\s+/g, " ")).toMatch(
     /acme \[renamed-tenant\].*looks like the tenant of the stack "t0".*declared allow partner\.example.*`email-security tenant rename t0 acme`/,
   );
   expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
@@ -55,9 +55,9 @@ it("keeps a skip of a tenant that was renamed by hand", async () => {
   await fleet.write("tenants.yaml", formatTargets("acme", fleet.sandbox.url));
   await fleet.writeBaseline(["evil0.example", "evil1.example", "more.example"]);
   fleet.takeRequests();
-  const refused = await fleet.runRollout("--yes");
-  expect(refused.code, refused.output).toBe(3);
-  expect(refused.output.replaceAll(/\s+/g, " ")).toMatch(
+  const rejection = await fleet.runRollout("--yes");
+  expect(rejection.code, rejection.output).toBe(3);
+  expect(rejection.output.replaceAll(/\s+/g, " ")).toMatch(
     /acme \[renamed-tenant\].*looks like the tenant of the stack "t0".*skip.*"t0", since .* \(its owner objects\).*`email-security tenant rename t0 acme`/,
   );
   expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
@@ -77,9 +77,9 @@ it("keeps a skip of a tenant that was renamed by hand before its first rollout",
 
   await fleet.write("tenants.yaml", formatTargets("acme", fleet.sandbox.url));
   fleet.takeRequests();
-  const refused = await fleet.runRollout("--yes");
-  expect(refused.code, refused.output).toBe(3);
-  expect(refused.output.replaceAll(/\s+/g, " ")).toMatch(
+  const rejection = await fleet.runRollout("--yes");
+  expect(rejection.code, rejection.output).toBe(3);
+  expect(rejection.output.replaceAll(/\s+/g, " ")).toMatch(
     /acme \[renamed-tenant\].*"t0", since .* \(its owner objects\).*`email-security tenant rename t0 acme`.*`email-security rollout unskip t0`/,
   );
   expect(fleet.listContents("t0")).toEqual([]);

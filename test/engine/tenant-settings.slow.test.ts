@@ -8,12 +8,12 @@ import { PROGRAM, SETTINGS, SettingsProject } from "./tenant-settings";
 /* Everything that follows a first apply. The tests share one project and depend on their order. */
 
 /** While true, the service accepts only one entry per value, regardless of its scope. */
-let holdsOneOfAValue = false;
+let rejectsSecondEntry = false;
 
 function rejectWrite({ method, body }: { readonly method: string; readonly body?: unknown }) {
   const value = (body as { value?: string } | undefined)?.value;
   const isThere = its.sandbox.allowDenyEntries("acme").some((row) => row.value === value);
-  if (!holdsOneOfAValue || method !== "POST" || !isThere) return undefined;
+  if (!rejectsSecondEntry || method !== "POST" || !isThere) return undefined;
   return { status: 409, body: { errors: [{ message: `${value} is on the list` }] } };
 }
 
@@ -54,7 +54,7 @@ it("enforces a reviewed plan against changed files", async () => {
 it("changes a scope back as its plan says", async () => {
   const row = its.sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
   await click(its.sandbox, "PATCH", `/allow_deny_entries/${row?.id}`, { verdict_scope: "graymail" });
-  holdsOneOfAValue = true;
+  rejectsSecondEntry = true;
   const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
   try {
     await its.declare(reviewed);
@@ -66,7 +66,7 @@ it("changes a scope back as its plan says", async () => {
     expect(its.listContents()).toContain("allow partner.example Contract 2027-001");
     expect((await its.plan()).code).toBe(0);
   } finally {
-    holdsOneOfAValue = false;
+    rejectsSecondEntry = false;
     await its.declare(reviewed);
     await click(its.sandbox, "PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
   }

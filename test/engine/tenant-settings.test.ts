@@ -43,9 +43,9 @@ it("rejects a stale plan, names the change and writes nothing", async () => {
   const row = its.sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
   await click(its.sandbox, "PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
   its.sandbox.clearRequests();
-  const refused = await its.apply("--plan", "plan.json");
-  expect(refused.code).toBe(3);
-  expect(refused.output).toContain(
+  const rejection = await its.apply("--plan", "plan.json");
+  expect(rejection.code).toBe(3);
+  expect(rejection.output).toContain(
     'allow partner.example: was allow: "Contract 2026-114" at the review, is allow: "do not touch" now',
   );
   // `pulumi up` by itself enforces the plan in the same way.

@@ -59,9 +59,9 @@ export class SettingsProject implements AsyncDisposable {
     });
     await mkdir(join(project.directory, "settings"));
     await project.writeFile("settings/baseline.yaml", BASELINE);
-    const made = new SettingsProject(sandbox, proxy, project);
-    await made.declare(SETTINGS);
-    return made;
+    const settingsProject = new SettingsProject(sandbox, proxy, project);
+    await settingsProject.declare(SETTINGS);
+    return settingsProject;
   }
 
   /** Replaces the tenant's settings file. */

@@ -103,9 +103,9 @@ describe("key of a tenant that no rollout read", () => {
   it("is accepted with the variable that the message prints", async () => {
     // A value that the previous case rolled back can't be planned again.
     await fleet.writeBaseline(["evil0.example", "evil1.example", "accepted.example"]);
-    const refused = await runWithKeys(fleet, wrong, "rollout", "--yes");
-    const [, variable = "", value = ""] = /(EMAIL_SECURITY_ACCEPT_EMPTY_TENANT)=([\w,]+)/.exec(refused.output) ?? [];
-    expect(value, refused.output).toBe("t1");
+    const rejection = await runWithKeys(fleet, wrong, "rollout", "--yes");
+    const [, variable = "", value = ""] = /(EMAIL_SECURITY_ACCEPT_EMPTY_TENANT)=([\w,]+)/.exec(rejection.output) ?? [];
+    expect(value, rejection.output).toBe("t1");
     const accepted = await runWithKeys(fleet, { ...wrong, [variable]: value }, "rollout", "--yes", "--only", "t1");
     expect([0, 2], accepted.output).toContain(accepted.code);
     await runWithKeys(fleet, wrong, "rollout", "resume");
@@ -145,10 +145,10 @@ it("requires acceptance of a right key after all entries were replaced", async (
   for (const value of ["evil0.example", "other.example"])
     await fleet.sendFromConsole("t1", "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value });
   expect(await syncStatuses(fleet)).toEqual(["in-sync", "wrong-key", "in-sync"]);
-  const refused = await fleet.runRollout("--yes");
-  expect(refused.code, refused.output).toBe(3);
-  const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.output) ?? [];
-  expect(value, refused.output).toBe("t1");
+  const rejection = await fleet.runRollout("--yes");
+  expect(rejection.code, rejection.output).toBe(3);
+  const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(rejection.output) ?? [];
+  expect(value, rejection.output).toBe("t1");
   const accepted = await runWithKeys(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
   expect(accepted.code, accepted.output).toBe(0);
   expect(fleet.listContents("t1")).toEqual(["deny evil0.example", "deny evil1.example", "deny other.example"]);
@@ -179,8 +179,8 @@ describe("missing journal", () => {
       "in-sync",
     ]);
     expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
-    const found = await runWithKeys(fleet, swapped, "find", "evil0.example", "--all");
-    expect(found.code, found.output).toBe(1);
+    const findResult = await runWithKeys(fleet, swapped, "find", "evil0.example", "--all");
+    expect(findResult.code, findResult.output).toBe(1);
   });
 
   it("writes nothing in a rollout with swapped keys", async () => {
@@ -205,8 +205,8 @@ describe("missing journal", () => {
         entry_type: "domain",
         value,
       });
-    const refused = await runWithKeys(fleet, moved, "rollout", "--yes");
-    expect(refused.code, refused.output).toBe(3);
+    const rejection = await runWithKeys(fleet, moved, "rollout", "--yes");
+    expect(rejection.code, rejection.output).toBe(3);
     const accepting = { ...moved, EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t1" };
     const accepted = await runWithKeys(fleet, accepting, "rollout", "--yes");
     expect(accepted.code, accepted.output).toBe(0);
@@ -239,10 +239,10 @@ it("recovers from keys swapped in the first rollout as advised", async () => {
   const first = await runWithKeys(fleet, swapped, "rollout", "--yes");
   expect(first.code, first.output).toBe(0);
   expect(await syncStatuses(fleet)).toEqual(["in-sync", "wrong-key", "wrong-key"]);
-  const refused = await fleet.runRollout("--yes");
-  expect(refused.code, refused.output).toBe(3);
-  const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.output) ?? [];
-  expect(value.split(",").sort(), refused.output).toEqual(["t1", "t2"]);
+  const rejection = await fleet.runRollout("--yes");
+  expect(rejection.code, rejection.output).toBe(3);
+  const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(rejection.output) ?? [];
+  expect(value.split(",").sort(), rejection.output).toEqual(["t1", "t2"]);
   const accepted = await runWithKeys(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
   expect(accepted.code, accepted.output).toBe(0);
   expect(await syncStatuses(fleet)).toEqual(IN_SYNC);

@@ -29,23 +29,23 @@ it("resumes a stopped run without repeating passed cases", async () => {
       onKept: () => void (++kept === stopAfter && setImmediate(() => stopping.abort())),
       signal: stopping.signal,
     });
-    return { sum, said: lines };
+    return { sum, output: lines };
   };
 
   const stopped = await runParts(1);
-  expect(stopped.sum).toEqual({ passed: 1, failed: 0, left: 2 });
+  expect(stopped.sum).toEqual({ passed: 1, failed: 0, remaining: 2 });
   expect(existsSync(file)).toBe(true);
   expect(new ShardJournal(file).readEntries()).toMatchObject([{ from: 0, count: 2, done: 2, failures: [] }]);
 
   const resumed = await runParts(Number.POSITIVE_INFINITY);
-  expect(resumed.sum).toEqual({ passed: 2, failed: 0, left: 0 });
-  expect(resumed.said).toEqual([
+  expect(resumed.sum).toEqual({ passed: 2, failed: 0, remaining: 0 });
+  expect(resumed.output).toEqual([
     expect.stringMatching(/^plan-each-living +2 of 6 +about \d+ s left$/),
     expect.stringMatching(/^4 cases are left: about \d+ s of 1 cores\.$/),
     "plan-each-living:2+2 has passed: 4 of 6",
     "plan-each-living:4+2 has passed: 6 of 6",
   ]);
-  expect((await runParts(0)).said.at(-1)).toBe("Nothing is left.");
+  expect((await runParts(0)).output.at(-1)).toBe("Nothing is left.");
   // Neither run leaves anything behind.
   expect(readdirSync(directory)).toEqual(["long"]);
 });

@@ -5,8 +5,8 @@ import { getSdkVersionProblem, SDK_RANGE } from "../../provider/settings/sdk-req
 
 /** Returns the standard error of a program that finds a different SDK version. */
 function loadWithSdkVersion(version: string, name: string): string {
-  const found = `require("@pulumi/pulumi/package.json").version = "${version}";`;
-  return spawnSync(process.execPath, ["-e", `${found} require("${name}")`], { encoding: "utf8" }).stderr;
+  const versionLine = `require("@pulumi/pulumi/package.json").version = "${version}";`;
+  return spawnSync(process.execPath, ["-e", `${versionLine} require("${name}")`], { encoding: "utf8" }).stderr;
 }
 
 it.each(["pulumi-email-security", "pulumi-email-security/runtime"])(

@@ -32,7 +32,7 @@ try {
 async function main(): Promise<void> {
   const { parts, shards } = parseWish(parseArgs({ allowPositionals: true }).positionals);
   const seed = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
-  if (!Number.isInteger(seed)) throw new Error("EMAIL_SECURITY_TEST_SEED is no whole number. Nothing was run.");
+  if (!Number.isInteger(seed)) throw new Error("EMAIL_SECURITY_TEST_SEED isn't a whole number. Nothing was run.");
   for (const shard of shards) {
     if ((await showShard(shard, PARTS[shard.part as PartName], seed)) !== 0) process.exitCode = 1;
   }
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   const journal = new ShardJournal(join(getCacheDirectory(), "long", "journal.json"));
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => stopping.abort());
-  const { passed, failed, left } = await runShards(Object.fromEntries(parts.map((name) => [name, PARTS[name]])), {
+  const { passed, failed, remaining } = await runShards(Object.fromEntries(parts.map((name) => [name, PARTS[name]])), {
     seed,
     journal,
     atOnce: availableParallelism(),
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
     onKept: () => writeFileSync(RESULTS, formatResults(PARTS, journal.readEntries())),
     signal: stopping.signal,
   });
-  console.log(`${passed} shards have passed, ${failed} have failed, ${left} are left. See test/long/results.md.`);
-  if (left > 0) console.log("`npm run test:long` goes on.");
-  if (failed + left > 0) process.exitCode = 1;
+  console.log(`${passed} shards have passed, ${failed} have failed, ${remaining} are left. See test/long/results.md.`);
+  if (remaining > 0) console.log("`npm run test:long` goes on.");
+  if (failed + remaining > 0) process.exitCode = 1;
 }

@@ -29,13 +29,13 @@ export function formatResults(parts: Readonly<Record<string, Part>>, entries: re
         seed === undefined ? "" : String(seed),
         formatCommits(run),
         [...new Set(run.map(({ date }) => date))].sort().join(", "),
-        formatDuration(sumNumbers(run.map(({ seconds }) => seconds))),
+        formatSeconds(sumNumbers(run.map(({ seconds }) => seconds))),
         failed.length === 0 ? "" : String(failed.length),
       ]);
-      for (const { again, name: what, message, entry } of failed) {
+      for (const { again, name: partName, message, entry } of failed) {
         const command = `EMAIL_SECURITY_TEST_SEED=${entry.seed} npm run test:long -- ${again}`;
         failures.push(
-          `### ${what}\n\nAt \`${entry.commit}\`; to repeat it, run \`${command}\`:\n\n${quoteMarkdown(message)}`,
+          `### ${partName}\n\nAt \`${entry.commit}\`; to repeat it, run \`${command}\`:\n\n${quoteMarkdown(message)}`,
         );
       }
     }
@@ -54,7 +54,7 @@ function formatCommits(run: readonly ShardResult[]): string {
 }
 
 /** Formats a duration: `35 s`, `1.7 min`, `12 min`, `3.4 h` */
-export function formatDuration(seconds: number): string {
+export function formatSeconds(seconds: number): string {
   if (seconds === 0) return "";
   if (seconds < 90) return `${Math.round(seconds)} s`;
   const minutes = seconds / 60;

@@ -92,8 +92,12 @@ async function killAll(directory: string, pid = 0): Promise<number> {
   if (pid !== 0) killProcess(process.platform === "win32" ? pid : -pid);
   const killed = new Set<number>();
   // Repeats until none is left that could have started another in the meantime.
-  for (let left = listProcessesUsing(directory); left.length > 0; left = listProcessesUsing(directory)) {
-    for (const id of left) {
+  for (
+    let leftoverProcesses = listProcessesUsing(directory);
+    leftoverProcesses.length > 0;
+    leftoverProcesses = listProcessesUsing(directory)
+  ) {
+    for (const id of leftoverProcesses) {
       killProcess(id);
       killed.add(id);
     }

@@ -1,6 +1,6 @@
 import type { ShardJournal } from "#long/journal";
 import type { Part } from "#long/parts";
-import { formatDuration } from "#long/results";
+import { formatSeconds } from "#long/results";
 import { runShard } from "#long/run-shard";
 import { ROOT } from "#long/run-vitest";
 import { computeProgress, countCases, type PartProgress, scheduleShards } from "#long/schedule";
@@ -24,7 +24,7 @@ export interface RunTotals {
   readonly passed: number;
   readonly failed: number;
   /** The number of shards not started or stopped. */
-  readonly left: number;
+  readonly remaining: number;
 }
 
 /** Runs everything in the given parts that isn't done yet. */
@@ -77,9 +77,9 @@ export async function runShards(parts: Readonly<Record<string, Part>>, options: 
       passed += 1;
       done.set(shard.part, (done.get(shard.part) ?? 0) + shard.count);
     }
-    const how = isFailed ? "FAILED" : "passed";
+    const mode = isFailed ? "FAILED" : "passed";
     log(
-      `${formatElapsed()}  ${formatShardName(shard)} has ${how}, in ${formatDuration(seconds)}: ${done.get(shard.part)} of ${part.cases}`,
+      `${formatElapsed()}  ${formatShardName(shard)} has ${mode}, in ${formatSeconds(seconds)}: ${done.get(shard.part)} of ${part.cases}`,
     );
     for (const { name, message, again } of outcome.failures) {
       log(`            ${name}: ${message.split("\n")[0]}`);
@@ -97,18 +97,18 @@ export async function runShards(parts: Readonly<Record<string, Part>>, options: 
   } finally {
     stopping.abort();
   }
-  return { passed, failed, left: queue.length - passed - failed };
+  return { passed, failed, remaining: queue.length - passed - failed };
 }
 
 function formatOverview(progress: readonly PartProgress[], atOnce: number): string[] {
   const width = Math.max(...progress.map(({ name }) => name.length));
   const lines = progress.map(({ name, part, done, secondsLeft }) => {
-    const left = secondsLeft === 0 ? "done" : `about ${formatDuration(secondsLeft)} left`;
-    return `${name.padEnd(width)}  ${String(done).padStart(6)} of ${String(part.cases).padEnd(6)}  ${left}`;
+    const remainingText = secondsLeft === 0 ? "done" : `about ${formatSeconds(secondsLeft)} left`;
+    return `${name.padEnd(width)}  ${String(done).padStart(6)} of ${String(part.cases).padEnd(6)}  ${remainingText}`;
   });
   const seconds = progress.reduce((sum, { secondsLeft }) => sum + secondsLeft, 0) / atOnce;
   const cases = countCases(progress.flatMap(({ undone }) => undone));
   const rest =
-    cases === 0 ? "Nothing is left." : `${cases} cases are left: about ${formatDuration(seconds)} of ${atOnce} cores.`;
+    cases === 0 ? "Nothing is left." : `${cases} cases are left: about ${formatSeconds(seconds)} of ${atOnce} cores.`;
   return [...lines, rest];
 }

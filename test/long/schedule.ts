@@ -41,8 +41,8 @@ export function computeProgress(name: string, part: Part, { entries, seed, sourc
     measured.length === 0
       ? UNKNOWN_SECONDS / part.shard
       : sumNumbers(measured.map(({ seconds }) => seconds)) / sumNumbers(measured.map(({ count }) => count));
-  const left = countCases(undone);
-  return { name, part, done: part.cases - left, undone, secondsLeft: left * secondsACase };
+  const remainingCases = countCases(undone);
+  return { name, part, done: part.cases - remainingCases, undone, secondsLeft: remainingCases * secondsACase };
 }
 
 /**

@@ -21,7 +21,7 @@ export function formatShardName({ part, from, count }: Shard): string {
 }
 
 /** The parts or cases to run, as named on the command line. */
-export interface Wish {
+export interface Selection {
   readonly parts: readonly PartName[];
   readonly shards: readonly Shard[];
 }
@@ -31,7 +31,7 @@ export interface Wish {
  *
  * @throws {Error} if it names an unknown part or case.
  */
-export function parseWish(typed: readonly string[]): Wish {
+export function parseWish(typed: readonly string[]): Selection {
   const names = Object.keys(PARTS) as PartName[];
   const wanted = typed.map((text) => {
     const [, name, from, count = "1"] = /^([^:]*)(?::(\d+)(?:\+([1-9]\d*))?)?$/.exec(text) ?? [];

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { MutationPart } from "#mutation/parts";
 import { formatTable, formatWhole } from "../bench/table.ts";
-import { formatDuration } from "../long/results.ts";
+import { formatSeconds } from "../long/results.ts";
 
 /** A mutant that no test noticed. */
 export interface Survivor {
@@ -71,7 +71,7 @@ function formatCells(result: PartResult | undefined): string[] {
   if (result === undefined) return ["not run", "", "", "", "", "", "", ""];
   const { commit, date, seconds, killed, timedOut, survivors, excluded } = result;
   const counts = [killed + timedOut + survivors.length, killed + timedOut, survivors.length, excluded];
-  return [`\`${commit}\``, date, formatDuration(seconds), ...counts.map(formatWhole), formatScore(result)];
+  return [`\`${commit}\``, date, formatSeconds(seconds), ...counts.map(formatWhole), formatScore(result)];
 }
 
 function formatSurvivors(name: string, { survivorsReason }: MutationPart, survivors: readonly Survivor[]): string[] {

@@ -38,13 +38,13 @@ async function main(): Promise<void> {
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => stopping.abort());
   await using _load = new CpuLoad(options.load);
-  const { green, red, left } = await runAll(listRuns(options), {
+  const { green, red, remaining } = await runAll(listRuns(options), {
     ...options,
     journal,
     log: (line) => console.log(line),
     onResult: () => writeFileSync(PAGE, formatResults(journal.readEntries())),
     signal: stopping.signal,
   });
-  console.log(`${green} runs were green, ${red} were red, ${left} are left. See test/stress/results.md.`);
-  if (red + left > 0) process.exitCode = 1;
+  console.log(`${green} runs were green, ${red} were red, ${remaining} are left. See test/stress/results.md.`);
+  if (red + remaining > 0) process.exitCode = 1;
 }

@@ -1,7 +1,7 @@
 import type { RedTest, StressOutcome } from "#stress/outcome";
 import { formatCommand, getRunKey, type StressRun, TIER_NAMES } from "#stress/runs";
 import { formatTable, formatWhole } from "../bench/table.ts";
-import { formatDuration, quoteMarkdown } from "../long/results.ts";
+import { formatSeconds, quoteMarkdown } from "../long/results.ts";
 
 /** The result of a run. */
 export interface StressResult extends StressRun, StressOutcome {
@@ -46,7 +46,7 @@ export function formatResults(results: readonly StressResult[]): string {
     one.date,
     formatWhole(one.passed),
     formatWhole(one.failed),
-    formatDuration(one.seconds),
+    formatSeconds(one.seconds),
     one.leftovers.map(escapeCell).join(", "),
     one.red.map(({ name }) => escapeCell(name)).join(", "),
   ]);
@@ -57,9 +57,9 @@ export function formatResults(results: readonly StressResult[]): string {
 
 function formatRedTests(results: readonly StressResult[]): string[] {
   const all = results.flatMap((run) => run.red.map((test) => ({ run, test })));
-  return [...Map.groupBy(all, ({ test }) => test.name)].map(([name, found]) => {
-    const [first] = found as [{ readonly run: StressResult; readonly test: RedTest }];
-    const runs = found.map(({ run }) => `${run.tier} ${run.number} (${run.environment})`).join(", ");
+  return [...Map.groupBy(all, ({ test }) => test.name)].map(([name, redTests]) => {
+    const [first] = redTests as [{ readonly run: StressResult; readonly test: RedTest }];
+    const runs = redTests.map(({ run }) => `${run.tier} ${run.number} (${run.environment})`).join(", ");
     const command = formatCommand(first.run, first.test.file === undefined ? undefined : [first.test.file]);
     return `### ${name}\n\nRed in ${runs}. To repeat it, run \`${command}\`:\n\n${quoteMarkdown(first.test.message)}`;
   });

@@ -5,7 +5,7 @@ import { buildEnvironment, getDirectoryPrefix } from "#stress/environments";
 import { readOutcome } from "#stress/outcome";
 import type { StressResult } from "#stress/results";
 import { buildArguments, getRunKey, listPending, type StressRun } from "#stress/runs";
-import { formatDuration } from "../long/results.ts";
+import { formatSeconds } from "../long/results.ts";
 import type { ResultsFile } from "../long/results-file.ts";
 import { ROOT, runVitest } from "../long/run-vitest.ts";
 import { Sources } from "../long/sources.ts";
@@ -28,7 +28,7 @@ export interface StressTotals {
   readonly green: number;
   readonly red: number;
   /** The number of runs not started or stopped. */
-  readonly left: number;
+  readonly remaining: number;
 }
 
 /** Runs everything that has no result yet with the current sources. */
@@ -58,7 +58,7 @@ export async function runAll(runs: readonly StressRun[], options: StressRunOptio
     if (outcome.failed === 0) green += 1;
     else red += 1;
     const counts = `${outcome.passed} passed, ${outcome.failed} failed`;
-    log(`${outcome.failed === 0 ? "green" : "RED  "}    ${getRunKey(run)}: ${counts}, in ${formatDuration(seconds)}`);
+    log(`${outcome.failed === 0 ? "green" : "RED  "}    ${getRunKey(run)}: ${counts}, in ${formatSeconds(seconds)}`);
     for (const { name, message } of outcome.red) log(`         ${name}: ${message.split("\n")[0]}`);
     if (outcome.leftovers.length > 0) log(`         left behind: ${outcome.leftovers.join(", ")}`);
   };
@@ -73,7 +73,7 @@ export async function runAll(runs: readonly StressRun[], options: StressRunOptio
   } finally {
     stopping.abort();
   }
-  return { green, red, left: pending.length - green - red };
+  return { green, red, remaining: pending.length - green - red };
 }
 
 /** Runs the tests once. Returns undefined if they were stopped. */

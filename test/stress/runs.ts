@@ -104,9 +104,9 @@ export function buildArguments({ tier, seed, files }: StressRun): string[] {
 }
 
 function parseName<Name extends string>(option: string, name: string, names: readonly Name[]): Name {
-  const found = names.find((one) => one === name);
-  if (found === undefined) throw new Error(`Invalid --${option} "${name}". Choose one of ${names.join(", ")}.`);
-  return found;
+  const match = names.find((one) => one === name);
+  if (match === undefined) throw new Error(`Invalid --${option} "${name}". Choose one of ${names.join(", ")}.`);
+  return match;
 }
 
 function parseCount(option: string, text: string, min: number): number {

@@ -51,10 +51,10 @@ export interface ReviewFields {
 /** Returns the findings for a change, given a response in GitHub's format. */
 export async function check(
   history: SettingsRepository,
-  given: readonly ReviewFields[],
+  inputs: readonly ReviewFields[],
   options: { author?: string; base?: string } = {},
 ) {
-  const reviews = given.map(({ login, commit, state = "APPROVED" }) => ({
+  const reviews = inputs.map(({ login, commit, state = "APPROVED" }) => ({
     user: { login },
     state,
     commit_id: commit,
@@ -72,7 +72,7 @@ export async function check(
   });
   return {
     ...counts,
-    told: findings.map(({ code, level, message, place }) => {
+    lines: findings.map(({ code, level, message, place }) => {
       const at = `${place?.file.replace(`${history.path}/`, "")}:${place?.line}`;
       return `${at} ${level} ${code}: ${message}`;
     }),

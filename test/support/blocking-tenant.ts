@@ -16,18 +16,18 @@ export async function startBlockingTenant(
 ): Promise<HoldingTenant> {
   const gate = Promise.withResolvers<void>();
   let isOpen = false;
-  let held = 0;
+  let blockedCount = 0;
   const tenant = await startSandboxTenant({
     async intercept(request) {
       if (isOpen || !isHeld(request)) return undefined;
-      held += 1;
+      blockedCount += 1;
       await gate.promise;
       return answer;
     },
   });
   return {
     ...tenant,
-    heldCount: () => held,
+    heldCount: () => blockedCount,
     releaseRequests() {
       isOpen = true;
       gate.resolve();

@@ -1,4 +1,4 @@
-import { COMMAND, type CommandStart, type PrintedOutput, runCommand, runInOwnProcess } from "./command-process";
+import { COMMAND, type CommandStart, type PrintedOutput, runCapturedCommand, runInOwnProcess } from "./command-process";
 import { removeProgress } from "./remove-progress";
 import { runEnvironment } from "./run-environment";
 import { unwrapError } from "./unwrap-error";
@@ -30,7 +30,7 @@ export async function runCli(
   disk?: UnwritableDisk,
 ): Promise<CliResult> {
   const start: CommandStart = { directory, args, environment: { ...runEnvironment(), ...environment } };
-  if (disk === undefined) return unwrapOutput(await runCommand(start));
+  if (disk === undefined) return unwrapOutput(await runCapturedCommand(start));
   const [file, parameters] = buildDiskCommand(disk, [process.execPath, COMMAND, ...args]);
   return unwrapOutput(await runInOwnProcess([file, ...parameters], start));
 }
@@ -44,7 +44,7 @@ export async function runCli(
 export function createCli(directory: string, environment: NodeJS.ProcessEnv, command = COMMAND): Cli {
   return async (...args) => {
     const start = { directory, args, environment };
-    if (command === COMMAND) return unwrapOutput(await runCommand(start));
+    if (command === COMMAND) return unwrapOutput(await runCapturedCommand(start));
     return unwrapOutput(await runInOwnProcess([process.execPath, command, ...args], start));
   };
 }

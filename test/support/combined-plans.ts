@@ -18,7 +18,7 @@ export function combinePlans(
     const none = { added: 0, changed: 0, removed: 0 };
     if (plan === undefined) {
       const message = `${name} can't be read. ${text}`;
-      const error = { code: "ERR_AUTH", message, advice: `Mend it ${text}`, phase: "plan" } as const;
+      const error = { code: "ERR_AUTH", message, advice: `Fix it ${text}`, phase: "plan" } as const;
       return { ...tenant, name, state: "failed", planned: none, error, overrides: [text] } as const;
     }
     maker.add(name, plan);

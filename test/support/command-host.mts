@@ -29,9 +29,11 @@ let runs = 0;
 // An imported module can't be removed from the cache, but it is loaded again under another address.
 registerHooks({
   resolve(specifier, context, nextResolve) {
-    const found = nextResolve(specifier, context);
-    const isOurs = running !== undefined && found.url.startsWith(`${pathToFileURL(running.ours)}`);
-    return isOurs && context.conditions.includes("import") ? { ...found, url: `${found.url}?${runs}` } : found;
+    const resolution = nextResolve(specifier, context);
+    const isOurs = running !== undefined && resolution.url.startsWith(`${pathToFileURL(running.ours)}`);
+    return isOurs && context.conditions.includes("import")
+      ? { ...resolution, url: `${resolution.url}?${runs}` }
+      : resolution;
   },
 });
 

@@ -46,7 +46,7 @@ const STARTUP_VARIABLE = /^(?:NODE_(?!COMPILE_CACHE$|ENV$)|TZ$|LD_|UV_)/;
  * Runs a command without input to its end, in a process that has run others before (`command-host.mts`), which takes a
  * tenth of the time that a new process takes to load.
  */
-export async function runCommand(start: CommandStart): Promise<PrintedOutput> {
+export async function runCapturedCommand(start: CommandStart): Promise<PrintedOutput> {
   const { directory, args, environment } = start;
   if (process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own" || hasStartupVariable(environment)) {
     return await runInOwnProcess([process.execPath, COMMAND, ...args], start);
@@ -113,11 +113,11 @@ async function collectOutput(
   });
   try {
     const end: { readonly code?: number } = await Promise.race([closed, sent]);
-    const left = { stdout: texts.stdout.length, stderr: texts.stderr.length };
+    const omittedLengths = { stdout: texts.stdout.length, stderr: texts.stderr.length };
     const unmarked = chunks.map(({ name, text }) => {
-      const shown = text.slice(0, left[name]);
-      left[name] -= shown.length;
-      return shown;
+      const stripped = text.slice(0, omittedLengths[name]);
+      omittedLengths[name] -= stripped.length;
+      return stripped;
     });
     return { ...texts, ...end, output: unmarked.join("") };
   } finally {

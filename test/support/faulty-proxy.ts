@@ -268,16 +268,16 @@ export class FaultyProxy implements AsyncDisposable {
       response.write(whole.subarray(0, whole.length / 2), () => request.socket.end());
       return;
     }
-    const given = deliveredStatus.body === undefined ? answer.body : Buffer.from(deliveredStatus.body);
+    const inputs = deliveredStatus.body === undefined ? answer.body : Buffer.from(deliveredStatus.body);
     const headers = Object.entries({ ...answer.headers, ...deliveredStatus.headers }).map(
-      ([name, value]) => [name, withDates(String(value))] as const,
+      ([name, value]) => [name, replaceDates(String(value))] as const,
     );
     response.writeHead(deliveredStatus.status ?? answer.status, {
       ...Object.fromEntries(headers),
-      "content-length": given.length,
+      "content-length": inputs.length,
       connection: "close",
     });
-    response.end(given);
+    response.end(inputs);
     await once(response, "finish").catch(() => undefined);
     await this.hooks.afterAnswer?.(proxied);
   }
@@ -335,7 +335,7 @@ async function forward(target: string, request: IncomingMessage, body: Buffer): 
   return { status: response.statusCode ?? 0, headers: rest, body: answer };
 }
 
-function withDates(header: string): string {
+function replaceDates(header: string): string {
   return header.replace(/\{in (\d+) s\}/g, (_all, seconds: string) =>
     new Date(Date.now() + Number(seconds) * 1_000).toUTCString(),
   );

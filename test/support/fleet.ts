@@ -59,7 +59,7 @@ export interface RunningCommand {
    *
    * @throws if the command ends first.
    */
-  waitForEvent(which: (event: RolloutEvent) => boolean): Promise<RolloutEvent>;
+  waitForEvent(isMatch: (event: RolloutEvent) => boolean): Promise<RolloutEvent>;
   /**
    * Resolves once the text was printed.
    *
@@ -220,10 +220,10 @@ ${tenants}${waves}`,
     const waitUntilFound = async <T>(find: () => T | undefined): Promise<T> =>
       await new Promise((done, fail) => {
         const look = (): void => {
-          const found = find();
-          if (found === undefined && !isOver) return;
+          const match = find();
+          if (match === undefined && !isOver) return;
           waiting.delete(look);
-          if (found !== undefined) done(found);
+          if (match !== undefined) done(match);
           else fail(new Error(`the command ended without it:\n${texts.output}`));
         };
         waiting.add(look);
@@ -233,7 +233,7 @@ ${tenants}${waves}`,
       process: child,
       events,
       output: () => texts.output,
-      waitForEvent: async (which) => await waitUntilFound(() => events.find(which)),
+      waitForEvent: async (isMatch) => await waitUntilFound(() => events.find(isMatch)),
       waitForOutput: async (text) => void (await waitUntilFound(() => texts.output.includes(text) || undefined)),
       result,
     };
@@ -374,8 +374,8 @@ ${tenants}${waves}`,
     const until = performance.now() + 30_000;
     while (this.listProcesses().length > 0) {
       if (performance.now() > until) {
-        const left = this.listProcesses().map(({ id, command }) => `${id} ${command}`);
-        throw new Error(`still running after 30 s:\n${left.join("\n")}`);
+        const leftoverProcesses = this.listProcesses().map(({ id, command }) => `${id} ${command}`);
+        throw new Error(`still running after 30 s:\n${leftoverProcesses.join("\n")}`);
       }
       await sleep(100);
     }

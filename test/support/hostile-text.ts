@@ -61,20 +61,20 @@ export const hostileText = fc
  * product's escaping.
  */
 export function findTerminalCommands(output: string): string[] {
-  const found: string[] = [];
+  const leaks: string[] = [];
   for (const character of output) {
     const code = character.codePointAt(0) ?? 0;
     const isControl = (code < 0x20 && code !== 0x0a && code !== 0x09) || (code >= 0x7f && code <= 0x9f);
     const turnsText = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
     const endsLine = code === 0x2028 || code === 0x2029;
     const isHalf = code >= 0xd800 && code <= 0xdfff;
-    if (isControl || turnsText || endsLine || isHalf) found.push(`U+${code.toString(16)}`);
+    if (isControl || turnsText || endsLine || isHalf) leaks.push(`U+${code.toString(16)}`);
   }
   for (const line of output.split("\n")) {
     // GitHub trims a line and looks for a known command; each of them has a letter that no IPv6 address contains.
-    if (/^::[\w-]*[g-z_-]/i.test(line.trim())) found.push(line);
-    if (/##\w*\[/.test(line)) found.push(line);
-    if (line.includes("<{%")) found.push(line);
+    if (/^::[\w-]*[g-z_-]/i.test(line.trim())) leaks.push(line);
+    if (/##\w*\[/.test(line)) leaks.push(line);
+    if (line.includes("<{%")) leaks.push(line);
   }
-  return found;
+  return leaks;
 }

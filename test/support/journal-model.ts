@@ -23,7 +23,7 @@ export interface JournalOperation {
   readonly kind: (typeof KINDS)[number];
   /** The index of the rollout: 0 or 1. */
   readonly rollout: number;
-  readonly which: number;
+  readonly pick: number;
   readonly other: number;
   readonly yes: boolean;
   /** The moment of the operation at which the process crashes, counted from 1; undefined for none. */
@@ -42,7 +42,7 @@ export function generateOperations(): fc.Arbitrary<readonly JournalOperation[]> 
     fc.record({
       kind: fc.constantFrom(...KINDS),
       rollout: fc.nat({ max: 1 }),
-      which: fc.nat({ max: 100 }),
+      pick: fc.nat({ max: 100 }),
       other: fc.nat({ max: 100 }),
       yes: fc.boolean(),
       crashAt: fc.option(fc.integer({ min: 1, max: 14 }), { nil: undefined, freq: 4 }),
@@ -163,7 +163,7 @@ export class JournalModelTest {
     if (virtual.state !== "planned") expect(ending?.kind).toBe(expected[virtual.state]);
   }
 
-  #choose({ kind, which, other, yes }: JournalOperation, chosen: TwoReadings): PairedAction | undefined {
+  #choose({ kind, pick: index, other, yes }: JournalOperation, chosen: TwoReadings): PairedAction | undefined {
     const { id, virtual, claims } = chosen;
     const journal = this.#journal;
     const all = [...virtual.tenants.values()];
@@ -172,7 +172,7 @@ export class JournalModelTest {
       const tenant = virtual.tenants.get(job.tenant);
       return tenant?.state === "running" && tenant.attempt > attempt;
     });
-    const claim = pick(taken, which) ?? pick(claims, which);
+    const claim = pick(taken, index) ?? pick(claims, index);
     const isSuccessful = other % 5 > 0;
     const finish = (ended: ClaimedJob | undefined): PairedAction | undefined =>
       ended && {
@@ -181,32 +181,32 @@ export class JournalModelTest {
       };
     switch (kind) {
       case "step":
-        return this.#step(chosen) ?? this.#choose({ ...WORK, which, other }, chosen);
+        return this.#step(chosen) ?? this.#choose({ ...WORK, pick: index, other }, chosen);
       case "work": {
         const queued = pick(
           open.filter(({ state }) => state === "queued"),
-          which,
+          index,
         );
         if (queued !== undefined) return this.#begin(chosen, queued, 0);
         const under = claims.filter(({ job, attempt }) => virtual.tenants.get(job.tenant)?.attempt === attempt);
         return finish(under.findLast(({ job }) => virtual.tenants.get(job.tenant)?.state === "running"));
       }
       case "second begin":
-        return this.#begin(chosen, pick(open, which), 0);
+        return this.#begin(chosen, pick(open, index), 0);
       case "old begin":
-        return this.#begin(chosen, pick(all, which), -1);
+        return this.#begin(chosen, pick(all, index), -1);
       case "late finish":
         return finish(claim);
       case "release any": {
-        const names = [pick(all, which), pick(all, other), pick(all, which)].flatMap((tenant) =>
+        const names = [pick(all, index), pick(all, other), pick(all, index)].flatMap((tenant) =>
           tenant === undefined ? [] : [tenant.name],
         );
-        return this.#release(chosen, which % virtual.waves.length, names);
+        return this.#release(chosen, index % virtual.waves.length, names);
       }
       case "start": {
         if (virtual.state === "planned" && other < 50) return undefined;
-        const how = { until: yes ? undefined : `wave-${which % 2}`, retry: other % 2 === 0 };
-        return { real: async () => await journal.start(id, how), virtual: () => virtual.start(how) };
+        const selection = { until: yes ? undefined : `wave-${index % 2}`, retry: other % 2 === 0 };
+        return { real: async () => await journal.start(id, selection), virtual: () => virtual.start(selection) };
       }
       case "request stop":
         return {
@@ -407,8 +407,8 @@ const PLANNED: ReadonlyMap<string, PlannedTenant["state"]> = new Map([
   ["0.3", "unchanged"],
   ["1.3", "failed"],
 ]);
-const WORK: JournalOperation = { kind: "work", rollout: 0, which: 0, other: 1, yes: true, crashAt: undefined };
-const START: JournalOperation = { kind: "start", rollout: 0, which: 0, other: 50, yes: true, crashAt: undefined };
+const WORK: JournalOperation = { kind: "work", rollout: 0, pick: 0, other: 1, yes: true, crashAt: undefined };
+const START: JournalOperation = { kind: "start", rollout: 0, pick: 0, other: 50, yes: true, crashAt: undefined };
 
 /** A queue that stores jobs in a table of the same database, each job once. */
 const QUEUE: JobQueue = {
@@ -425,8 +425,8 @@ function formatJobId({ rollout, wave, tenant, retryRound }: Job): string {
   return `${rollout} ${wave} ${tenant} ${retryRound}`;
 }
 
-function pick<T>(among: readonly T[], which: number): T | undefined {
-  return among[which % Math.max(1, among.length)];
+function pick<T>(among: readonly T[], choice: number): T | undefined {
+  return among[choice % Math.max(1, among.length)];
 }
 
 /** Returns a view without the fields that only the journal or only the model knows. */

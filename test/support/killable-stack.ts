@@ -32,9 +32,9 @@ export interface StackContent {
   readonly changes: readonly string[];
 }
 
-const QUIETLY = ["--yes", "--skip-preview"];
-const UP = ["up", ...QUIETLY];
-const REFRESH = ["refresh", ...QUIETLY, "--clear-pending-creates"];
+const QUIET_ARGS = ["--yes", "--skip-preview"];
+const UP = ["up", ...QUIET_ARGS];
+const REFRESH = ["refresh", ...QUIET_ARGS, "--clear-pending-creates"];
 
 /**
  * A stack whose provider process, engine and service can be killed at request boundaries, and which can be restored to

@@ -47,7 +47,7 @@ export function createLaggingLists(staleReads = 1): LaggingLists {
       if (request.method !== "GET" || response.status !== 200 || state === undefined) return undefined;
       if (state.readsLeft === 0) return undefined;
       state.readsLeft -= 1;
-      return withRows(response, state.rows);
+      return replaceRows(response, state.rows);
     },
   };
   return lists;
@@ -68,7 +68,7 @@ function getListName({ path, query }: ServiceRequest): string {
   return query["list"] ?? "";
 }
 
-function withRows(response: ServiceResponse, rows: readonly object[]): ServiceResponse {
+function replaceRows(response: ServiceResponse, rows: readonly object[]): ServiceResponse {
   const results = { items: rows, page: 1, page_size: 200, total: rows.length };
   return { ...response, body: { status: 200, results } };
 }

@@ -68,7 +68,7 @@ export class LiteralService implements AsyncDisposable {
   readonly #server: ReturnType<typeof createServer>;
   readonly #hidden = new Map<string, number>();
   /** The rows that the next reads of each list return. */
-  #stale: { readonly rows: readonly LiteralEntry[]; readonly left: Record<string, number> } | undefined;
+  #stale: { readonly rows: readonly LiteralEntry[]; readonly remainingChanges: Record<string, number> } | undefined;
   #count = 0;
 
   private constructor(server: ReturnType<typeof createServer>, options: LiteralServiceOptions) {
@@ -109,9 +109,9 @@ export class LiteralService implements AsyncDisposable {
   #fallBehind(): void {
     const { changesBehind = 0 } = this.#options;
     const rows = this.entries.map((entry) => ({ ...entry }));
-    const left =
+    const remainingChanges =
       typeof changesBehind === "number" ? { allow: changesBehind, deny: changesBehind } : { ...changesBehind };
-    this.#stale = { rows, left };
+    this.#stale = { rows, remainingChanges };
   }
 
   #insert(entry: Partial<LiteralEntry>): LiteralEntry {
@@ -210,21 +210,21 @@ export class LiteralService implements AsyncDisposable {
   #page({ pathname, searchParams }: URL): unknown {
     const [page, size] = [Number(searchParams.get("page") ?? 1), Number(searchParams.get("page_size") ?? 50)];
     const list = searchParams.get("list") ?? "";
-    const staleReads = this.#stale?.left[list] ?? 0;
-    if (this.#stale !== undefined) this.#stale.left[list] = staleReads - 1;
+    const staleReads = this.#stale?.remainingChanges[list] ?? 0;
+    if (this.#stale !== undefined) this.#stale.remainingChanges[list] = staleReads - 1;
     const rows = staleReads > 0 ? (this.#stale?.rows ?? []) : this.entries;
     const entries = rows.filter((one) => one.list === list);
     const listed = entries.filter(({ id }) => {
-      const left = this.#hidden.get(id) ?? 0;
-      if (left > 0) this.#hidden.set(id, left - 1);
-      return left === 0;
+      const remainingReads = this.#hidden.get(id) ?? 0;
+      if (remainingReads > 0) this.#hidden.set(id, remainingReads - 1);
+      return remainingReads === 0;
     });
-    const shown = pathname.endsWith("/vip_employees") ? this.vips : listed;
+    const visibleRows = pathname.endsWith("/vip_employees") ? this.vips : listed;
     return {
-      items: shown.slice((page - 1) * size, page * size),
+      items: visibleRows.slice((page - 1) * size, page * size),
       page,
       page_size: size,
-      total: shown.length,
+      total: visibleRows.length,
     };
   }
 

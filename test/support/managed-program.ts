@@ -95,9 +95,9 @@ export class ManagedProgram implements AsyncDisposable {
     );
     if (Object.keys(failures).length > 0) return { outcomes, failures };
 
-    const gone = [...this.#resources].filter(([name]) => program[name] === undefined);
+    const removedResources = [...this.#resources].filter(([name]) => program[name] === undefined);
     await runSteps([
-      ...gone.map(
+      ...removedResources.map(
         ([name, kept]) =>
           () =>
             attempt(name, async () => {
@@ -122,15 +122,15 @@ export class ManagedProgram implements AsyncDisposable {
 
   /** Runs `pulumi refresh --preview-only`: reads each resource in the process of the last run. */
   async read(): Promise<Map<string, ResourceProperties | undefined>> {
-    const found = new Map<string, ResourceProperties | undefined>();
+    const readProperties = new Map<string, ResourceProperties | undefined>();
     const provider = this.#process ?? (await this.#nextRun());
     await Promise.all(
       [...this.#resources].map(async ([name, { handler, id, properties, inputs }]) => {
         const resource = provider.getResource(handler, name);
-        found.set(name, (await resource.read(id, properties, inputs))?.properties);
+        readProperties.set(name, (await resource.read(id, properties, inputs))?.properties);
       }),
     );
-    return found;
+    return readProperties;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -157,8 +157,8 @@ export class ManagedProgram implements AsyncDisposable {
     const create = async (inputs: ResourceProperties): Promise<void> => {
       onStep();
       try {
-        const made = await resource.create(inputs);
-        this.#resources.set(name, { handler, ...made, inputs, isHalfMade: false });
+        const createdResource = await resource.create(inputs);
+        this.#resources.set(name, { handler, ...createdResource, inputs, isHalfMade: false });
       } catch (error) {
         if (error instanceof InitFailed) {
           const { id, properties } = error;

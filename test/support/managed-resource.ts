@@ -98,14 +98,14 @@ export class ManagedResource {
   /** Runs `pulumi refresh`. The next `up` recreates a resource that is gone. */
   async refresh(): Promise<void> {
     await this.#run(async () => {
-      const found = await this.#resource.read(this.id, this.properties ?? {}, this.inputs);
-      if (found === undefined) {
+      const readResult = await this.#resource.read(this.id, this.properties ?? {}, this.inputs);
+      if (readResult === undefined) {
         this.properties = undefined;
         return { outcome: "same", failures: {} };
       }
-      Object.assign(this, { id: found.id, properties: found.properties });
+      Object.assign(this, { id: readResult.id, properties: readResult.properties });
       // If the read returns no inputs, the engine keeps the existing ones.
-      if (Object.keys(found.inputs).length > 0) this.inputs = found.inputs;
+      if (Object.keys(readResult.inputs).length > 0) this.inputs = readResult.inputs;
       this.#hasFailed = false;
       return { outcome: "same", failures: {} };
     });

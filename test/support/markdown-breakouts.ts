@@ -5,8 +5,8 @@
  */
 export function findBreakouts(markdown: string): string[] {
   const outside = removeCode(markdown);
-  const found = [...outside.matchAll(BREAKOUTS)].map(([text]) => text);
-  return [...found, ...findUnevenRows(markdown)];
+  const breakouts = [...outside.matchAll(BREAKOUTS)].map(([text]) => text);
+  return [...breakouts, ...findUnevenRows(markdown)];
 }
 
 /** Removes every code block and code span. An unmatched run of backticks stays. */
@@ -52,9 +52,9 @@ function findUnevenRows(markdown: string): string[] {
   const odd: string[] = [];
   let cells = 0;
   for (const line of markdown.split("\n")) {
-    const found = line.startsWith("| ") || line.startsWith("|--") ? line.split("|").length : 0;
-    if (cells > 0 && found > 0 && found !== cells) odd.push(line);
-    cells = found;
+    const cellCount = line.startsWith("| ") || line.startsWith("|--") ? line.split("|").length : 0;
+    if (cells > 0 && cellCount > 0 && cellCount !== cells) odd.push(line);
+    cells = cellCount;
   }
   return odd;
 }

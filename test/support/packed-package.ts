@@ -33,7 +33,7 @@ export async function packPackage(destination: string, source = resolve("provide
       { filename: string; version: string; unpackedSize: number; files: { path: string }[] }
     >,
   );
-  if (packed === undefined) throw new Error(`npm pack told nothing: ${output}`);
+  if (packed === undefined) throw new Error(`npm pack printed no result: ${output}`);
   return {
     tarball: join(destination, packed.filename),
     version: packed.version,
@@ -105,19 +105,19 @@ interface LockedPackage {
 }
 
 /** Returns the places of a package and its transitive dependencies. */
-function collectReachable(packages: Readonly<Record<string, LockedPackage>>, from: string, found = new Set<string>()) {
-  if (found.has(from)) return found;
-  found.add(from);
+function collectReachable(packages: Readonly<Record<string, LockedPackage>>, from: string, files = new Set<string>()) {
+  if (files.has(from)) return files;
+  files.add(from);
   const { dependencies, optionalDependencies, peerDependencies } = packages[from] ?? {};
   for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
     // The nearest one further up, as Node.js resolves it.
     for (let above = from; ; above = above.replace(/(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/, "")) {
       const place = join(above, "node_modules", name);
-      if (place in packages) collectReachable(packages, place, found);
+      if (place in packages) collectReachable(packages, place, files);
       if (place in packages || above === "") break;
     }
   }
-  return found;
+  return files;
 }
 
 /** Returns a package's size, without the packages nested in it. */

@@ -1,4 +1,5 @@
-export const formatPerson = (at: number): string => `person-${at}@acme.example`;
+export const formatPersonAddress = (at: number): string => `person-${at}@acme.example`;
 
 /** Lists the first mailboxes of the numbered people. */
-export const listPeople = (count: number): string[] => Array.from({ length: count }, (_, at) => formatPerson(at));
+export const listPeople = (count: number): string[] =>
+  Array.from({ length: count }, (_, at) => formatPersonAddress(at));

@@ -27,7 +27,7 @@ const evidenceSummary: EvidenceSummary = {
 };
 
 /** Evidence without any mail in the window. */
-const quiet: Evidence = {
+const harmlessEvidence: Evidence = {
   applies: true,
   threats: 0,
   verdicts: [],
@@ -171,7 +171,7 @@ const warned: PlanChange = {
   overrides: [{ file: BASELINE, line: 31, column: 5 }],
   findings: [noExpiry],
   evidence: {
-    ...quiet,
+    ...harmlessEvidence,
     threats: 12,
     verdicts: buildNamedCounts({ graymail: 12 }),
     actions: buildNamedCounts({ moved_to_graymail: 12 }),
@@ -199,7 +199,7 @@ const calmChanges: readonly PlanChange[] = [
     place: { file: FILE, line: 31, column: 5 },
     findings: [],
     evidence: {
-      ...quiet,
+      ...harmlessEvidence,
       threats: 9,
       verdicts: buildNamedCounts({ malicious: 9 }),
       actions: buildNamedCounts({ quarantined: 5, none: 4 }),
@@ -226,7 +226,7 @@ const calmChanges: readonly PlanChange[] = [
     ticket: "INC-1042",
     place: { file: FILE, line: 32, column: 5 },
     findings: [],
-    evidence: { ...quiet, applies: false },
+    evidence: { ...harmlessEvidence, applies: false },
     alarm: "none",
   },
   {
@@ -241,7 +241,7 @@ const calmChanges: readonly PlanChange[] = [
     expires: "2026-10-31",
     place: { file: FILE, line: 18, column: 5 },
     findings: [],
-    evidence: quiet,
+    evidence: harmlessEvidence,
     alarm: "none",
   },
   {
@@ -254,7 +254,7 @@ const calmChanges: readonly PlanChange[] = [
     place: { file: FILE, line: 7, column: 5 },
     findings: [],
     evidence: {
-      ...quiet,
+      ...harmlessEvidence,
       threats: 21,
       verdicts: buildNamedCounts({ malicious: 15, spam: 6 }),
       actions: buildNamedCounts({ quarantined: 21 }),
@@ -270,7 +270,7 @@ const calmChanges: readonly PlanChange[] = [
     before: { comment: "President, Americas", createdBy: "dana.reyes@acme.example", createdAt: "2023-01-09T09:00:00Z" },
     reason: "no longer declared",
     findings: [],
-    evidence: quiet,
+    evidence: harmlessEvidence,
     alarm: "none",
   },
 ];
@@ -444,7 +444,7 @@ export function buildTextPlan(text: string): Plan {
     place,
     subject: { kind: "entry", key: text },
   };
-  const standing = { list: "allow", comment: text, acceptRisk: text, createdBy: text, createdAt: text } as const;
+  const sharedFields = { list: "allow", comment: text, acceptRisk: text, createdBy: text, createdAt: text } as const;
   const example = { id: text, time: text, sender: text, recipient: text, subject: text, verdict: text };
   const change: PlanChange = {
     kind: "entry",
@@ -453,8 +453,8 @@ export function buildTextPlan(text: string): Plan {
     entryType: "email_address",
     verdictScope: text,
     sign: "change",
-    before: { ...standing, list: "deny", comment: `${text}, before` },
-    after: standing,
+    before: { ...sharedFields, list: "deny", comment: `${text}, before` },
+    after: sharedFields,
     reason: text,
     ticket: text,
     owner: text,
@@ -490,7 +490,7 @@ export function buildTextPlan(text: string): Plan {
     digest: text,
     changes: (["danger", "warning", "none"] as const).map((alarm) => ({ ...change, alarm })),
     blockers: [{ code: text, message: text }],
-    unmanaged: [{ ...subject, before: standing }],
+    unmanaged: [{ ...subject, before: sharedFields }],
     expired: [{ ...subject, list: "deny", expires: text, place, isPresent: true }],
     findings: [finding, { ...finding, message: `${text}!` }],
     counts: { added: 0, changed: 3, removed: 0, unchanged: 5, unmanaged: 1 },

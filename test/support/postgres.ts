@@ -120,9 +120,9 @@ export class Postgres implements AsyncDisposable {
     const server = this.#server;
     this.#server = undefined;
     if (server === undefined || server.exitCode !== null) return;
-    const gone = once(server, "exit");
+    const exit = once(server, "exit");
     server.stdin?.end(`${end}\n`);
-    await gone;
+    await exit;
   }
 
   async restart(end: PostgresEnd = "fast"): Promise<void> {

@@ -96,7 +96,7 @@ async function end(): Promise<void> {
   for (let turns = 0; turns < TURNS && listLeftovers().length > 0; turns++) await turn();
   // Marks the end of the output, so that the reader attributes later lines to the next provider.
   for (const stream of [process.stdout, process.stderr]) stream.write("provider-host: ended\n");
-  process.send?.({ left: listLeftovers() });
+  process.send?.({ leftovers: listLeftovers() });
 }
 
 async function unload(): Promise<void> {

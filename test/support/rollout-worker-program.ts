@@ -4,7 +4,7 @@ import { Journal } from "../../provider/rollout/journal/journal";
 import type { JobHandler } from "../../provider/rollout/queue/job-queue";
 import { runPgBossWorker } from "../../provider/rollout/queue/pg-boss-worker";
 import { getMonotonicMs } from "./monotonic-time";
-import type { ToWorker, WorkerEvent, WorkerHappening, WorkerSettings } from "./rollout-worker";
+import type { WorkerCommand, WorkerEvent, WorkerEventData, WorkerSettings } from "./rollout-worker";
 
 /**
  * A rollout worker in its own process. Everything is real except the work, which just waits. It reports its actions
@@ -14,9 +14,9 @@ async function main(): Promise<void> {
   const { url, name, concurrency, jobMs, holds } = JSON.parse(process.env["WORKER"] ?? "{}") as WorkerSettings;
   const journal = await Journal.open(await openPostgres(url));
   const [stopping, aborted, ended] = [new AbortController(), new AbortController(), new AbortController()];
-  process.on("message", (message: ToWorker) => {
+  process.on("message", (message: WorkerCommand) => {
     if (message === "stop") stopping.abort();
-    else if (message === "abort") aborted.abort(new Error("it was told to"));
+    else if (message === "abort") aborted.abort(new Error("the test aborted it"));
     else ended.abort();
   });
 
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
     const { tenant } = job;
     const { attempt } = claimed;
     // A job must stop here; this one then also tries to write its late result.
-    signal.addEventListener("abort", () => tell({ kind: "lost", tenant, attempt, why: String(signal.reason) }));
+    signal.addEventListener("abort", () => tell({ kind: "lost", tenant, attempt, reason: String(signal.reason) }));
     await sleep(jobMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});
     if (aborted.signal.aborted) return;
     const isTaken = await journal.finish(claimed, undefined);
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   };
 
   if (holds !== undefined) {
-    const hold = await journal.database.lock(holds, (why) => tell({ kind: "hold lost", why }));
+    const hold = await journal.database.lock(holds, (reason) => tell({ kind: "hold lost", reason }));
     if (hold !== undefined) tell({ kind: "held" });
   }
   tell({ kind: "ready" });
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
   process.disconnect();
 }
 
-function tell(happening: WorkerHappening): void {
+function tell(happening: WorkerEventData): void {
   const event: WorkerEvent = { at: getMonotonicMs(), ...happening };
   process.send?.(event);
 }

@@ -15,21 +15,21 @@ export interface WorkerSettings {
 }
 
 /** `stop`: start nothing more; `abort`: end at once; `end jobs`: finish all running jobs now. */
-export type ToWorker = "stop" | "abort" | "end jobs";
+export type WorkerCommand = "stop" | "abort" | "end jobs";
 
 /** A worker's action and its time, in milliseconds since 1970. */
-export type WorkerEvent = { readonly at: number } & WorkerHappening;
+export type WorkerEvent = { readonly at: number } & WorkerEventData;
 
-export type WorkerHappening =
+export type WorkerEventData =
   | { readonly kind: "ready" | "held" }
   | { readonly kind: "log"; readonly line: string }
-  | { readonly kind: "hold lost"; readonly why: string }
+  | { readonly kind: "hold lost"; readonly reason: string }
   | {
       readonly kind: "began" | "refused" | "finished" | "too late";
       readonly tenant: string;
       readonly attempt: number;
     }
-  | { readonly kind: "lost"; readonly tenant: string; readonly attempt: number; readonly why: string };
+  | { readonly kind: "lost"; readonly tenant: string; readonly attempt: number; readonly reason: string };
 
 /** A worker in its own process, which can be killed and paused. */
 export class RolloutWorker implements AsyncDisposable {
@@ -61,7 +61,7 @@ export class RolloutWorker implements AsyncDisposable {
   }
 
   /** The exit event reports a process that has died in the meantime. */
-  tell(message: ToWorker): void {
+  tell(message: WorkerCommand): void {
     this.#process.send(message, () => {});
   }
 

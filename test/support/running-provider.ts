@@ -97,9 +97,9 @@ function startProviderHost(): Child {
 async function isFree(host: Child): Promise<boolean> {
   const answer = host.answerTo({ end: true });
   const printed = host.waitForBothStreams("provider-host: ended");
-  const { left } = ((await answer) ?? { left: ["nothing"] }) as { readonly left: readonly string[] };
-  if (left.length === 0) await printed;
-  return left.length === 0;
+  const { leftovers } = ((await answer) ?? { leftovers: ["nothing"] }) as { readonly leftovers: readonly string[] };
+  if (leftovers.length === 0) await printed;
+  return leftovers.length === 0;
 }
 
 function completeEnvironment(environment: Readonly<Record<string, string>>): Record<string, string | undefined> {
@@ -124,14 +124,14 @@ class Child {
   /** Resolves to the port that it prints; passes the other lines on, until the next wait. */
   async waitForPort(print: (line: string) => void): Promise<string> {
     const lines: string[] = [];
-    const found = new Promise<string>((resolve) => {
+    const match = new Promise<string>((resolve) => {
       this.#take = (line) => {
         if (/^\d+$/.test(line)) return resolve(line);
         lines.push(line);
         print(line);
       };
     });
-    const port = await Promise.race([found, this.#ended]);
+    const port = await Promise.race([match, this.#ended]);
     if (port !== undefined) return port;
     throw new Error(`the provider process ended with ${this.#process.exitCode}: ${lines.join("\n")}`);
   }

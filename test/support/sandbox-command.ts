@@ -17,7 +17,7 @@ export interface RunningSandbox {
 }
 
 /** Runs `email-security sandbox` with these arguments. */
-export function runCommand(args: string[]): RunningSandbox {
+export function startSandboxCommand(args: string[]): RunningSandbox {
   const program = `require(${JSON.stringify(COMMAND)}).createSandboxCommand().parseAsync(process.argv.slice(1), { from: "user" })`;
   const child = spawn(process.execPath, ["--eval", program, "--", ...args], {
     stdio: ["ignore", "pipe", "pipe"],

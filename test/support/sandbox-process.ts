@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type RunningSandbox, runCommand } from "./sandbox-command";
+import { type RunningSandbox, startSandboxCommand } from "./sandbox-command";
 
 /** The sandbox in its own process with a data file, so that it can be killed and restarted. */
 export class SandboxProcess implements AsyncDisposable {
@@ -31,9 +31,9 @@ export class SandboxProcess implements AsyncDisposable {
   /** Kills the process with SIGKILL; resolves once it is gone. */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
-    const gone = once(this.#command.process, "close");
+    const exit = once(this.#command.process, "close");
     this.#command.process.kill("SIGKILL");
-    await gone;
+    await exit;
   }
 
   /** Restarts the sandbox with its data. */
@@ -49,5 +49,5 @@ export class SandboxProcess implements AsyncDisposable {
 }
 
 function runSandbox(data: string): RunningSandbox {
-  return runCommand(["--data", data, "--scenario", "empty"]);
+  return startSandboxCommand(["--data", data, "--scenario", "empty"]);
 }

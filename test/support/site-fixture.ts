@@ -15,7 +15,7 @@ import type { TenantState } from "../../provider/rollout/model/wave";
 import { buildEvidenceBase } from "./mail-history";
 
 /** The size of the fleet that a site is generated from. */
-export interface MadeFleet {
+export interface FleetSize {
   readonly tenants: number;
   /** The number of entries of each tenant. */
   readonly entries: number;
@@ -28,7 +28,7 @@ export interface MadeFleet {
 const AT = "2026-11-23T06:00:00.000Z";
 
 /** Generates the data of a site for an invented fleet. Some of its tenants are out of sync. */
-export function generateSite({ tenants: many, entries, own, text = "" }: MadeFleet): SiteData {
+export function generateSite({ tenants: many, entries, own, text = "" }: FleetSize): SiteData {
   const store = new EntryStore();
   const baseline = Array.from({ length: entries - own }, (_, at) =>
     buildDeclaredEntry(`shared${at}.example`, "settings/baseline.yaml", at + 3, text),
@@ -174,8 +174,8 @@ function buildTenantStatus(name: string, number: number, entries: number, text: 
     stack: name,
     lastRollout: { id: "r-20261120-1", wave: "all", state: "done" as const, finishedAt: "2026-11-20T09:30:00.000Z" },
   };
-  const held = { allow: Math.floor(entries / 5), deny: entries - Math.floor(entries / 5), vips: 1 };
-  const read = { ...about, readAt: AT, elementCounts: held, unchanged: entries };
+  const elementCounts = { allow: Math.floor(entries / 5), deny: entries - Math.floor(entries / 5), vips: 1 };
+  const read = { ...about, readAt: AT, elementCounts, unchanged: entries };
   const added: FleetDifference = {
     driftKind: "added",
     list: "allow",

@@ -11,7 +11,7 @@ import { LocalQueue } from "../../provider/rollout/queue/local-queue";
 import { createTarget } from "./rollout-target";
 
 /** The project and state backend of the rollouts. */
-export const WHOSE = { project: "p", backend: "b" } as const;
+export const STACK_OWNER = { project: "p", backend: "b" } as const;
 
 const NEVER = new AbortController().signal;
 
@@ -20,7 +20,7 @@ interface StartOptions {
   /** Default: true. */
   readonly retry?: boolean;
   /** The stacks of the tenants that the targets file no longer names. Default: none. */
-  readonly left?: readonly string[];
+  readonly skippedNames?: readonly string[];
 }
 
 /** A fleet of five tenants in two waves, changed only in memory; the coordinator and the journal are real. */
@@ -69,7 +69,7 @@ export class SkippingFleet implements AsyncDisposable {
     );
     const about = { source: "tenants.yaml", today: "2026-11-21", services: [], waves: all };
     const id = await this.journal.create(
-      { ...about, ...WHOSE, ...spec },
+      { ...about, ...STACK_OWNER, ...spec },
       names.map((name) => ({ ...createTarget(name, "https://a.example"), stack: stacks[name] ?? name })),
     );
     await this.journal.recordPlans(
@@ -81,8 +81,8 @@ export class SkippingFleet implements AsyncDisposable {
   }
 
   /** Starts or resumes the rollout, without the tenants that left the targets file. Doesn't run it. */
-  async start(id: string, { retry = true, left = [] }: StartOptions = {}): Promise<void> {
-    const excludedStacks = new Map(left.map((stack) => [stack, "tenants.yaml no longer contains it"]));
+  async start(id: string, { retry = true, skippedNames = [] }: StartOptions = {}): Promise<void> {
+    const excludedStacks = new Map(skippedNames.map((stack) => [stack, "tenants.yaml no longer contains it"]));
     await this.journal.start(id, { retry, current: { updatedTargets: [], excludedStacks, keyVariables: [] } });
   }
 
@@ -114,7 +114,7 @@ export class SkippingFleet implements AsyncDisposable {
   async skip(...names: string[]) {
     const tenants = names.map((name) => ({ name, stack: createTarget(name, "").stack }));
     const request = { reason: "its key is refused", by: "dana@build-7", nowMs: this.now() };
-    return await skipTenants(this.#database, WHOSE, tenants, request);
+    return await skipTenants(this.#database, STACK_OWNER, tenants, request);
   }
 
   /** Returns the state of each tenant. */

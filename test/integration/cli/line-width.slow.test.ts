@@ -146,8 +146,8 @@ it("wraps the report of `drift --adopt`", async () => {
 
 it("wraps the output of `rollout skip`", async () => {
   await runInSandbox(["rollout", "tenants.yaml", "--only", TENANT]);
-  const why = ["--reason", `its key is refused ${"over and over ".repeat(9)}OPS-412`];
-  const { stdout, stderr } = await runInSandbox(["rollout", "skip", TENANT, ...why]);
+  const reasonArgs = ["--reason", `its key is refused ${"over and over ".repeat(9)}OPS-412`];
+  const { stdout, stderr } = await runInSandbox(["rollout", "skip", TENANT, ...reasonArgs]);
   expect(stdout.replaceAll(/\s+/g, " "), stderr).toContain("over and over OPS-412");
   expect(findOverlongLines(stdout)).toEqual([]);
 });

@@ -52,33 +52,40 @@ describe("responses that only look like an empty list", () => {
   const EMPTY = { items: [] };
   test.each<[string, object, object, object, string, RegExp, number?]>([
     ["its own status", NONE, EMPTY, { status: 500 }, "ERR_WRONG_ENVELOPE", /`status` in its body is 500/],
-    ["its own status as a text", NONE, EMPTY, { status: "503" }, "ERR_WRONG_ENVELOPE", /body is "503"/],
+    ["its own status as a numeric string", NONE, EMPTY, { status: "503" }, "ERR_WRONG_ENVELOPE", /body is "503"/],
     ["its own status in words", NONE, EMPTY, { status: "error" }, "ERR_WRONG_ENVELOPE", /body is "error"/],
     ["a redirect by its status", NONE, EMPTY, { status: 302 }, "ERR_WRONG_ENVELOPE", /body is 302/],
     [
-      "an error beside",
+      "an error next to the results",
       NONE,
       EMPTY,
       { error: "index is rebuilt" },
       "ERR_WRONG_ENVELOPE",
       /has `error` in addition to `results`; the service reports: index is rebuilt/,
     ],
-    ["an error that is no text", NONE, EMPTY, { error: { code: 7 } }, "ERR_WRONG_ENVELOPE", /`error` in addition to/],
-    ["an error inside", NONE, { items: [], error: "late" }, {}, "ERR_WRONG_ENVELOPE", /`error` inside/],
+    [
+      "an error that isn't a string",
+      NONE,
+      EMPTY,
+      { error: { code: 7 } },
+      "ERR_WRONG_ENVELOPE",
+      /`error` in addition to/,
+    ],
+    ["an error inside the results", NONE, { items: [], error: "late" }, {}, "ERR_WRONG_ENVELOPE", /`error` inside/],
     ["no items", NONE, {}, {}, "ERR_INVALID_RESPONSE", /results\.items/],
     ["no items but a total", { ...NONE, total: 3 }, { items: null }, {}, "ERR_INVALID_RESPONSE", /received null/],
     ["null, and no total", { ...NONE, total: null }, { items: null }, {}, "ERR_INVALID_RESPONSE", /results\.items/],
-    ["a total that is a text", { ...NONE, total: "0" }, EMPTY, {}, "ERR_INVALID_RESPONSE", /total: /],
+    ["a total that is a string", { ...NONE, total: "0" }, EMPTY, {}, "ERR_INVALID_RESPONSE", /total: /],
     ["a negative total", { ...NONE, total: -1 }, EMPTY, {}, "ERR_INVALID_RESPONSE", /total: /],
     ["a total of some", { ...NONE, total: 3 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /have 0 items, but its total is 3/],
     ["another page", { ...NONE, page: 2 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /for page 1, it returned page 2/],
     ["not found", NONE, EMPTY, { error: "no such list" }, "ERR_NOT_FOUND", /returned 404: no such list/, 404],
-  ])("%s", async (_name, numbers, results, more, code, why, status) => {
+  ])("%s", async (_name, numbers, results, more, code, reasonPattern, status) => {
     await using service = await startEmptyService(numbers, results, more, status);
     await using client = new TestClient(service);
     for (const [name, read] of Object.entries(READINGS)) {
       const error = await getRejection(read(client));
-      expect([name, error]).toMatchObject([name, { code, message: expect.stringMatching(why) }]);
+      expect([name, error]).toMatchObject([name, { code, message: expect.stringMatching(reasonPattern) }]);
     }
   });
 

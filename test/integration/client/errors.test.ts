@@ -307,8 +307,8 @@ describe("unreadable success responses", () => {
 
   const { EmptyBodyError, TruncatedBodyError, HtmlResponseError, ContentTypeError } = client;
   const { InvalidResponseError, WrongEnvelopeError, ResponseTooLargeError } = client;
-  const formatHtmlMessage = (shown: string) =>
-    `200 with an HTML page instead of JSON: "${shown}". Check that the address is the service's own, and not that of a sign-in page or a proxy.`;
+  const formatHtmlMessage = (label: string) =>
+    `200 with an HTML page instead of JSON: "${label}". Check that the address is the service's own, and not that of a sign-in page or a proxy.`;
 
   test.each<[string, Answerer, ErrorClass, string, string]>([
     [
@@ -419,14 +419,14 @@ describe("unreadable success responses", () => {
       "ERR_RESPONSE_TOO_LARGE",
       "more than 2000 bytes; reading was stopped",
     ],
-  ])("%s", async (_name, answer, errorClass, code, what) => {
+  ])("%s", async (_name, answer, errorClass, code, description) => {
     const { ofRead, ofWrite, url } = await captureFailures(answer, { maxResponseBytes: 2000 });
     for (const error of [ofRead, ofWrite]) {
       expect(error).toBeInstanceOf(client.InvalidResponseError);
       expect([error.constructor, error.name, error.code]).toEqual([errorClass, errorClass.name, code]);
-      expect(error.status).toBe(Number(what.match(/^\d{3}\b/)?.[0] ?? 200));
+      expect(error.status).toBe(Number(description.match(/^\d{3}\b/)?.[0] ?? 200));
     }
-    expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} returned ${what}`);
+    expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} returned ${description}`);
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });
 

@@ -216,7 +216,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
       [1, 2, 1, 2, 1, 2],
     ],
     [
-      "it moves again while it is read anew",
+      "it moves again during the second read",
       [
         ["a", "b", "c", "d"],
         ["b", "c", "d"],
@@ -228,10 +228,10 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
       [1, 2, 1, 2, 1],
     ],
     ["all of it goes", [["a", "b", "c"], []], ["a", "b"], [1, 2, 1]],
-  ])("yields each item once when this happens: %s", async (_name, lists, given, pages) => {
+  ])("yields each item once when this happens: %s", async (_name, lists, calls, pages) => {
     await using service = await startListService(list, (request) => lists[request] ?? lists.at(-1) ?? []);
     await using client = new TestClient(service);
-    expect(await collectIds(iterate(client), list)).toEqual(given);
+    expect(await collectIds(iterate(client), list)).toEqual(calls);
     expect(service.trace).toEqual(formatTrace(list, queries[0], pages));
   });
 
@@ -245,19 +245,19 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     ],
     ["a total that nothing holds", () => ["a"], () => 7, "its pages have 1 items, but its total is 7", 10],
     ["a total that is too small", () => ["a", "b"], () => 1, "its pages have 2 items, but its total is 1", 5],
-  ])("raises ERR_LIST_UNSTABLE for %s", async (_name, listAt, totalOf, why, requests) => {
+  ])("raises ERR_LIST_UNSTABLE for %s", async (_name, listAt, totalOf, reason, requests) => {
     await using service = await startListService(list, listAt, totalOf);
     await using client = new TestClient(service);
-    const given: unknown[] = [];
+    const received: unknown[] = [];
     const reading = (async () => {
-      for await (const item of iterate(client)) given.push(list.idOf(item as never));
+      for await (const item of iterate(client)) received.push(list.idOf(item as never));
     })();
     expect(await getRejection(reading)).toMatchObject({
       name: "ListUnstableError",
       code: "ERR_LIST_UNSTABLE",
-      message: `The ${list.called} could not be read consistently in 5 attempts: ${why}. Someone may be changing it; run again later.`,
+      message: `The ${list.called} could not be read consistently in 5 attempts: ${reason}. Someone may be changing it; run again later.`,
     });
-    expect(new Set(given).size).toBe(given.length);
+    expect(new Set(received).size).toBe(received.length);
     expect(service.received).toHaveLength(requests);
   });
 
@@ -290,12 +290,12 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
       else respondWithJson(response, 200, page1);
     });
     await using client = new TestClient(service);
-    const given: unknown[] = [];
+    const received: unknown[] = [];
     const reading = (async () => {
-      for await (const item of iterate(client)) given.push(list.idOf(item as never));
+      for await (const item of iterate(client)) received.push(list.idOf(item as never));
     })();
     expect(await getRejection(reading)).toMatchObject({ code: "ERR_RATE_LIMITED" });
-    expect(given).toEqual(["a", "b"]);
+    expect(received).toEqual(["a", "b"]);
     expect(service.trace).toEqual(formatTrace(list, queries[0], [1, 2]));
   });
 });
@@ -353,8 +353,8 @@ describe("VIP rows that are hard to distinguish", () => {
   test.each([1, 2])("yields no extra rows when the list changes before request %i", async (movesAt) => {
     await using service = await serveRows(movesAt);
     await using client = new TestClient(service);
-    const given = await collectIds(vips.iterate(client), { ...vips, idOf: (vip) => vip });
-    expect(given).toEqual([...twice, { full_name: "Room Paris" }]);
+    const received = await collectIds(vips.iterate(client), { ...vips, idOf: (vip) => vip });
+    expect(received).toEqual([...twice, { full_name: "Room Paris" }]);
   });
 
   test.each([

@@ -8,7 +8,7 @@ const CANARY = "canary-5f1d";
 
 /** Returns everything that code could print about a value. */
 function formatEverything(thing: unknown): string {
-  const shown = [
+  const representations = [
     String(thing),
     inspect(thing),
     inspect(thing, { showHidden: true, depth: Number.POSITIVE_INFINITY, getters: true }),
@@ -19,9 +19,9 @@ function formatEverything(thing: unknown): string {
     const properties = Object.fromEntries(
       Object.getOwnPropertyNames(at).map((name) => [name, (at as unknown as Record<string, unknown>)[name]]),
     );
-    shown.push(at.message, at.stack ?? "", JSON.stringify(properties));
+    representations.push(at.message, at.stack ?? "", JSON.stringify(properties));
   }
-  return shown.join("\n");
+  return representations.join("\n");
 }
 
 afterEach(() => {

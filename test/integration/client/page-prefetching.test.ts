@@ -4,7 +4,7 @@ import { VirtualTime } from "../../support/virtual-time";
 import {
   type Answerer,
   buildEntry,
-  buildPage,
+  buildListBody,
   getPageNumber,
   getRejection,
   RecordingService,
@@ -25,7 +25,7 @@ function createCappedAnswerer(rows: readonly unknown[], more: Record<string, unk
   return (request, response) => {
     const at = getPageNumber(request);
     const items = rows.slice((at - 1) * PAGE_SIZE, at * PAGE_SIZE);
-    respondWithJson(response, 200, buildPage(items, { page: at, total: rows.length, ...more }));
+    respondWithJson(response, 200, buildListBody(items, { page: at, total: rows.length, ...more }));
   };
 }
 

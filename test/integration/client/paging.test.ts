@@ -5,7 +5,7 @@ import { VirtualTime } from "../../support/virtual-time";
 import {
   type Answerer,
   buildEntry,
-  buildPage,
+  buildListBody,
   ENTRIES,
   getPageNumber,
   getRejection,
@@ -25,7 +25,7 @@ function createPagedAnswerer(rows: readonly unknown[]): Answerer {
     respondWithJson(
       response,
       200,
-      buildPage(rows.slice((at - 1) * size, at * size), { page: at, page_size: size, total: rows.length }),
+      buildListBody(rows.slice((at - 1) * size, at * size), { page: at, page_size: size, total: rows.length }),
     );
   };
 }
@@ -85,36 +85,36 @@ describe("list that changes while it is read", () => {
     // Each case: the pages in the order of the requests, and the requested page numbers.
     [
       "its total grows",
-      [buildPage(buildEntries(0, 200), { total: 201 }), buildPage(buildEntries(200, 1), { total: 202 })],
+      [buildListBody(buildEntries(0, 200), { total: 201 }), buildListBody(buildEntries(200, 1), { total: 202 })],
       [1, 2, 1, 2],
     ],
     [
       "its total shrinks",
-      [buildPage(buildEntries(0, 200), { total: 202 }), buildPage(buildEntries(200, 1), { total: 201 })],
+      [buildListBody(buildEntries(0, 200), { total: 202 }), buildListBody(buildEntries(200, 1), { total: 201 })],
       [1, 2, 1, 2],
     ],
     [
       "its total goes away",
-      [buildPage(buildEntries(0, 200), { total: 202 }), buildPage(buildEntries(200, 1), { total: null })],
+      [buildListBody(buildEntries(0, 200), { total: 202 }), buildListBody(buildEntries(200, 1), { total: null })],
       [1, 2, 1, 2],
     ],
     [
       "an entry comes twice",
-      [buildPage(buildEntries(0, 200), { total: 201 }), buildPage(buildEntries(199, 1), { total: 201 })],
+      [buildListBody(buildEntries(0, 200), { total: 201 }), buildListBody(buildEntries(199, 1), { total: 201 })],
       [1, 2, 1, 2],
     ],
     [
       "fewer came than the total says",
       [
-        buildPage(buildEntries(0, 200), { total: 300 }),
-        buildPage(buildEntries(200, 99), { total: 300 }),
-        buildPage([], { total: 300 }),
+        buildListBody(buildEntries(0, 200), { total: 300 }),
+        buildListBody(buildEntries(200, 99), { total: 300 }),
+        buildListBody([], { total: 300 }),
       ],
       [1, 2, 3, 1, 2],
     ],
     [
       "more came than the total says",
-      [buildPage(buildEntries(0, 200), { total: 201 }), buildPage(buildEntries(200, 2), { total: 201 })],
+      [buildListBody(buildEntries(0, 200), { total: 201 }), buildListBody(buildEntries(200, 2), { total: 201 })],
       [1, 2, 1, 2],
     ],
   ])("%s", async (_name, moving, pages) => {
@@ -139,7 +139,7 @@ describe("list that never settles", () => {
         respondWithJson(
           response,
           200,
-          buildPage(buildEntries((getPageNumber(request) - 1) * 200, 200), { total: 1000 + index }),
+          buildListBody(buildEntries((getPageNumber(request) - 1) * 200, 200), { total: 1000 + index }),
         ),
       /its total changed from 1008 to 1009/,
       10,
@@ -150,20 +150,20 @@ describe("list that never settles", () => {
         respondWithJson(
           response,
           200,
-          buildPage(getPageNumber(request) === 1 ? buildEntries(0, 3) : [], { total: 1e9 }),
+          buildListBody(getPageNumber(request) === 1 ? buildEntries(0, 3) : [], { total: 1e9 }),
         ),
       /its pages have 3 items, but its total is 1000000000/,
       10,
     ],
     [
       "a total that is too small",
-      (_request, response) => respondWithJson(response, 200, buildPage(buildEntries(0, 3), { total: 1 })),
+      (_request, response) => respondWithJson(response, 200, buildListBody(buildEntries(0, 3), { total: 1 })),
       /its pages have 3 items, but its total is 1\b/,
       5,
     ],
     [
       "one page for ever",
-      (_request, response) => respondWithJson(response, 200, buildPage(buildEntries(7, 200), { total: 1e9 })),
+      (_request, response) => respondWithJson(response, 200, buildListBody(buildEntries(7, 200), { total: 1e9 })),
       /7 was listed twice/,
       10,
     ],
@@ -173,12 +173,12 @@ describe("list that never settles", () => {
       /7 was listed twice/,
       10,
     ],
-  ])("%s", async (_name, answer, why, requests) => {
+  ])("%s", async (_name, answer, reasonPattern, requests) => {
     await using service = await RecordingService.start(answer);
     await using client = new TestClient(service);
     const error = await getRejection(client.allowDenyEntries.readAll("deny"));
     expect(error).toBeInstanceOf(ListUnstableError);
-    expect(error).toMatchObject({ code: "ERR_LIST_UNSTABLE", message: expect.stringMatching(why) });
+    expect(error).toMatchObject({ code: "ERR_LIST_UNSTABLE", message: expect.stringMatching(reasonPattern) });
     expect((error as Error).message).toMatch(
       /^The deny list could not be read consistently in 5 attempts: .*\. Someone may be changing it; run again later\.$/,
     );
@@ -188,7 +188,7 @@ describe("list that never settles", () => {
   test.each([1e9, null])("detects a repeated page of VIPs without a mailbox, total %j", async (total) => {
     const rows = [{ full_name: "Room Berlin" }, { full_name: "Room Paris" }];
     await using service = await RecordingService.start((_request, response) =>
-      respondWithJson(response, 200, buildPage(rows, { total })),
+      respondWithJson(response, 200, buildListBody(rows, { total })),
     );
     await using client = new TestClient(service);
     expect(await getRejection(client.vipEmployees.readAll())).toMatchObject({
@@ -203,11 +203,15 @@ describe("service with its own way of paging", () => {
   const rows = buildEntries(0, 120);
 
   test.each<[string, (items: unknown[], at: number) => unknown, number]>([
-    ["pages of 50 whatever was asked for", (items, at) => buildPage(items, { page: at, page_size: 50, total: 120 }), 3],
-    ["the same, under the page size that was asked for", (items, at) => buildPage(items, { page: at, total: 120 }), 3],
+    [
+      "pages of 50 regardless of the requested size",
+      (items, at) => buildListBody(items, { page: at, page_size: 50, total: 120 }),
+      3,
+    ],
+    ["pages of 50 without a page size", (items, at) => buildListBody(items, { page: at, total: 120 }), 3],
     ["no total", (items, at) => ({ results: { items, page: at, page_size: 50 } }), 4],
-    ["no total, under the page size that was asked for", (items) => ({ results: { items, page_size: 200 } }), 4],
-    ["null for every number", (items) => buildPage(items, { page: null, page_size: null, total: null }), 4],
+    ["no total, and a wrong page size", (items) => ({ results: { items, page_size: 200 } }), 4],
+    ["null for every number", (items) => buildListBody(items, { page: null, page_size: null, total: null }), 4],
   ])("%s", async (_name, body, requests) => {
     await using service = await RecordingService.start((request, response) => {
       const at = getPageNumber(request);
@@ -221,7 +225,7 @@ describe("service with its own way of paging", () => {
   test("returns up to 50,000 items on one page", async () => {
     const rows = Array.from({ length: 50_000 }, () => ({}));
     await using service = await RecordingService.start((_request, response) =>
-      respondWithJson(response, 200, buildPage(rows)),
+      respondWithJson(response, 200, buildListBody(rows)),
     );
     await using client = new TestClient(service);
     expect(await client.vipEmployees.readAll()).toHaveLength(50_000);
@@ -238,7 +242,7 @@ describe("service with its own way of paging", () => {
   test("may repeat identical rows on one page", async () => {
     const rows = [buildEntry("a"), buildEntry("b"), buildEntry("a")];
     await using service = await RecordingService.start((_request, response) =>
-      respondWithJson(response, 200, buildPage(rows)),
+      respondWithJson(response, 200, buildListBody(rows)),
     );
     await using client = new TestClient(service);
     expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(3);

@@ -147,9 +147,9 @@ describe("arguments out of range", () => {
       [[7], "[7]"],
       ...(most === undefined ? [] : ([[most + 1, String(most + 1)]] as [unknown, string][])),
     ];
-    for (const [value, shown] of misfits) {
+    for (const [value, label] of misfits) {
       expect(await captureRejection(name, { [property]: value })).toBe(
-        `${property} must be a whole number ${range}, not ${shown}`,
+        `${property} must be a whole number ${range}, not ${label}`,
       );
     }
     if (most === undefined) {
@@ -195,7 +195,7 @@ describe("arguments out of range", () => {
       "emails must be an array of addresses",
     ],
     [
-      "an address that is no text",
+      "an address that isn't a string",
       (c) => c.vipEmployees.add(["a@example.com", undefined] as never),
       "emails[1] must be a string, not undefined",
     ],
@@ -220,33 +220,33 @@ describe("arguments out of range", () => {
 
 describe("invalid queries", () => {
   test.each(Object.keys(CALLS))("%s", async (name) => {
-    for (const [query, shown] of [
+    for (const [query, label] of [
       [null, "null"],
       ["x", '"x"'],
       [5, "5"],
       [[], "[]"],
     ] as const) {
-      expect(await captureRejection(name, query as never)).toBe(`query must be an object, not ${shown}`);
+      expect(await captureRejection(name, query as never)).toBe(`query must be an object, not ${label}`);
     }
     expect(await captureRejection(name, { minutesAgo: 5 })).toMatch(
       /^query contains "minutesAgo", which isn't a parameter of this call; the parameters are (minutes_ago|days|q|list), /,
     );
     if (SETTINGS.includes(name)) {
-      for (const [q, shown] of [
+      for (const [q, label] of [
         [{}, "{}"],
         [null, "null"],
         [[], "[]"],
         [5, "5"],
       ]) {
-        expect(await captureRejection(name, { q })).toBe(`q must be a string, not ${shown}`);
+        expect(await captureRejection(name, { q })).toBe(`q must be a string, not ${label}`);
       }
     } else {
-      for (const [extra, shown] of [
+      for (const [extra, label] of [
         ["a=b", '"a=b"'],
         [["a"], '["a"]'],
         [null, "null"],
       ]) {
-        expect(await captureRejection(name, { extra })).toBe(`extra must be an object, not ${shown}`);
+        expect(await captureRejection(name, { extra })).toBe(`extra must be an object, not ${label}`);
       }
     }
   });
@@ -262,7 +262,7 @@ describe("invalid request bodies", () => {
   ];
   type WriteCall = (client: SettingsClient, value: never) => Promise<unknown>;
   const buildRejectionCases = (property: string, call: WriteCall): [string, WriteCall, unknown, string][] =>
-    NO_TEXTS.map(([value, shown]) => [property, call, value, `${property} must be a string, not ${shown}`]);
+    NO_TEXTS.map(([value, label]) => [property, call, value, `${property} must be a string, not ${label}`]);
 
   test.each<[string, WriteCall, unknown, string]>([
     ...buildRejectionCases("comment", (c, comment) => c.vipEmployees.editComment("a@example.com", comment)),
@@ -288,7 +288,7 @@ describe("invalid request bodies", () => {
       ],
       [
         "entry",
-        (c, given) => c.allowDenyEntries.create(given),
+        (c, argument) => c.allowDenyEntries.create(argument),
         value,
         `entry must be an object, not ${JSON.stringify(value)}`,
       ],
@@ -307,7 +307,7 @@ describe("invalid request bodies", () => {
     ],
     [
       "entry",
-      (c, given) => c.allowDenyEntries.create(given),
+      (c, argument) => c.allowDenyEntries.create(argument),
       { ...entry, verdictScope: "global" },
       'entry contains "verdictScope", which isn\'t a parameter of this call; the parameters are id, list, entry_type, value, verdict_scope, comment, created_at, created_by',
     ],
@@ -402,9 +402,9 @@ describe("extra query parameters", () => {
     [null, "null"],
     [{ a: 1 }, '{"a":1}'],
     [["a", "b"], '["a","b"]'],
-  ])("can't have the value %j", async (value, shown) => {
+  ])("can't have the value %j", async (value, label) => {
     expect(await captureRejection("threats.list", { extra: { risk: value } })).toBe(
-      `extra.risk must be a string, a finite number or a boolean, not ${shown}`,
+      `extra.risk must be a string, a finite number or a boolean, not ${label}`,
     );
   });
 });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { RUN_SOURCES } from "../hostile/client-process";
-import { buildPage, createFixedAnswerer, getRejection, RecordingService, TestClient, VIPS } from "./service";
+import { buildListBody, createFixedAnswerer, getRejection, RecordingService, TestClient, VIPS } from "./service";
 
 const PROGRAM = `
   import { createRequire } from "node:module";
@@ -18,7 +18,7 @@ const PROGRAM = `
 // If the connection or the timeout kept the process alive, it would run for ten minutes, and the test would time out.
 test("lets the process exit without closing the client", async () => {
   await using service = await RecordingService.start(
-    createFixedAnswerer(200, buildPage([{ email: "jane@example.com" }])),
+    createFixedAnswerer(200, buildListBody([{ email: "jane@example.com" }])),
   );
   const child = spawn(process.execPath, ["--input-type=module", "--eval", PROGRAM], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -39,7 +39,7 @@ test("lets the process exit without closing the client", async () => {
 test("waits for requests in flight when the client closes", async () => {
   let answerLater = () => {};
   await using service = await RecordingService.start((_request, response) => {
-    answerLater = () => createFixedAnswerer(200, buildPage([]))(service.received[0] as never, response, 0);
+    answerLater = () => createFixedAnswerer(200, buildListBody([]))(service.received[0] as never, response, 0);
   });
   const client = new TestClient(service);
   const reading = client.vipEmployees.list();

@@ -317,9 +317,9 @@ describe("page envelopes", () => {
               ? { pagination: { [name]: wrong }, results: { items: [] } }
               : { results: inside };
           const error = await captureFailure(endpoint, createFixedAnswerer(200, body));
-          const where = endpoint.envelope === "paginated" ? "pagination" : "results";
+          const section = endpoint.envelope === "paginated" ? "pagination" : "results";
           expect(error).toMatchObject({ code: "ERR_INVALID_RESPONSE" });
-          expect(error.message).toContain(`: ${where}.${name}: `);
+          expect(error.message).toContain(`: ${section}.${name}: `);
         }
       }
     },

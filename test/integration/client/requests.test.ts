@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type EntryChange, type List, type NewEntry, SettingsClient } from "../../../provider/client";
 import {
   buildEntry,
-  buildPage,
+  buildListBody,
   ENTRIES,
   getRejection,
   KEY,
@@ -17,7 +17,7 @@ import {
 async function startService(): Promise<RecordingService> {
   return await RecordingService.start((request, response) => {
     const { method, url } = request;
-    if (method === "GET") respondWithJson(response, 200, buildPage([]));
+    if (method === "GET") respondWithJson(response, 200, buildListBody([]));
     else if (method === "DELETE") respondWithJson(response, 200, { results: { id: "e1", deleted: true } });
     else
       respondWithJson(response, 200, {
@@ -179,22 +179,22 @@ describe("invalid arguments", () => {
       "page_size must be a whole number from 1 to 200, not 201",
     ],
     [
-      "a list that is none, to read",
+      "an invalid list to read",
       (c) => c.allowDenyEntries.readAll("block" as List),
       'list must be "allow" or "deny", not "block"',
     ],
     [
-      "a list that is none, to add to",
+      "an invalid list to add to",
       (c) => c.allowDenyEntries.create({ ...added, list: "block" as List }),
       'list must be "allow" or "deny", not "block"',
     ],
     [
-      "a list that is none, to move to",
+      "an invalid list to move to",
       (c) => c.allowDenyEntries.update("e1", { list: "block" } as unknown as EntryChange),
       'list must be "allow" or "deny", not "block"',
     ],
     [
-      "a type that is none",
+      "an invalid type",
       (c) => c.allowDenyEntries.create({ ...added, entry_type: "url" as "domain" }),
       'entry_type must be "domain" or "ip" or "email_address", not "url"',
     ],

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
 import {
   buildEntry,
-  buildPage,
+  buildListBody,
   createFixedAnswerer,
   ENTRIES,
   getRejection,
@@ -37,7 +37,11 @@ describe("lenient response parsing", () => {
   });
 
   test("ignores unknown fields at every level", async () => {
-    const body = { ...buildPage([buildEntry(1, { risk: { score: 1 } })], { next: "x" }), status: 200, trace_id: "t" };
+    const body = {
+      ...buildListBody([buildEntry(1, { risk: { score: 1 } })], { next: "x" }),
+      status: 200,
+      trace_id: "t",
+    };
     expect(await readBody(body, listDenies)).toEqual({
       items: [expect.objectContaining({ id: "1" })],
       page: 1,
@@ -77,7 +81,7 @@ describe("lenient response parsing", () => {
   });
 
   test.each([undefined, null, "", "  "])("reads a VIP with mailbox %j as one without a mailbox", async (email) => {
-    const { items } = await readBody(buildPage([{ email, full_name: "Room Berlin" }]), (client) =>
+    const { items } = await readBody(buildListBody([{ email, full_name: "Room Berlin" }]), (client) =>
       client.vipEmployees.list(),
     );
     expect(items).toEqual([{ email: undefined, full_name: "Room Berlin" }]);
@@ -110,7 +114,7 @@ describe("missing required fields", () => {
     ["null for the list", { id, list: null, entry_type, value }, "list: Invalid input: expected string, received null"],
     ["no type", { id, list: onList, value }, "entry_type: Invalid input: expected string, received undefined"],
     ["no value", { id, list: onList, entry_type }, "value: Invalid input: expected string, received undefined"],
-  ])("rejects %s with ERR_INVALID_RESPONSE", async (_name, row, what) => {
+  ])("rejects %s with ERR_INVALID_RESPONSE", async (_name, row, label) => {
     const ofCreate = await getRejection(readBody({ results: row }, createEvilEntry));
     expect(ofCreate).toMatchObject({
       code: "ERR_INVALID_RESPONSE",
@@ -121,10 +125,10 @@ describe("missing required fields", () => {
         new RegExp(`^POST ${ENTRIES} at \\S+ returned 200, but its body doesn't match the reference: `),
       ),
     });
-    expect((ofCreate as Error).message.endsWith(`: results.${what}`)).toBe(true);
-    const ofList = await getRejection(readBody(buildPage([buildEntry("e0"), row]), listDenies));
+    expect((ofCreate as Error).message.endsWith(`: results.${label}`)).toBe(true);
+    const ofList = await getRejection(readBody(buildListBody([buildEntry("e0"), row]), listDenies));
     expect(ofList).toMatchObject({ code: "ERR_INVALID_RESPONSE", outcomeUnknown: false });
-    expect((ofList as Error).message.endsWith(`: results.items.1.${what}`)).toBe(true);
+    expect((ofList as Error).message.endsWith(`: results.items.1.${label}`)).toBe(true);
   });
 
   test("rejects an invalid response to an addition of VIPs", async () => {
@@ -153,14 +157,14 @@ describe("missing required fields", () => {
   });
 
   test.each(["items", "total"])("rejects a page with an invalid %s", async (field) => {
-    expect(await getRejection(readBody(buildPage([], { [field]: "x" }), listDenies))).toMatchObject({
+    expect(await getRejection(readBody(buildListBody([], { [field]: "x" }), listDenies))).toMatchObject({
       code: "ERR_INVALID_RESPONSE",
       message: expect.stringContaining(`: results.${field}: Invalid input: expected`),
     });
   });
 
   test("reports only the first three problems", async () => {
-    const error = await getRejection(readBody(buildPage([{}, {}, {}]), listDenies));
+    const error = await getRejection(readBody(buildListBody([{}, {}, {}]), listDenies));
     expect((error as Error).message.match(/results\.items/g)).toHaveLength(3);
   });
 });

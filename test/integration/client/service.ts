@@ -98,7 +98,7 @@ export function buildEntry(id: string | number, more: Record<string, unknown> = 
   return { id: String(id), list: "deny", entry_type: "domain", value: `evil-${id}.example`, ...more };
 }
 
-export function buildPage(items: readonly unknown[], more: Record<string, unknown> = {}) {
+export function buildListBody(items: readonly unknown[], more: Record<string, unknown> = {}) {
   return { status: 200, results: { items, page: 1, page_size: 200, total: items.length, ...more } };
 }
 

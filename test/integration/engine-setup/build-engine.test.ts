@@ -145,10 +145,10 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     const child = buildInChild(toolchain);
     const exit = once(child, "close");
     await vi.waitFor(() => expect(existsSync(log)).toBe(true), { timeout: 30_000 });
-    const left = readdirSync(getEngineDirectory(toolchain));
+    const leftoverFiles = readdirSync(getEngineDirectory(toolchain));
     child.kill("SIGKILL");
     await exit;
-    expect(left).toHaveLength(2);
+    expect(leftoverFiles).toHaveLength(2);
     expect(readdirSync(getEngineDirectory(toolchain))).not.toContain(NAME);
 
     installFakeGo(toolchain);

@@ -172,10 +172,10 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_MOVED: async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...EVIL, list: "allow" });
-    await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "deny" });
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare({ ...EVIL, list: "allow" });
+    await tenant.console("PATCH", `/allow_deny_entries/${createdResource.id}`, { list: "deny" });
     await using later = await startLaterRun(tenant);
-    const deletion = later.getResource("allowDenyEntry").delete(made.id, made.properties);
+    const deletion = later.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
     return ((await getRejection(deletion)) as Error).message;
   },
   ERR_WRONG_LIST: async () => {
@@ -230,32 +230,32 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return (await vip.up({ email: auto?.email, comment: "Signs payments" })).failures[""] ?? "";
   },
   ERR_GUARD: async () => {
-    await using made = await startListTenant({
+    await using listTenant = await startListTenant({
       intercept: ({ method, body }) =>
         method === "POST" && (body as { value: string }).value === "bad-0007.example"
           ? { status: 400, body: { error: "no" } }
           : undefined,
     });
-    await made.list.up({ entries: [] });
-    await made.list.up({ entries: buildDenies(60) });
-    return (await made.list.up({ entries: [] })).failures[""] ?? "";
+    await listTenant.list.up({ entries: [] });
+    await listTenant.list.up({ entries: buildDenies(60) });
+    return (await listTenant.list.up({ entries: [] })).failures[""] ?? "";
   },
   ERR_LIST_NOT_APPLIED: async () => {
-    await using made = await startListTenant({
+    await using listTenant = await startListTenant({
       intercept: ({ method, body }) =>
         method === "POST" && (body as { value: string }).value === "bad-0001.example"
           ? { status: 400, body: { error: "the value is on a list of ours" } }
           : undefined,
     });
-    const { reasons } = await made.list.up({ entries: buildDenies(3) });
+    const { reasons } = await listTenant.list.up({ entries: buildDenies(3) });
     return reasons.join("\n");
   },
   ERR_NOT_ATTEMPTED: async () => {
-    await using made = await startListTenant({
+    await using listTenant = await startListTenant({
       intercept: ({ method }) =>
         method === "POST" ? { status: 403, body: { error: "this key may only read" } } : undefined,
     });
-    const { failures, reasons } = await made.list.up({ entries: buildDenies(100) });
+    const { failures, reasons } = await listTenant.list.up({ entries: buildDenies(100) });
     return (
       [failures[""], ...reasons]
         .join("\n")

@@ -26,7 +26,7 @@ import { buildTarget } from "../../support/rollout-target";
 import {
   type Answerer,
   buildEntry,
-  buildPage,
+  buildListBody,
   createFixedAnswerer,
   getRejection,
   RecordingService,
@@ -151,11 +151,11 @@ const PROVOKED: Provocations<QuickCode> = {
   ERR_WRONG_ENVELOPE: () => readDenies(createFixedAnswerer(200, { error: "try later" })),
   ERR_INVALID_RESPONSE: () => readDenies(createFixedAnswerer(200, { items: [] })),
   ERR_RESPONSE_TOO_LARGE: () =>
-    readDenies(createFixedAnswerer(200, buildPage(Array.from({ length: 50_001 }, (_, at) => buildEntry(at))))),
+    readDenies(createFixedAnswerer(200, buildListBody(Array.from({ length: 50_001 }, (_, at) => buildEntry(at))))),
   ERR_NOT_IN_ORGANIZATION: () => captureError(() => acme.vipEmployees.add(["lena@elsewhere.example"])),
   ERR_LIST_UNSTABLE: async () => {
     await using service = await RecordingService.start((_request, response) =>
-      respondWithJson(response, 200, buildPage([buildEntry(1), buildEntry(2), buildEntry(3)], { total: 1 })),
+      respondWithJson(response, 200, buildListBody([buildEntry(1), buildEntry(2), buildEntry(3)], { total: 1 })),
     );
     await using client = new TestClient(service);
     return await captureError(() => client.allowDenyEntries.readAll("deny"));

@@ -44,7 +44,7 @@ export interface FaultCaseResult {
   readonly next: ObservedRun;
   readonly third: ObservedRun;
   /** The state of each resource in the stack at the end, and the result of reading each. */
-  readonly held: Readonly<Record<string, ResourceProperties>>;
+  readonly stackProperties: Readonly<Record<string, ResourceProperties>>;
   readonly read: Readonly<Record<string, ResourceProperties | undefined>>;
 }
 
@@ -109,8 +109,8 @@ export class FaultRunner implements AsyncDisposable {
     const next = await this.#observe(sandbox, await program.up(AFTER));
     const third = await this.#observe(sandbox, await program.up(AFTER));
     const read = Object.fromEntries(await program.read());
-    const held = [...program.stack.resources].map(([name, { properties }]) => [name, properties] as const);
-    return { hits, faulted, next, third, held: Object.fromEntries(held), read };
+    const stackProperties = [...program.stack.resources].map(([name, { properties }]) => [name, properties] as const);
+    return { hits, faulted, next, third, stackProperties: Object.fromEntries(stackProperties), read };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -43,13 +43,13 @@ export const ATTEMPTS = ["first", "second", "every"] as const;
 export type AffectedAttempts = (typeof ATTEMPTS)[number];
 
 export const FAULTS: readonly ClassifiedFault[] = (table as readonly FaultRow[]).map((row) => {
-  const found = classifyResponse(getObservation(row));
-  return { ...row, found, code: found.code };
+  const responseClass = classifyResponse(getObservation(row));
+  return { ...row, responseClass, code: responseClass.code };
 });
 
 export interface ClassifiedFault extends FaultRow {
   /** The client's classification of the fault. */
-  readonly found: ResponseClass;
+  readonly responseClass: ResponseClass;
   /** The error code if the fault persists. */
   readonly code: string;
 }
@@ -105,9 +105,9 @@ export function getPromise({ fault, moment, endpoint, attempts }: FaultCase<Prox
   return promised === "outcome check" && moment === "after" ? "recovers" : "fails";
 }
 
-function derivePromise({ found }: ClassifiedFault, { method }: ProxiedEndpoint): FailureHandling {
-  const handling = getFailureHandling(found, method);
-  const isPause = found.scope === "rate limit" || found.retryAfterMs !== undefined;
+function derivePromise({ responseClass }: ClassifiedFault, { method }: ProxiedEndpoint): FailureHandling {
+  const handling = getFailureHandling(responseClass, method);
+  const isPause = responseClass.scope === "rate limit" || responseClass.retryAfterMs !== undefined;
   return handling === "retry" && isPause ? "wait" : handling;
 }
 
@@ -132,7 +132,7 @@ export function buildErrorPattern({ code }: ClassifiedFault): RegExp {
  * cases. Cases that wait for the client's timeout run only in the whole matrix.
  */
 function sampleCases<E extends ProxiedEndpoint>(cases: readonly FaultCase<E>[], seed: number): FaultCase<E>[] {
-  const left = new Set(cases.flatMap(listAspects));
+  const uncoveredAspects = new Set(cases.flatMap(listAspects));
   const isLengthy = ({ fault, endpoint, attempts }: FaultCase<E>) =>
     attempts === "every" && (derivePromise(fault, endpoint) === "wait" || fault.code === "ERR_TIMEOUT");
   const quick = cases.filter((one) => !isLengthy(one));
@@ -144,9 +144,9 @@ function sampleCases<E extends ProxiedEndpoint>(cases: readonly FaultCase<E>[], 
   // Starts with the cases that cover most, so that few are enough.
   for (let wanted = 2; wanted > 0; wanted -= 1) {
     for (const one of shuffled) {
-      const aspects = listAspects(one).filter((aspect) => left.has(aspect));
+      const aspects = listAspects(one).filter((aspect) => uncoveredAspects.has(aspect));
       if (aspects.length < wanted) continue;
-      for (const aspect of aspects) left.delete(aspect);
+      for (const aspect of aspects) uncoveredAspects.delete(aspect);
       chosen.push(one);
     }
   }

@@ -107,7 +107,7 @@ export const STAYING_VIPS = [0, 1, 2, 3].map(formatMailbox);
 
 /**
  * Returns the tenant's expected content when the program is applied, including the colleague's rows, in the format of
- * {@link contentOf}.
+ * {@link readTenantContent}.
  */
 export function listDeclaredContent(program: DeclaredProgram): Pick<TenantContent, "entries" | "vips"> {
   const entries = ["deny domain by-hand.example global a colleague's"];
@@ -123,10 +123,10 @@ export function listDeclaredContent(program: DeclaredProgram): Pick<TenantConten
     } = args as Partial<Record<string, string>>;
     if (handler === "allowDenyEntry") entries.push(`${list} domain ${value} global ${comment}`);
     if (handler === "vipEmployee") vips.push(`${email} ${comment}`);
-    for (const [mailbox, why] of Object.entries(people ?? {})) vips.push(`${mailbox} ${why}`);
+    for (const [mailbox, reason] of Object.entries(people ?? {})) vips.push(`${mailbox} ${reason}`);
     for (const [domain, text] of Object.entries(listed ?? {})) {
-      const [where, why] = text.split(": ");
-      entries.push(`${where} domain ${domain} global ${why}`);
+      const [location, reason] = text.split(": ");
+      entries.push(`${location} domain ${domain} global ${reason}`);
     }
   }
   return { entries: entries.sort(), vips: vips.sort() };

@@ -60,7 +60,7 @@ describe.concurrent("faults between the provider process and the service", () =>
 
 function verifyOutcome(
   one: FaultCase<ProxiedEndpoint>,
-  { hits, faulted, next, third, held, read }: FaultCaseResult,
+  { hits, faulted, next, third, stackProperties, read }: FaultCaseResult,
   clean: ObservedRun,
 ): void {
   if (hits !== undefined) expect(hits, "the fault hit").toBeGreaterThan(0);
@@ -82,7 +82,7 @@ function verifyOutcome(
 
   expect(third.requests, "the third run asks nothing").toEqual([]);
   expect(new Set(Object.values(third.up.outcomes))).toEqual(new Set(["same"]));
-  expect(read, "the state is what the tenant holds").toEqual(held);
+  expect(read, "the state is what the tenant holds").toEqual(stackProperties);
 }
 
 /**

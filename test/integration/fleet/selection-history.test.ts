@@ -8,7 +8,7 @@ import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
 import { startHook } from "../../support/webhook-receiver";
 
-it("keeps the notices and the status of tenants that a run of fleet site doesn't select", async () => {
+it("keeps the status of tenants that a run of fleet site doesn't select", async () => {
   const names = ["acme", "globex"];
   const tenants = names.map((name) => buildTenant(name, [buildConsoleEntry("allow", `${name}.example`)]));
   const sandbox = await startSandbox({ scenario: { name: "fleet", tenants } });

@@ -99,15 +99,15 @@ it.each([
     knownBy: "the journal",
     backend: "s3://states",
     named: ["--database", "j.db"],
-    why: /^the rollout \S+ used the same settings file/,
+    reason: /^the rollout \S+ used the same settings file/,
   },
   {
     knownBy: "the state of its stack",
     backend: undefined,
     named: [],
-    why: /^it has 2 of the 2 entries and VIPs that the stack declared/,
+    reason: /^it has 2 of the 2 entries and VIPs that the stack declared/,
   },
-])("recognizes a tenant renamed by hand from $knownBy", async ({ backend, named, why }) => {
+])("recognizes a tenant renamed by hand from $knownBy", async ({ backend, named, reason }) => {
   const about = { ...buildEnvironment(), ...(backend !== undefined && { PULUMI_BACKEND_URL: backend }) };
   const runNamedStatus = async (...args: string[]) =>
     await runCli(directory.path, ["fleet", "status", ...args, ...named], about);
@@ -122,7 +122,7 @@ it.each([
     directory.write("settings/former.yaml", "version: 1\ndeny: [evil.example]\n");
   }
   const { tenants } = statusSchema.parse(JSON.parse((await runNamedStatus("--format", "json")).stdout));
-  expect(tenants[0]?.formerStack).toEqual({ stack: "former", evidence: expect.stringMatching(why) });
+  expect(tenants[0]?.formerStack).toEqual({ stack: "former", evidence: expect.stringMatching(reason) });
   const { stdout } = await runNamedStatus();
   expect(stdout.replaceAll(/\s+/g, " ")).toContain(
     '"acme" has no stack yet, but looks like the tenant of the stack "former": ',

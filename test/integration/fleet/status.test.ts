@@ -178,8 +178,8 @@ it("creates no journal when a read-only command names a missing one", async () =
   expect(unnamed).toMatchObject({ code: 1, stdout: "" });
   expect(unnamed.stderr).toContain('no rollout journal at ".email-security/rollouts.db"');
   expect(sandbox.requests).toEqual([]);
-  const made = readdirSync(directory.path).filter((name) => /where|email-security|all/.test(name));
-  expect(made).toEqual([]);
+  const createdFiles = readdirSync(directory.path).filter((name) => /where|email-security|all/.test(name));
+  expect(createdFiles).toEqual([]);
 });
 
 it("shows an example when the targets file is missing", async () => {
@@ -401,9 +401,9 @@ it("notifies about new drift only once with --notify", async () => {
   expect(await runSelectedStatus("--notify", "sent.json")).toMatchObject({ code: 2, stderr: "" });
   expect(hook.received).toHaveLength(2);
 
-  const refused = await runSelectedStatus("--notify", "other.json");
-  expect([refused.code, hook.received.length]).toEqual([1, 4]);
-  expect(refused.stderr).toBe(
+  const rejection = await runSelectedStatus("--notify", "other.json");
+  expect([rejection.code, hook.received.length]).toEqual([1, 4]);
+  expect(rejection.stderr).toBe(
     "warning: Some notices could not be delivered: webhook returned 404. The next run sends it again.\n",
   );
   expect(existsSync(join(directory.path, "other.json"))).toBe(false);

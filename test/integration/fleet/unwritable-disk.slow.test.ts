@@ -73,13 +73,13 @@ describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", 
     const status = await runOnDatabase(database, "fleet", "status", "--format", "json");
     expect(status).toMatchObject({ code: 0, stderr: expect.stringContaining(note) });
     expect(JSON.parse(status.stdout)).toMatchObject({ tenants: [{ lastRollout: { id: rollout } }] });
-    const found = await runOnDatabase(database, "find", "evil.example", "--all");
-    expect(found).toMatchObject({ stdout: expect.stringContaining("acme") });
-    const why = await runOnDatabase(database, "why", "evil.example", "--tenant", "acme");
-    expect(why.stdout).not.toContain("can't be read");
+    const findResult = await runOnDatabase(database, "find", "evil.example", "--all");
+    expect(findResult).toMatchObject({ stdout: expect.stringContaining("acme") });
+    const whyResult = await runOnDatabase(database, "why", "evil.example", "--tenant", "acme");
+    expect(whyResult.stdout).not.toContain("can't be read");
     for (const args of [["show", rollout], ["status"], ["history"]]) {
-      const shown = await runOnDatabase(database, "rollout", ...args);
-      expect(shown, args[0]).toMatchObject({ stdout: expect.stringContaining(rollout) });
+      const rolloutResult = await runOnDatabase(database, "rollout", ...args);
+      expect(rolloutResult, args[0]).toMatchObject({ stdout: expect.stringContaining(rollout) });
     }
   });
 

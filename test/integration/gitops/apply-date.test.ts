@@ -22,14 +22,14 @@ it.each([
 it("accepts every value shown in the help for --for", async () => {
   using directory = createTestDirectory({ "settings.yaml": "version: 1\ndeny: [bad.example]\n" });
   const help = (await runCli(directory.path, ["add", "--help"])).stdout.replaceAll(/\s+/g, " ");
-  const shown = /--for <term> Set the expiry: (\S+), (\S+), the last day as (\S+), or (\w+)/.exec(help);
-  expect(shown?.slice(1)).toHaveLength(4);
-  for (const term of shown?.slice(1) ?? []) {
+  const example = /--for <term> Set the expiry: (\S+), (\S+), the last day as (\S+), or (\w+)/.exec(help);
+  expect(example?.slice(1)).toHaveLength(4);
+  for (const term of example?.slice(1) ?? []) {
     const value = `${term.toLowerCase()}.example`;
     // The date in the help is only an example of the format. It will be in the past one day, so the test uses a later
     // year.
-    const given = term.replace(/^\d{4}/, "2035");
-    const args = ["add", "deny", value, "--for", given, "--offline", "--dry-run"];
+    const laterTerm = term.replace(/^\d{4}/, "2035");
+    const args = ["add", "deny", value, "--for", laterTerm, "--offline", "--dry-run"];
     const { code, stderr } = await runCli(directory.path, args);
     expect({ term, code, stderr }).toMatchObject({ term, code: 0 });
   }

@@ -32,12 +32,12 @@ it("prompts in a terminal and writes after confirmation", async () => {
   const added = "  - value: evil.example\n    ticket: INC-1\n    expires: 2099-12-31\n";
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
 
-  const left = startAtTerminal(directory.path, ENVIRONMENT, "add --offline");
-  await left.type("Which list?", ENTER);
-  await left.type("Which domains", CTRL_C);
-  const gone = await left.ended;
-  expect(gone.text).toContain("Nothing was written.");
-  expect(gone.code).toBe(1);
+  const abandonedSession = startAtTerminal(directory.path, ENVIRONMENT, "add --offline");
+  await abandonedSession.type("Which list?", ENTER);
+  await abandonedSession.type("Which domains", CTRL_C);
+  const exit = await abandonedSession.ended;
+  expect(exit.text).toContain("Nothing was written.");
+  expect(exit.code).toBe(1);
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
 });
 
@@ -134,15 +134,15 @@ waves: [{ name: all }]
   const args = ["add", "deny", "evil.example", "--tenant", "acme", "--dry-run"] as const;
   const looked = await createCli(directory.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
   expect(looked.stdout).toContain("No mail that the service detected came from it in the last 30 days");
-  const refused = await createCli(directory.path, keys)(...args);
-  expect(refused.stdout).toMatch(/The mail was not checked: This run does not allow the following/);
-  expect([looked.code, refused.code]).toEqual([0, 0]);
+  const rejection = await createCli(directory.path, keys)(...args);
+  expect(rejection.stdout).toMatch(/The mail was not checked: This run does not allow the following/);
+  expect([looked.code, rejection.code]).toEqual([0, 0]);
 });
 
 it("hides data of a tenant other than the one in the files", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
-  const [held] = sandbox.allowDenyEntries("acme");
-  const value = held?.value ?? "";
+  const [rows] = sandbox.allowDenyEntries("acme");
+  const value = rows?.value ?? "";
   using directory = createTestDirectory({
     "globex.yaml": `version: 1\nownDomains: [globex.example]\nallow: ["${value}"]\n`,
     "acme.yaml": `version: 1\nownDomains: [acme.example]\nvips: [lena.hartmann@acme.example]\n`,

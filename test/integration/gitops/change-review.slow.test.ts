@@ -51,16 +51,16 @@ it("prints the page to open when gh fails", async () => {
     "printf '\\033[31mnot logged in to https://dana:secret@github.com\\n::error::x\\n' >&2; exit 4",
   );
   const email = createCli(repository.path, buildEnvironment(repository));
-  const refused = await email(...ADD_COMMAND);
-  expect(refused.stderr).toContain(
+  const rejection = await email(...ADD_COMMAND);
+  expect(rejection.stderr).toContain(
     "It could not be opened for review from here: \\u{1b}[31mnot logged in to https://github.com\n",
   );
-  expect(refused.stderr).toContain(
+  expect(rejection.stderr).toContain(
     "Open it for review: https://github.com/acme/settings/compare/email-security/deny-evil.example-inc-1042?expand=1\n",
   );
-  expect(refused.output).not.toContain("secret");
-  expect(findTerminalCommands(refused.output)).toEqual([]);
-  expect(refused.code).toBe(2);
+  expect(rejection.output).not.toContain("secret");
+  expect(findTerminalCommands(rejection.output)).toEqual([]);
+  expect(rejection.code).toBe(2);
 
   repository.git("remote", "set-url", "origin", "ssh://git@git.acme.example:2222/mail/settings.git");
   const unknown = await email("remove", "bad.example", "--offline", "--pr");
@@ -138,7 +138,7 @@ it("writes nothing while a merge is in progress", async () => {
 
 it.each(["the command", "all that it started"])(
   "restores file and branch when %s is interrupted during a commit",
-  async (what) => {
+  async (label) => {
     using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
     repository.writeScript(
       ".git/hooks/pre-commit",
@@ -156,7 +156,7 @@ it.each(["the command", "all that it started"])(
     const ended = new Promise<number | null>((done) => child.once("close", done));
     await vi.waitUntil(() => existsSync(repository.at(".git/here")), { timeout: 60_000, interval: 20 });
     expect(readFileSync(repository.at("settings.yaml"), "utf8")).toContain("evil.example");
-    process.kill(what === "the command" ? (child.pid ?? 0) : -(child.pid ?? 0), "SIGINT");
+    process.kill(label === "the command" ? (child.pid ?? 0) : -(child.pid ?? 0), "SIGINT");
     repository.write(".git/go", "");
     expect(await ended).toBe(1);
     expect(unwrapError(stderr)).toContain("files and branch are unchanged");

@@ -50,9 +50,9 @@ it("restores file and branch when git makes no commit", async () => {
   using directory = createRepository();
   const email = createCli(directory.path, ENVIRONMENT);
   directory.writeScript(".git/hooks/pre-commit", "echo no; exit 1");
-  const refused = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
-  expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain("git could not commit; files and branch are unchanged: [ERR_GIT]\nno\n");
+  const rejection = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
+  expect(rejection.code).toBe(1);
+  expect(rejection.stderr).toContain("git could not commit; files and branch are unchanged: [ERR_GIT]\nno\n");
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(SETTINGS);
   expect(directory.git("branch")).toBe("* main\n");
 
@@ -92,8 +92,8 @@ it("continues without the tenant's mail when the service fails", async () => {
   expect(looked.stdout).toMatch(
     /No mail that the service detected came from it in the last 30 days|The service detected threats/,
   );
-  const refused = { ...tenantEnvironment, EMAIL_SECURITY_API_KEY: "no-such-key" };
-  const failed = await createCli(directory.path, refused)(...args);
+  const rejectedEnvironment = { ...tenantEnvironment, EMAIL_SECURITY_API_KEY: "no-such-key" };
+  const failed = await createCli(directory.path, rejectedEnvironment)(...args);
   expect(failed.stdout).toContain("The tenant was not checked: ");
   expect([looked.code, failed.code]).toEqual([0, 0]);
   expect(failed.stdout).toContain("+  - value: evil.example");

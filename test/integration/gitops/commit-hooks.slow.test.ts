@@ -116,8 +116,8 @@ it("restores everything when the commit can't be signed", async () => {
   const program = repository.writeScript(".git/sign", "exit 1");
   repository.git("config", "commit.gpgSign", "true");
   repository.git("config", "gpg.program", program);
-  const refused = await commitDeny(repository);
-  expect(refused.stderr).toContain("git could not commit; files and branch are unchanged");
+  const rejection = await commitDeny(repository);
+  expect(rejection.stderr).toContain("git could not commit; files and branch are unchanged");
   expectUnchanged(repository);
 
   repository.writeScript(

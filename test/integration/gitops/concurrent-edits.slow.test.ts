@@ -102,10 +102,10 @@ it("names the process that holds the lock on timeout", async () => {
   });
 });
 
-it.each(["a file", "a directory"])("refuses to write to %s that is read-only", async (what) => {
+it.each(["a file", "a directory"])("refuses to write to %s that is read-only", async (label) => {
   using directory = createTestDirectory({ "settings/settings.yaml": SETTINGS });
   const file = directory.at("settings/settings.yaml");
-  const [readOnly, mode] = what === "a file" ? [file, 0o444] : [directory.at("settings"), 0o555];
+  const [readOnly, mode] = label === "a file" ? [file, 0o444] : [directory.at("settings"), 0o555];
   chmodSync(readOnly, mode);
   const run = createCli(directory.path, ENVIRONMENT);
   const added = await run("add", "deny", "evil.example", "--offline", "--file", "settings/settings.yaml");

@@ -62,11 +62,11 @@ const COVERED_RANGES = [
 ] as const;
 
 describe("find", () => {
-  it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, how) => {
+  it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, matchType) => {
     const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
-    const found = tenants.flatMap((tenant) => tenant.matches);
-    expect(found.map((one) => [one.value, one.matchType, one.actual.length])).toEqual([[covering, how, 1]]);
+    const matches = tenants.flatMap((tenant) => tenant.matches);
+    expect(matches.map((one) => [one.value, one.matchType, one.actual.length])).toEqual([[covering, matchType, 1]]);
   });
 
   it.each([
@@ -74,13 +74,13 @@ describe("find", () => {
     ["*.Wild.Example.", "*.wild.example"],
     ["203.0.113.0/24", "203.0.113.0/24"],
     ["203.0.113.*", "203.0.113.0/24"],
-  ])("finds the pattern %s itself", async (value, held) => {
+  ])("finds the pattern %s itself", async (value, pattern) => {
     const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
-    const found = tenants.flatMap((tenant) => tenant.matches);
-    expect(found.map((one) => [one.value, one.matchType])).toEqual([[held, "exact"]]);
-    const why = await email("why", value, "--no-evidence");
-    expect(why.output).not.toContain("doesn't have it");
+    const matches = tenants.flatMap((tenant) => tenant.matches);
+    expect(matches.map((one) => [one.value, one.matchType])).toEqual([[pattern, "exact"]]);
+    const whyResult = await email("why", value, "--no-evidence");
+    expect(whyResult.output).not.toContain("doesn't have it");
   });
 
   it.each(["203.0.114.1", "wild.example", "198.51.100.8"])("finds nothing for %s", async (value) => {
@@ -90,16 +90,16 @@ describe("find", () => {
 });
 
 describe("why", () => {
-  it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, how) => {
+  it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, matchType) => {
     const { stdout } = await email("why", value, "--format", "json", "--no-evidence");
     const { coveringEntries, actual = [] } = JSON.parse(stdout) as WhyReport;
-    const entries = how === "exact" ? actual.map(({ key }) => key) : coveringEntries.map((one) => one.value);
+    const entries = matchType === "exact" ? actual.map(({ key }) => key) : coveringEntries.map((one) => one.value);
     expect(entries).toEqual([covering]);
   });
 });
 
 describe("plan", () => {
-  it.each(COVERED.filter(([value, , how]) => how !== "exact" && !value.startsWith("::")))(
+  it.each(COVERED.filter(([value, , matchType]) => matchType !== "exact" && !value.startsWith("::")))(
     "warns about the allow that covers a new deny of %s: %s",
     async (value, covering) => {
       writeFileSync(join(directory, "deny.yaml"), `version: 1\ndeny: ["${value}"]\n`);
@@ -150,7 +150,7 @@ describe("add", () => {
   });
 
   it("names the allow that covers the value", async () => {
-    const covered = COVERED.filter(([value, , how]) => how !== "exact" && !value.startsWith("::"));
+    const covered = COVERED.filter(([value, , matchType]) => matchType !== "exact" && !value.startsWith("::"));
     const values = covered.map(([value]) => value);
     const { output } = await email("add", "deny", ...values, "no.example", "--file", "settings.yaml", "--dry-run");
     for (const [, covering] of covered)

@@ -140,13 +140,13 @@ describe("email-security doctor", () => {
       "the response is a redirect (302)",
     ],
     ["a service in trouble", createListener(503, {}, ""), "the service reports an error (503)"],
-  ])("reports that the address serves %s", async (_what, listener, found) => {
+  ])("reports that the address serves %s", async (_what, listener, expectedOutput) => {
     await using service = await startServer(listener);
     const examination = await Examination.run({
       EMAIL_SECURITY_BASE_URL: service.url,
       EMAIL_SECURITY_API_KEY: KEY,
     });
-    expect(examination.findCheck("answer")).toMatchObject({ status: "fail", result: found });
+    expect(examination.findCheck("answer")).toMatchObject({ status: "fail", result: expectedOutput });
     // The key isn't sent to this server.
     expect(examination.findCheck("key-accepted")?.status).toBe("skipped");
   });
@@ -188,9 +188,12 @@ describe("email-security doctor", () => {
     ["X-Api-Key:sandbox-acme-ci", "with a header name in front"],
     ["sandbox-acme-ci\n", "a line break"],
     ["<API_KEY>", "a placeholder"],
-  ])("explains why a key is malformed: %j", async (key, found) => {
+  ])("explains why a key is malformed: %j", async (key, expectedOutput) => {
     const examination = await Examination.run({ EMAIL_SECURITY_API_KEY: key });
-    expect(examination.findCheck("key")).toMatchObject({ status: "fail", result: expect.stringContaining(found) });
+    expect(examination.findCheck("key")).toMatchObject({
+      status: "fail",
+      result: expect.stringContaining(expectedOutput),
+    });
   });
 
   it("compares VIP mailboxes with the tenant's own domains", async () => {

@@ -69,10 +69,10 @@ it("shows dangerous drift first in an issue", async () => {
   expect(items.slice(0, 2)).toEqual(["- `allow turned.example`", "- `deny gone.example`"]);
   expect(markdown).toContain("  - list: `deny → allow`");
   expect(markdown).toContain("  - declared: `settings/acme.yaml:4`");
-  const left = 602 - items.length;
-  expect(left).toBeGreaterThan(100);
+  const remainingCount = 602 - items.length;
+  expect(remainingCount).toBeGreaterThan(100);
   expect(markdown).toContain(
-    `- … and ${left} more, none of them a new allow, a removed deny or a removed VIP; \`email-security drift\` shows all of them`,
+    `- … and ${remainingCount} more, none of them a new allow, a removed deny or a removed VIP; \`email-security drift\` shows all of them`,
   );
 });
 

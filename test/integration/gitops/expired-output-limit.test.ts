@@ -57,10 +57,10 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
     expect(code, output).toBe(0);
     // Continuation lines are indented.
     const lines = stdout.replace(/\n +/g, " ").split("\n");
-    const left = lines.filter((line) => /^Expired, |^…/.test(line));
-    expect(left).toHaveLength(21);
-    expect(left[0]).toMatch(/^Expired, but not removed: allow zz\.example: it was put on the allow list/);
-    expect(left[20]).toBe(
+    const summaryLines = lines.filter((line) => /^Expired, |^…/.test(line));
+    expect(summaryLines).toHaveLength(21);
+    expect(summaryLines[0]).toMatch(/^Expired, but not removed: allow zz\.example: it was put on the allow list/);
+    expect(summaryLines[20]).toBe(
       "… and 11 more, none of them a new allow, a removed deny or a removed VIP; `email-security plan --all --stack acme` shows all of them",
     );
   });

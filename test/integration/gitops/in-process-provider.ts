@@ -48,14 +48,14 @@ export class InProcessProvider implements RunServer, AsyncDisposable {
           return { id, properties: serializeProperties(outs ?? {}) };
         }),
       async read(id, properties = {}) {
-        const found = (await resourceProvider.read(id, serializeProperties(properties))) as dynamic.ReadResult & {
+        const readResult = (await resourceProvider.read(id, serializeProperties(properties))) as dynamic.ReadResult & {
           inputs?: ResourceProperties;
         };
-        if (found.id === undefined) return undefined;
+        if (readResult.id === undefined) return undefined;
         return {
-          id: found.id,
-          properties: serializeProperties(found.props ?? {}),
-          inputs: serializeProperties(found.inputs ?? {}),
+          id: readResult.id,
+          properties: serializeProperties(readResult.props ?? {}),
+          inputs: serializeProperties(readResult.inputs ?? {}),
         };
       },
       update: (id, olds, news) =>

@@ -88,9 +88,9 @@ it("runs the workflows in the directory, for its settings only", async () => {
         runsProgram ? { run: { "working-directory": DIRECTORY } } : undefined,
       );
       if (!runsProgram) continue;
-      for (const { with: given = {} } of job.steps) {
+      for (const { with: inputs = {} } of job.steps) {
         for (const key of ["path", "sarif_file"])
-          if (key in given) expect(given[key]).toMatch(new RegExp(`^${DIRECTORY}/`));
+          if (key in inputs) expect(inputs[key]).toMatch(new RegExp(`^${DIRECTORY}/`));
       }
     }
   }

@@ -174,8 +174,8 @@ describe("email-security init", () => {
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
       EMAIL_SECURITY_OWN_DOMAINS: "acme.example",
     });
-    const made = await cli("init", ".", "--name", "acme", "--from-tenant");
-    expect(made, made.output).toMatchObject({ code: 0 });
+    const initResult = await cli("init", ".", "--name", "acme", "--from-tenant");
+    expect(initResult, initResult.output).toMatchObject({ code: 0 });
     const files = (await listFiles(directory.path)).filter((file) => file.startsWith("settings/"));
     const lint = await cli("lint", ...files);
     expect(lint, lint.output).toMatchObject({ code: 0 });

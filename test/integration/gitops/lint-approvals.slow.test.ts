@@ -9,33 +9,39 @@ const formatReviews = (login: string, commit: string): string =>
 
 describe("email-security lint with a policy that requires approvals", () => {
   it("requires --approvals or --no-approvals", async () => {
-    using made = change(buildApprovedChange("Tomas Lindqvist"));
-    const { path } = made.history;
-    const refused = await runCli(path, ["lint", ...AS_OF]);
-    expect(refused.code).toBe(2);
-    expect(refused.stdout).toMatch(
+    using approvedChange = change(buildApprovedChange("Tomas Lindqvist"));
+    const { path } = approvedChange.history;
+    const rejection = await runCli(path, ["lint", ...AS_OF]);
+    expect(rejection.code).toBe(2);
+    expect(rejection.stdout).toMatch(
       /^settings\/acme\.yaml:1:1 error: the policy for "settings\/acme\.yaml" requires proof of approval \(requireApproval\), but no approvals were given\. In a pipeline, run `lint --approvals FILE --base REVISION --author LOGIN`; on your own machine, run `lint --no-approvals`, which leaves the check to the pipeline \(approval-unchecked\)\n/,
     );
-    const left = await runCli(path, ["lint", "--no-approvals", ...AS_OF]);
-    expect(left.code).toBe(0);
-    expect(left.stdout).toMatch(/The pipeline checks the approvals\.\n$/);
+    const uncheckedRun = await runCli(path, ["lint", "--no-approvals", ...AS_OF]);
+    expect(uncheckedRun.code).toBe(0);
+    expect(uncheckedRun.stdout).toMatch(/The pipeline checks the approvals\.\n$/);
   });
 
   it("checks approvals from the pipeline's file", async () => {
-    using made = change(buildApprovedChange("Tomas Lindqvist"));
-    made.history.write("reviews.json", formatReviews("tomas-l", made.head));
+    using approvedChange = change(buildApprovedChange("Tomas Lindqvist"));
+    approvedChange.history.write("reviews.json", formatReviews("tomas-l", approvedChange.head));
     const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
-    const { code, stdout } = await runCli(made.history.path, args);
+    const { code, stdout } = await runCli(approvedChange.history.path, args);
     expect(stdout).toMatch(/ in 2 files\. Approvals: 1 checked, 1 unchanged\.\n$/);
     expect(code).toBe(0);
 
-    made.history.write("reviews.json", formatReviews("mei", made.head));
-    const json = await runCli(made.history.path, [...args, "--format", "json", "--output", "sarif=lint.sarif"]);
+    approvedChange.history.write("reviews.json", formatReviews("mei", approvedChange.head));
+    const json = await runCli(approvedChange.history.path, [
+      ...args,
+      "--format",
+      "json",
+      "--output",
+      "sarif=lint.sarif",
+    ]);
     expect(json.code).toBe(2);
     const report = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };
     expect(report.approvals).toEqual({ checked: 1, unchanged: 1, notRequired: 0 });
     expect(report.findings.filter(({ code: one }) => one === "approval-unproven")).toHaveLength(1);
-    const sarif = await runCli(made.history.path, [...args, "--format", "sarif"]);
+    const sarif = await runCli(approvedChange.history.path, [...args, "--format", "sarif"]);
     expect(JSON.parse(sarif.stdout)).toMatchObject({
       runs: [{ results: expect.arrayContaining([expect.objectContaining({ ruleId: "approval-unproven" })]) }],
     });
@@ -43,18 +49,18 @@ describe("email-security lint with a policy that requires approvals", () => {
 
   it("sanitizes text from reviews and settings files", async () => {
     const hostile = "\u202eTomas ::error::x";
-    using made = change({
+    using approvedChange = change({
       "settings/acme.yaml": formatTenantFile(old, formatAllowEntry({ approvedBy: "##[group]Tom" })),
     });
-    made.history.write("reviews.json", JSON.stringify({ message: `\u001b]0;x\u0007${hostile}` }));
+    approvedChange.history.write("reviews.json", JSON.stringify({ message: `\u001b]0;x\u0007${hostile}` }));
     const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
-    const refused = await runCli(made.history.path, args);
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toContain("[ERR_APPROVALS]");
+    const rejection = await runCli(approvedChange.history.path, args);
+    expect(rejection).toMatchObject({ code: 1, stdout: "" });
+    expect(rejection.stderr).toContain("[ERR_APPROVALS]");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not come.
-    expect(refused.stderr).not.toMatch(/[\u001b\u0007\u202e]/);
-    made.history.write("reviews.json", "[]");
-    const { stdout } = await runCli(made.history.path, args);
+    expect(rejection.stderr).not.toMatch(/[\u001b\u0007\u202e]/);
+    approvedChange.history.write("reviews.json", "[]");
+    const { stdout } = await runCli(approvedChange.history.path, args);
     expect(stdout).toContain(
       "error: approvedBy contains text that a terminal, Pulumi or a build pipeline would interpret",
     );
@@ -68,8 +74,8 @@ describe("email-security lint with a policy that requires approvals", () => {
     [["--base", "main"]],
     [["--no-approvals", "--author", "dana"]],
   ])("rejects an incomplete set of approval options: %j", async (args) => {
-    using made = change(buildApprovedChange("Tomas Lindqvist"));
-    const { code, stdout, stderr } = await runCli(made.history.path, ["lint", ...args]);
+    using approvedChange = change(buildApprovedChange("Tomas Lindqvist"));
+    const { code, stdout, stderr } = await runCli(approvedChange.history.path, ["lint", ...args]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("--approvals, --base and --author must be used together");
   });

@@ -5,18 +5,18 @@ import { createTestDirectory } from "../../support/test-directory";
 const MANY_BYTES = 5 * 1024 * 1024;
 
 /** The pieces of files of 5 MiB, and the reason why each is rejected. */
-export const MUCH: readonly (readonly [what: string, piece: string, message: string, head?: string])[] = [
+export const LARGE_INPUTS: readonly (readonly [label: string, piece: string, message: string, head?: string])[] = [
   ["opens a list in a list", "[", "nested more than 32 levels deep"],
   ["opens a mapping in a mapping", "{", "nested more than 32 levels deep"],
   ["begins an item in an item", "- ", "nested more than 32 levels deep"],
-  ["closes what is not open", "}", "more than 1,000 mistakes"],
+  ["has unmatched closing braces", "}", "more than 1,000 mistakes"],
   ["has tag upon tag", "!a ", "more than 1,000 mistakes"],
   ["has millions of empty lists", "- []\n", "has more than 1,000,000 values"],
   ["has a million plain entries", "- a\n", "has more than 1,000,000 values", "deny:\n"],
 ];
 
 /** Asserts that lint rejects the file within the memory of a small machine. */
-export async function isRefused([, piece, reason, head = ""]: (typeof MUCH)[number]): Promise<void> {
+export async function assertRejected([, piece, reason, head = ""]: (typeof LARGE_INPUTS)[number]): Promise<void> {
   using directory = createTestDirectory({
     "acme.yaml": head + piece.repeat(Math.floor(MANY_BYTES / piece.length)),
   });

@@ -81,7 +81,7 @@ const buildEntryEdit = (list: "allow" | "deny", scope: "global" | "graymail", co
 });
 
 /** Stories that random generation rarely produces. */
-const SELDOM: readonly (readonly PlanChapter[])[] = [
+const RARE_CHAPTERS: readonly (readonly PlanChapter[])[] = [
   // Two scopes of a value move to the other list, and an entry that the state doesn't know conflicts with them.
   [
     { ...QUIET, settings: [buildEntryEdit("deny", "global")] },
@@ -119,27 +119,27 @@ const startOwnProvider: StartProvider = async ({ url, apiKey }, environment) =>
 
 it.each([
   {
-    where: "in this process, values as canonical",
+    location: "in this process, values as canonical",
     begin: createInProcessProvider,
-    told: getPropertyOptions("plan-stories", { numRuns: 32, ...SEED }),
+    storyOptions: getPropertyOptions("plan-stories", { numRuns: 32, ...SEED }),
     echoValue: "canonical",
   },
   {
-    where: "in this process, values as sent",
+    location: "in this process, values as sent",
     begin: createInProcessProvider,
-    told: getPropertyOptions("plan-as-sent", { numRuns: 8, ...SEED }),
+    storyOptions: getPropertyOptions("plan-as-sent", { numRuns: 8, ...SEED }),
     echoValue: "as-sent",
   },
   {
-    where: "in the real provider process",
+    location: "in the real provider process",
     begin: startOwnProvider,
-    told: getPropertyOptions("plan-processes", { numRuns: 1, ...SEED }),
+    storyOptions: getPropertyOptions("plan-processes", { numRuns: 1, ...SEED }),
     echoValue: "canonical",
   },
 ] as const)(
-  "plans exactly what the next run does, $where",
+  "plans exactly what the next run does, $location",
   { timeout: getTimeLimit(300_000) },
-  async ({ begin, told: storyOptions, echoValue }) => {
+  async ({ begin, storyOptions, echoValue }) => {
     await using companies = new Companies({ echoValue });
     const property = fc.asyncProperty(fc.noBias(aStory), async (story) => {
       // Starting a process for each run is expensive.
@@ -148,7 +148,7 @@ it.each([
     });
     const { seed, counterexamplePath, counterexample, errorInstance } = await fc.check(property, {
       ...storyOptions,
-      examples: begin === createInProcessProvider ? SELDOM.map((story) => [story]) : [],
+      examples: begin === createInProcessProvider ? RARE_CHAPTERS.map((story) => [story]) : [],
     });
     const failure = errorInstance instanceof Error ? errorInstance.message : "";
     const story = failure === "" ? "" : `\n${JSON.stringify(counterexample)}`;
@@ -267,7 +267,7 @@ class Scene {
         return pattern.ok && pattern.value.matches(target);
       });
     };
-    const left = [...before].filter(
+    const untouchedRows = [...before].filter(
       ([name, text]) =>
         !touched.has(name) && !declared.includes(name) && text !== "VIP (auto)" && !isIgnored(name, text),
     );
@@ -275,8 +275,8 @@ class Scene {
     expect(
       unmanaged.map(({ kind, key, before: row }) => `${kind} ${key}: ${formatEntry(kind, row)}`).sort(),
       "unmanaged",
-    ).toEqual(left.map(([name, text]) => `${name}: ${text}`).sort());
-    expect(counts).toMatchObject({ unmanaged: left.length });
+    ).toEqual(untouchedRows.map(([name, text]) => `${name}: ${text}`).sort());
+    expect(counts).toMatchObject({ unmanaged: untouchedRows.length });
   }
 
   /** Asserts that nothing is left to do after a run, except for entries that an exclusive list has only just seen. */
@@ -339,8 +339,8 @@ class Scene {
     const path = "/allow_deny_entries";
     if (row !== undefined) return isDone(await company.sendFromConsole("PATCH", `${path}/${row.id}`, { comment }));
     const entry_type = getEntryType(value);
-    const made = { list: after?.list, entry_type, value, verdict_scope: verdictScope, comment };
-    return isDone(await company.sendFromConsole("POST", path, made));
+    const createdEntry = { list: after?.list, entry_type, value, verdict_scope: verdictScope, comment };
+    return isDone(await company.sendFromConsole("POST", path, createdEntry));
   }
 
   async #plan(read: Settings): Promise<Plan> {
@@ -424,7 +424,7 @@ function formatEntry(kind: string, one: { readonly list?: string; readonly comme
 }
 
 function changeLine({ kind, key, before, after }: PlanChange): string {
-  const formatState = (standing: PlanEntryState | undefined): string => formatEntry(kind, standing);
+  const formatState = (entryState: PlanEntryState | undefined): string => formatEntry(kind, entryState);
   return `${kind} ${key}: ${formatState(before)} -> ${formatState(after)}`;
 }
 

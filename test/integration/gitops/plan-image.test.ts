@@ -36,8 +36,8 @@ it("prints a plan that matches the README picture", async () => {
   await client.close();
   // Before the lines are wrapped, because the directory can have any length.
   const relative: Plan = JSON.parse(JSON.stringify(plan).replaceAll(`${dirname(directory.at("settings"))}/`, ""));
-  const shown = { ...relative, tenant: { ...plan.tenant, host: "mail-security.example" } };
-  const text = renderPlanText(shown, { color: true, width: 92 });
+  const examplePlan = { ...relative, tenant: { ...plan.tenant, host: "mail-security.example" } };
+  const text = renderPlanText(examplePlan, { color: true, width: 92 });
   const [whatChanges = ""] = text.split(/\n.*Unmanaged/);
   await expect(
     renderTerminal(`$ email-security plan settings/acme.yaml\n\n${whatChanges}`, "What `email-security plan` prints"),

@@ -61,9 +61,9 @@ it("shows dangerous changes first on a terminal", async () => {
   expect(stdout).toContain(
     "  … and 302 more:\n      302 × change allow\n  `email-security plan --all` shows all of them\n",
   );
-  const left = stdout.slice(stdout.indexOf("Unmanaged (")).split("\n");
-  expect(left[2]).toContain("  allow zz-undeclared.example");
-  expect(left.join(" ").replaceAll(/\s+/g, " ")).toContain(
+  const unmanagedLines = stdout.slice(stdout.indexOf("Unmanaged (")).split("\n");
+  expect(unmanagedLines[2]).toContain("  allow zz-undeclared.example");
+  expect(unmanagedLines.join(" ").replaceAll(/\s+/g, " ")).toContain(
     "… and 131 more, none of them an allow; `email-security plan --all` shows all of them",
   );
   const all = await runPlan("--all");

@@ -51,9 +51,9 @@ it("records the git user as the reviewer of a decision", async () => {
     ),
   );
 
-  const shown = await email("review", "drop", "evil.example", "--reason", "gone", "--dry-run");
-  expect(shown.stdout).toContain("-  - evil.example\n");
-  expect(shown.code).toBe(0);
+  const preview = await email("review", "drop", "evil.example", "--reason", "gone", "--dry-run");
+  expect(preview.stdout).toContain("-  - evil.example\n");
+  expect(preview.code).toBe(0);
   const shared = await email("review", "keep", "base.example", "--reason", "x", "--baseline", "--by", "Dana");
   expect(shared.stderr).toBe("Wrote base.yaml.\n");
   expect(readFileSync(directory.at("base.yaml"), "utf8")).toContain(
@@ -128,14 +128,14 @@ it("writes nothing for an invalid decision", async () => {
     [["keep", "evil.example", "--reason", HOSTILE["a cleared screen"]], "--reason contains text that a terminal"],
     [["keep", "evil.example", "--reason", "x", "--by", " "], "--by has no content"],
   ];
-  for (const [args, why] of refusals) {
+  for (const [args, reason] of refusals) {
     const run = await email("review", ...args);
     expect({ args, code: run.code, commands: findTerminalCommands(run.output) }).toEqual({
       args,
       code: 1,
       commands: [],
     });
-    expect(run.stderr).toContain(why);
+    expect(run.stderr).toContain(reason);
   }
   directory.write("settings.yaml", SETTINGS.replace("[allow]", "[allow], requireExpiry: [deny]"));
   const endless = await email("review", "keep", "evil.example", "--reason", "x");

@@ -191,10 +191,10 @@ it("changes nothing if a person changed the same lines", async () => {
   expect(project.pulls).toMatchObject([{ body: "first" }]);
 });
 
-it.each(["the proposed file", "another file"])("keeps a commit that a person amended in %s", async (what) => {
+it.each(["the proposed file", "another file"])("keeps a commit that a person amended in %s", async (label) => {
   using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"));
-  const path = what === "another file" ? "other.md" : PATH;
+  const path = label === "another file" ? "other.md" : PATH;
   project.commitAsPerson(BRANCH, (clone) => clone.write(path, formatDenies("amended.example")), "--amend", "--no-edit");
   expect(project.runRemoteGit("log", "-1", "--format=%(trailers:key=Email-Security-Source,valueonly)", BRANCH)).toBe(
     "phish-feed",

@@ -64,18 +64,18 @@ it("prints suggestions with a patch that git applies", async () => {
   const cwd = directory.at("tenants/acme & söhne");
   const email = createCli(cwd, buildEnvironment());
 
-  const shown = await email("suggest");
-  expect(shown.stderr).toBe("");
-  expect(shown.code).toBe(2);
-  expect(findTerminalCommands(shown.output)).toEqual([]);
-  expect(shown.stdout).toMatch(/^Checked \d{3,} threats and \d+ reports of the last 30 days\.\n/);
-  expect(shown.stdout).toMatch(/ {2}- Make \S+@acme\.example a VIP\n {4}\d+ threats were sent to it/);
-  expect(shown.stdout).toMatch(/ {2}- Deny \S+\n {4}\d+ users? reported mail from it as phishing, last on /);
-  expect(shown.stdout).toContain("Remove the deny of www.evil.example (settings.yaml:9)");
-  expect(shown.stdout).toContain("Remove the deny of x@bad.example (../../baseline.yaml:4)");
-  expect(shown.stdout).toContain("Decide whether to keep the allow of quiet.example (allow.yaml:3)");
-  expect(shown.stdout).toMatch(/It\s+isn't\s+part\s+of\s+the\s+patch\./);
-  expect(shown.stdout).toContain("\n-  - x@bad.example\n");
+  const suggestions = await email("suggest");
+  expect(suggestions.stderr).toBe("");
+  expect(suggestions.code).toBe(2);
+  expect(findTerminalCommands(suggestions.output)).toEqual([]);
+  expect(suggestions.stdout).toMatch(/^Checked \d{3,} threats and \d+ reports of the last 30 days\.\n/);
+  expect(suggestions.stdout).toMatch(/ {2}- Make \S+@acme\.example a VIP\n {4}\d+ threats were sent to it/);
+  expect(suggestions.stdout).toMatch(/ {2}- Deny \S+\n {4}\d+ users? reported mail from it as phishing, last on /);
+  expect(suggestions.stdout).toContain("Remove the deny of www.evil.example (settings.yaml:9)");
+  expect(suggestions.stdout).toContain("Remove the deny of x@bad.example (../../baseline.yaml:4)");
+  expect(suggestions.stdout).toContain("Decide whether to keep the allow of quiet.example (allow.yaml:3)");
+  expect(suggestions.stdout).toMatch(/It\s+isn't\s+part\s+of\s+the\s+patch\./);
+  expect(suggestions.stdout).toContain("\n-  - x@bad.example\n");
   expect(runGit(directory, "diff", "--name-only")).toBe("");
 
   const piped = await email("suggest", "--patch", "-");
@@ -96,7 +96,7 @@ it("prints suggestions with a patch that git applies", async () => {
   expect(runGit(directory, "diff")).toBe(applied);
 
   const settings = readSettings(directory.at("tenants/acme & söhne/settings.yaml"));
-  const suggested = [...shown.stdout.matchAll(/ {2}- (?:Deny (\S+)|Make (\S+) a VIP)\n/g)].map(
+  const suggested = [...suggestions.stdout.matchAll(/ {2}- (?:Deny (\S+)|Make (\S+) a VIP)\n/g)].map(
     ([, denied, vip]) => denied ?? vip,
   );
   const declared = [
@@ -132,8 +132,13 @@ it("suggests only VIPs and denies that the mail supports", async () => {
     .filter(({ report_date, verdict }) => report_date >= since && verdict === "malicious");
   const denied = [...stdout.matchAll(/Deny (\S+)\n/g)].map(([, value = ""]) => value);
   expect(denied.length).toBeGreaterThan(0);
-  const left = threats.filter(({ verdict, action_taken }) => verdict === "malicious" && action_taken === "none");
-  const senders = [...reports.map(({ sender }) => sender), ...left.map(({ sender_email = "" }) => sender_email)];
+  const remainingThreats = threats.filter(
+    ({ verdict, action_taken }) => verdict === "malicious" && action_taken === "none",
+  );
+  const senders = [
+    ...reports.map(({ sender }) => sender),
+    ...remainingThreats.map(({ sender_email = "" }) => sender_email),
+  ];
   for (const value of denied) expect([value, senders.some((one) => one.endsWith(value))]).toEqual([value, true]);
 });
 

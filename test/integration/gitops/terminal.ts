@@ -4,15 +4,15 @@ import { vi } from "vitest";
 import { COMMAND } from "../../support/command-process";
 
 /** The `email-security` command in an interactive terminal of 80 columns. */
-export interface AtTerminal {
+export interface TerminalSession {
   /** Waits until the terminal shows a text after the previously awaited one, and then types the keys. */
-  readonly type: (shown: string, keys: string) => Promise<void>;
+  readonly type: (output: string, keys: string) => Promise<void>;
   /** Resolves to the exit code and all text shown, without cursor movements and colors. */
   readonly ended: Promise<{ readonly code: number | null; readonly text: string }>;
 }
 
 /** @param args words without characters that are special to a shell. */
-export function startAtTerminal(directory: string, environment: NodeJS.ProcessEnv, args: string): AtTerminal {
+export function startAtTerminal(directory: string, environment: NodeJS.ProcessEnv, args: string): TerminalSession {
   const line = `stty cols 80 rows 24; exec '${process.execPath}' '${COMMAND}' ${args}`;
   const child = spawn("script", ["--quiet", "--return", "--command", line, "/dev/null"], {
     cwd: directory,
@@ -20,17 +20,17 @@ export function startAtTerminal(directory: string, environment: NodeJS.ProcessEn
   });
   // A program that has ended can't read; its output is reported separately.
   child.stdin.on("error", () => {});
-  let shown = "";
+  let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    shown += stripVTControlCharacters(text);
+    output += stripVTControlCharacters(text);
   });
   let at = 0;
   return {
     async type(wanted, keys) {
-      await vi.waitUntil(() => shown.includes(wanted, at), { timeout: 20_000, interval: 20 });
-      at = shown.indexOf(wanted, at) + wanted.length;
+      await vi.waitUntil(() => output.includes(wanted, at), { timeout: 20_000, interval: 20 });
+      at = output.indexOf(wanted, at) + wanted.length;
       child.stdin.write(keys);
     },
-    ended: new Promise((done) => child.once("close", (code) => done({ code, text: shown }))),
+    ended: new Promise((done) => child.once("close", (code) => done({ code, text: output }))),
   };
 }

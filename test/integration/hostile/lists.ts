@@ -78,7 +78,14 @@ export const ENDLESS: readonly EndlessList[] = [
   },
 ];
 
-export async function isGivenUp({ perPage, text = "", total, calls, bound, mostRequests }: EndlessList): Promise<void> {
+export async function assertReadStopped({
+  perPage,
+  text = "",
+  total,
+  calls,
+  bound,
+  mostRequests,
+}: EndlessList): Promise<void> {
   await using service = await RecordingService.start((request, response) => {
     answerPage(request, response, buildItems(request, parsePageNumber(request) * perPage, perPage, text), total);
   });

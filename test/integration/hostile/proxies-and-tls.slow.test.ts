@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { type Certificate, makeCertificate } from "../../support/certificate";
 import { ProviderProcess, type ProviderProcessOptions } from "../../support/provider-process";
 import { findEndpoint } from "../client/endpoints";
-import { buildPage, createFixedAnswerer, getRejection, RecordingService, TestClient } from "../client/service";
+import { buildListBody, createFixedAnswerer, getRejection, RecordingService, TestClient } from "../client/service";
 import { CompanyProxy, type ProxyOptions } from "./proxy";
 
 const KEY = "canary-7d21f0";
@@ -53,7 +53,7 @@ async function startCompany({ proxy: options, service: certificate = ofService, 
   const service = await RecordingService.start(
     (request, response, index) =>
       request.method === "GET"
-        ? createFixedAnswerer(200, buildPage([]))(request, response, index)
+        ? createFixedAnswerer(200, buildListBody([]))(request, response, index)
         : createFixedAnswerer(400, { error: "not today" })(request, response, index),
     (listener) => createTlsServer(certificate, listener),
   );
@@ -111,7 +111,7 @@ function summarizeObservations({ proxy, service }: CompanyNetwork, { message, al
   expect(proxy.heard).not.toContain(KEY);
   return {
     message,
-    asked: proxy.requests,
+    requests: proxy.requests,
     received: service.received.map(({ method, headers }) => `${method} with ${headers["x-api-key"]}`),
   };
 }
@@ -170,10 +170,10 @@ describe("company proxy and private certificate authority", () => {
       [],
     ],
   ])("%s", async ([_name, setting, proxyRequests]) => {
-    expect(await observeProviderProcess(setting)).toEqual({ ...WORKS, asked: proxyRequests });
+    expect(await observeProviderProcess(setting)).toEqual({ ...WORKS, requests: proxyRequests });
   });
 
-  const refused: [string, NetworkSetup, string[], string[]][] = [
+  const rejectedSetups: [string, NetworkSetup, string[], string[]][] = [
     [
       "a service that nobody vouches for",
       {
@@ -245,9 +245,9 @@ describe("company proxy and private certificate authority", () => {
       [`the proxy in HTTPS_PROXY responded with ${refusal}`, ...(refusal === 407 ? ["user name and password"] : [])],
     ]),
   ];
-  const byWhoTrustsAnybody = refused
+  const uncheckedSetups = rejectedSetups
     .filter(([, , , reasons]) => reasons.includes("NODE_EXTRA_CA_CERTS"))
-    .map(([name, setting, ...rest]): (typeof refused)[number] => {
+    .map(([name, setting, ...rest]): (typeof rejectedSetups)[number] => {
       const buildUncheckedEnvironment: NetworkSetup["environment"] = (ports) => ({
         ...setting.environment(ports),
         NODE_TLS_REJECT_UNAUTHORIZED: "0",
@@ -259,13 +259,13 @@ describe("company proxy and private certificate authority", () => {
       ];
     });
 
-  test.for([...refused, ...byWhoTrustsAnybody])(
+  test.for([...rejectedSetups, ...uncheckedSetups])(
     "rejects %s and names the reason",
     async ([_name, setting, proxyRequests, reasons]) => {
       const seen = await observeClient(setting);
       expect(seen.received).toEqual([]);
       // A failure before the request was sent may be retried.
-      expect([...new Set(seen.asked)]).toEqual(proxyRequests);
+      expect([...new Set(seen.requests)]).toEqual(proxyRequests);
       for (const reason of reasons) expect(seen.message).toContain(reason);
     },
   );
@@ -276,7 +276,7 @@ describe("company proxy and private certificate authority", () => {
       proxy: { certificate: ofProxy },
       environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
     });
-    expect(seen).toMatchObject({ asked: [], received: [] });
+    expect(seen).toMatchObject({ requests: [], received: [] });
     expect(seen.message).toMatch(/failed at the proxy https:\/\/localhost:\d+: self-signed certificate/);
   });
 });
@@ -286,7 +286,7 @@ async function lookUpVip(options: ProviderProcessOptions): Promise<string> {
   await using provider = await ProviderProcess.start(options);
   const read = provider.getResource("vipEmployee").read("jane@company.example", { email: "jane@company.example" });
   const outcome = await read.then(
-    (found) => (found === undefined ? "no VIP" : "a VIP"),
+    (resource) => (resource === undefined ? "no VIP" : "a VIP"),
     (error: Error) => error.message,
   );
   expect(`${outcome}${(await provider.readPrintedLines()).join("")}`).not.toContain("canary");
@@ -319,7 +319,7 @@ describe("plain HTTP to a remote host", () => {
 });
 
 test.each([301, 302, 303, 307, 308])("sends nothing to another origin on a %i redirect", async (status) => {
-  await using elsewhere = await RecordingService.start(createFixedAnswerer(200, buildPage([])));
+  await using elsewhere = await RecordingService.start(createFixedAnswerer(200, buildListBody([])));
   await using service = await RecordingService.start((_request, response) => {
     response.writeHead(status, { location: `${elsewhere.url}/api/v1/settings/vip_employees` }).end();
   });
@@ -341,7 +341,7 @@ describe("key that no header can carry", () => {
     ["a line break at its end", "canary-key\n"],
     ["a letter outside ASCII", "canary-k\u00e9y"],
   ])("%s", async ([_name, apiKey = ""]) => {
-    await using service = await RecordingService.start(createFixedAnswerer(200, buildPage([])));
+    await using service = await RecordingService.start(createFixedAnswerer(200, buildListBody([])));
     const reason = "The API key (apiKey) contains white space, a line break or a non-ASCII character";
     const [byEnvironment, byConfig] = await Promise.all([
       lookUpVip({ environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: apiKey } }),

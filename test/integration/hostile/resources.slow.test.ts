@@ -200,7 +200,7 @@ const LIES: readonly [string, ListResponder, RegExp][] = [
     /more than 16777216 bytes/,
   ],
   [
-    "an id that is none",
+    "an invalid id",
     createTextAnswer('{"results": {"items": [{"id": "", "email": 7}], "total": 1}}'),
     /results\.items\.0\./,
   ],
@@ -220,11 +220,11 @@ const LIES: readonly [string, ListResponder, RegExp][] = [
 
 describe("unreliable read of a list", () => {
   let tenant: HostileTenant;
-  let made: Awaited<ReturnType<typeof declareAll>>;
+  let declared: Awaited<ReturnType<typeof declareAll>>;
   let before: { entries: HostileRow[]; vips: HostileVip[] };
   beforeAll(async () => {
     tenant = await HostileTenant.start();
-    made = await declareAll(tenant.provider);
+    declared = await declareAll(tenant.provider);
     before = structuredClone({ entries: tenant.entries, vips: tenant.vips });
   });
   afterAll(async () => {
@@ -240,28 +240,28 @@ describe("unreliable read of a list", () => {
       tenant.writes.length = 0;
       const { entry, list, vip, vips } = listResources(tenant.provider);
       const attempts: [string, () => Promise<unknown>][] = [
-        ["refresh of an entry", () => entry.read(made.entry.id, made.entry.properties)],
-        ["refresh of a list", () => list.read(made.list.id, made.list.properties)],
-        ["refresh of a VIP", () => vip.read(made.vip.id, made.vip.properties)],
-        ["refresh of a VIP list", () => vips.read(made.vips.id, made.vips.properties)],
+        ["refresh of an entry", () => entry.read(declared.entry.id, declared.entry.properties)],
+        ["refresh of a list", () => list.read(declared.list.id, declared.list.properties)],
+        ["refresh of a VIP", () => vip.read(declared.vip.id, declared.vip.properties)],
+        ["refresh of a VIP list", () => vips.read(declared.vips.id, declared.vips.properties)],
         ["a new entry", () => entry.declare({ list: "deny", value: "new.example" })],
         ["a new VIP", () => vip.declare({ email: "new@company.example" })],
         [
           "an entry less of a list",
-          () => list.update(made.list.id, made.list.properties, { entries: { "good.example": "allow" } }),
+          () => list.update(declared.list.id, declared.list.properties, { entries: { "good.example": "allow" } }),
         ],
         [
           "a VIP less of a list",
-          () => vips.update(made.vips.id, made.vips.properties, { members: { "ceo@company.example": "CEO" } }),
+          () => vips.update(declared.vips.id, declared.vips.properties, { members: { "ceo@company.example": "CEO" } }),
         ],
-        ["deletion of an entry", () => entry.delete(made.entry.id, made.entry.properties)],
-        ["deletion of a VIP", () => vip.delete(made.vip.id, made.vip.properties)],
-        ["deletion of a list", () => list.delete(made.list.id, made.list.properties)],
-        ["deletion of a VIP list", () => vips.delete(made.vips.id, made.vips.properties)],
+        ["deletion of an entry", () => entry.delete(declared.entry.id, declared.entry.properties)],
+        ["deletion of a VIP", () => vip.delete(declared.vip.id, declared.vip.properties)],
+        ["deletion of a list", () => list.delete(declared.list.id, declared.list.properties)],
+        ["deletion of a VIP list", () => vips.delete(declared.vips.id, declared.vips.properties)],
       ];
-      for (const [what, attempt] of attempts) {
+      for (const [label, attempt] of attempts) {
         const error = (await getRejection(attempt())) as Error & { reasons?: readonly string[] };
-        expect(`${what}: ${error.message}\n${error.reasons?.join("\n")}`).toMatch(reason);
+        expect(`${label}: ${error.message}\n${error.reasons?.join("\n")}`).toMatch(reason);
       }
       expect(tenant.writes).toEqual([]);
       expect({ entries: tenant.entries, vips: tenant.vips }).toEqual(before);
@@ -275,14 +275,14 @@ describe("unreliable read of a list", () => {
     tenant.writes.length = 0;
     await tenant.provider.startNextRun();
     for (const [kind, resource] of Object.entries(listResources(tenant.provider))) {
-      const state = made[kind as keyof typeof made];
-      const found = await resource.read(state.id, state.properties);
+      const state = declared[kind as keyof typeof declared];
+      const readResult = await resource.read(state.id, state.properties);
       // The tenant's identity couldn't be read when the resources were created.
-      expect(found?.properties, kind).toEqual({ ...state.properties, people: expect.any(String) });
+      expect(readResult?.properties, kind).toEqual({ ...state.properties, people: expect.any(String) });
     }
     await tenant.provider.startNextRun();
     for (const [kind, resource] of Object.entries(listResources(tenant.provider))) {
-      const state = made[kind as keyof typeof made];
+      const state = declared[kind as keyof typeof declared];
       await resource.delete(state.id, state.properties);
     }
     expect({ entries: tenant.entries, vips: tenant.vips }).toEqual({ entries: [], vips: [] });
@@ -322,14 +322,16 @@ test("creates no duplicates when the page size is ignored", async () => {
   const count = 51;
   const entries = Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: INC-1"]));
   const list = tenant.provider.getResource("allowDenyList");
-  const made = await list.declare({ entries });
+  const createdResource = await list.declare({ entries });
   expect(tenant.entries).toHaveLength(count);
   await tenant.provider.startNextRun();
   tenant.writes.length = 0;
-  expect((await list.read(made.id, made.properties))?.properties).toEqual(made.properties);
-  await list.update(made.id, made.properties, { ...made.inputs, entries });
+  expect((await list.read(createdResource.id, createdResource.properties))?.properties).toEqual(
+    createdResource.properties,
+  );
+  await list.update(createdResource.id, createdResource.properties, { ...createdResource.inputs, entries });
   expect(tenant.writes).toEqual([]);
-  await list.delete(made.id, made.properties);
+  await list.delete(createdResource.id, createdResource.properties);
   expect(tenant.entries).toEqual([]);
 });
 
@@ -363,7 +365,7 @@ describe("unusual ids from the service", () => {
     };
     tenant.entries.push({ ...bystander });
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = [];
+    const createdRows = [];
     for (const [at, id] of ODD_IDS.entries()) {
       tenant.nextId = () => id;
       const value = `evil-${at}.example`;
@@ -374,10 +376,10 @@ describe("unusual ids from the service", () => {
       const { inputs } = await entry.check({ list: "deny", value, comment: "changed" }, created.properties);
       const properties = await entry.update(created.id, created.properties, inputs);
       expect(tenant.entries.find((row) => row.id === id)).toMatchObject({ value, comment: "changed" });
-      made.push({ id: created.id, own: id, properties });
+      createdRows.push({ id: created.id, own: id, properties });
     }
     await tenant.provider.startNextRun();
-    for (const { id, own, properties } of made) {
+    for (const { id, own, properties } of createdRows) {
       const others = tenant.entries.filter((row) => row.id !== own);
       await entry.delete(id, properties);
       expect(tenant.entries).toEqual(others);
@@ -394,10 +396,10 @@ describe("unusual ids from the service", () => {
     await using tenant = await HostileTenant.start();
     tenant.nextId = () => id;
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare({ list: "deny", value: "evil.example" });
+    const createdResource = await entry.declare({ list: "deny", value: "evil.example" });
     await tenant.provider.startNextRun();
     tenant.writes.length = 0;
-    const error = await getRejection(entry.delete(made.id, made.properties));
+    const error = await getRejection(entry.delete(createdResource.id, createdResource.properties));
     expect((error as Error).message).toContain(`id can't be "${id}"`);
     expect(tenant.writes).toEqual([]);
     expect(tenant.entries).toHaveLength(1);

@@ -280,7 +280,7 @@ const HEADS: readonly SizeCase[] = [
 ];
 
 /** All cases, with the default endpoints of each group. */
-export const GROUPS: readonly (readonly [what: string, cases: readonly SizeCase[], endpoints: readonly string[]])[] = [
+export const GROUPS: readonly (readonly [label: string, cases: readonly SizeCase[], endpoints: readonly string[]])[] = [
   ["too large", TOO_LARGE, SAMPLE],
   ["made to take more than its size", MADE_BIG, SAMPLE],
   ["of many rows", ROWS, []],

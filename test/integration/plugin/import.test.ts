@@ -68,21 +68,21 @@ it.each(Object.entries(IMPORTS))("imports %s by each of its names", async (handl
   const known = [];
   for (const [name, declares] of Object.entries(imports)) {
     const id = name.replace(/^the id of (.*)$/, (_all, value: string) => ids.get(value) ?? "");
-    const found = (await resource.read(id)) ?? expect.fail(`${name} is not there`);
-    expect(found.inputs).toEqual(declares);
-    const checked = await resource.check(found.inputs, found.inputs);
-    expect(checked).toEqual({ inputs: found.inputs, failures: {} });
-    const diff = await resource.diff(found.id, found.properties, checked.inputs, found.inputs);
+    const readResult = (await resource.read(id)) ?? expect.fail(`${name} is not there`);
+    expect(readResult.inputs).toEqual(declares);
+    const checked = await resource.check(readResult.inputs, readResult.inputs);
+    expect(checked).toEqual({ inputs: readResult.inputs, failures: {} });
+    const diff = await resource.diff(readResult.id, readResult.properties, checked.inputs, readResult.inputs);
     expect(diff).toEqual({ changes: false, replaces: [] });
     // A program's `get` sends an empty state, which counts as no state.
-    expect(await resource.read(id, {}, {})).toEqual(found);
-    known.push(found);
+    expect(await resource.read(id, {}, {})).toEqual(readResult);
+    known.push(readResult);
   }
   await tenant.provider.startNextRun();
-  for (const found of known) {
-    const read = await resource.read(found.id, found.properties, found.inputs);
+  for (const readResult of known) {
+    const read = await resource.read(readResult.id, readResult.properties, readResult.inputs);
     // The people who identify the tenant are recorded once there is a state.
-    expect(read).toEqual({ ...found, properties: { ...found.properties, people: expect.any(String) } });
+    expect(read).toEqual({ ...readResult, properties: { ...readResult.properties, people: expect.any(String) } });
   }
   expect(tenant.writes()).toEqual([]);
 });
@@ -116,15 +116,17 @@ it.each(MISMATCHES)(
   async (handler, id, declared, message) => {
     await tenant.provider.startNextRun();
     const resource = tenant.provider.getResource(handler);
-    const found = (await resource.read(id)) ?? expect.fail(`${id} is not there`);
-    const { inputs } = await resource.check({ ...declared }, found.inputs);
+    const readResult = (await resource.read(id)) ?? expect.fail(`${id} is not there`);
+    const { inputs } = await resource.check({ ...declared }, readResult.inputs);
     // No replacement: the engine would end the run with the imported properties in state.
-    expect(await resource.diff(found.id, found.properties, inputs, found.inputs)).toEqual({
+    expect(await resource.diff(readResult.id, readResult.properties, inputs, readResult.inputs)).toEqual({
       changes: true,
       replaces: [],
     });
     const updateImported = (preview: boolean) =>
-      resource.update(found.id, found.properties, inputs, found.inputs, { preview }).catch((error: unknown) => error);
+      resource
+        .update(readResult.id, readResult.properties, inputs, readResult.inputs, { preview })
+        .catch((error: unknown) => error);
     const previewed = await updateImported(true);
     expect(previewed).not.toBeInstanceOf(InitFailed);
     expect(String(previewed)).toContain(message);
@@ -135,11 +137,11 @@ it.each(MISMATCHES)(
     await tenant.provider.startNextRun();
     const later = tenant.provider.getResource(handler);
     tenant.trace();
-    expect(await later.read(failed.id, failed.properties, found.inputs)).toBeUndefined();
-    await later.delete(failed.id, failed.properties, found.inputs);
+    expect(await later.read(failed.id, failed.properties, readResult.inputs)).toBeUndefined();
+    await later.delete(failed.id, failed.properties, readResult.inputs);
     expect(tenant.trace()).toEqual([]);
     // Once the program no longer imports, the declared resource replaces the imported one.
-    const diff = await later.diff(failed.id, failed.properties, inputs, found.inputs);
+    const diff = await later.diff(failed.id, failed.properties, inputs, readResult.inputs);
     expect(diff).toEqual({ changes: true, replaces: ["failedImport"] });
   },
 );

@@ -78,13 +78,13 @@ it("shares one read of each list among concurrent calls", async () => {
   const buildEntryArguments = (at: number): ResourceProperties => ({ list: "deny", value: `single-${at}.example` });
   const numbers = Array.from({ length: 60 }, (_, at) => at);
   const entry = provider.getResource("allowDenyEntry");
-  const made = await Promise.all(numbers.map((at) => entry.declare(buildEntryArguments(at))));
+  const resources = await Promise.all(numbers.map((at) => entry.declare(buildEntryArguments(at))));
   expect(tenant.trace().filter((line) => line.startsWith("GET"))).toEqual(READ_BOTH_LISTS);
 
   await provider.startNextRun();
-  const [found, ...rest] = await Promise.all([
+  const [readResults, ...rest] = await Promise.all([
     Promise.all(
-      made.map(({ id, properties, inputs }, at) =>
+      resources.map(({ id, properties, inputs }, at) =>
         provider.getResource("allowDenyEntry", `single-${at}`).read(id, properties, inputs),
       ),
     ),
@@ -93,7 +93,7 @@ it("shares one read of each list among concurrent calls", async () => {
     provider.getResource("vipList").read("vip-list"),
     provider.getResource("vipEmployee").read("ruth.castellan@acme.example"),
   ]);
-  expect(found.map((one) => one?.id)).toEqual(made.map(({ id }) => id));
+  expect(readResults.map((one) => one?.id)).toEqual(resources.map(({ id }) => id));
   expect(rest).not.toContain(undefined);
   expect(tenant.trace().sort()).toEqual([...READ_BOTH_LISTS, ...READ_VIPS].sort());
 });

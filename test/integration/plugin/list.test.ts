@@ -52,13 +52,13 @@ async function listResources(
 
 it("yields every entry by an importable id", async () => {
   const { provider, sandbox } = tenant();
-  const held = sandbox.allowDenyEntries("acme");
+  const rows = sandbox.allowDenyEntries("acme");
   const all = await listResources(provider, "AllowDenyEntry");
-  expect(all.ids.toSorted()).toEqual(held.map(({ id }) => id).sort());
+  expect(all.ids.toSorted()).toEqual(rows.map(({ id }) => id).sort());
   for (const name of ["allow", "deny"] as const) {
     const { ids } = await listResources(provider, "AllowDenyEntry", { query: { list: name } });
     expect(ids.toSorted()).toEqual(
-      held
+      rows
         .filter((one) => one.list === name)
         .map(({ id }) => id)
         .sort(),

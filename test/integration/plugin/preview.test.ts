@@ -15,7 +15,7 @@ const getHost = () => new URL(tenant().sandbox.url).host;
 const PREVIEW = { preview: true };
 
 interface PreviewCase {
-  readonly what: string;
+  readonly label: string;
   readonly kind: HandlerName;
   readonly inputs: ResourceProperties;
   /** Properties that a preview of the create can't know. */
@@ -34,7 +34,7 @@ const ALL_OF_ENTRY = {
 };
 const CASES: readonly PreviewCase[] = [
   {
-    what: "an entry with what it needs",
+    label: "an entry with what it needs",
     kind: "allowDenyEntry",
     inputs: ENTRY,
     unknownOutputs: ["entryId", "createdAt", "createdBy"],
@@ -45,7 +45,7 @@ const CASES: readonly PreviewCase[] = [
     ],
   },
   {
-    what: "an entry with all that it takes",
+    label: "an entry with all that it takes",
     kind: "allowDenyEntry",
     inputs: ALL_OF_ENTRY,
     unknownOutputs: ["entryId", "createdAt", "createdBy"],
@@ -56,21 +56,21 @@ const CASES: readonly PreviewCase[] = [
     ],
   },
   {
-    what: "a VIP",
+    label: "a VIP",
     kind: "vipEmployee",
     inputs: { email: LENA, comment: "Treasury" },
     unknownOutputs: ["source", "addedBy", "dateAdded", "fullName", "jobTitle", "department"],
     updates: [{ email: LENA, comment: "Head of Treasury" }, { email: LENA, onDelete: "keep" }, { email: LENA }],
   },
   {
-    what: "a whole allow/deny list",
+    label: "a whole allow/deny list",
     kind: "allowDenyList",
     inputs: { entries: { "listed.example": "deny: INC-7", "partner.example": "allow" } },
     unknownOutputs: [],
     updates: [{ entries: { "listed.example": "deny: INC-8" }, mode: "exclusive", ignore: ["*.test"] }],
   },
   {
-    what: "a whole VIP list",
+    label: "a whole VIP list",
     kind: "vipList",
     inputs: { members: { "diego.santos@acme.example": "CFO" }, onDelete: "keep" },
     unknownOutputs: [],
@@ -78,7 +78,7 @@ const CASES: readonly PreviewCase[] = [
   },
 ];
 
-describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
+describe.each(CASES)("$label", ({ kind, inputs, unknownOutputs, updates }) => {
   it("is previewed as it is applied, without a request", async () => {
     const { provider, sandbox } = tenant();
     const resource = provider.getResource(kind);
@@ -86,8 +86,8 @@ describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
     const foreseen = await resource.create(inputs, PREVIEW);
     expect(foreseen.id).toBe("");
     expect(sandbox.requests).toEqual([]);
-    const made = await resource.create(inputs);
-    const { people: _fingerprint, ...knownOutputs } = made.properties;
+    const createdResource = await resource.create(inputs);
+    const { people: _fingerprint, ...knownOutputs } = createdResource.properties;
     const unknown = Object.fromEntries(unknownOutputs.map((name) => [name, UNKNOWN]));
     expect(foreseen.properties).toEqual({
       ...(unknownOutputs.length === 0 ? knownOutputs : omitUnknown(knownOutputs)),
@@ -95,13 +95,13 @@ describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
     });
     expect(foreseen.properties["tenant"]).toBe(getHost());
 
-    let { properties } = made;
+    let { properties } = createdResource;
     let before = inputs;
     for (const change of updates) {
       sandbox.clearRequests();
-      const next = await resource.update(made.id, properties, change, before, PREVIEW);
+      const next = await resource.update(createdResource.id, properties, change, before, PREVIEW);
       expect(sandbox.requests).toEqual([]);
-      properties = await resource.update(made.id, properties, change, before);
+      properties = await resource.update(createdResource.id, properties, change, before);
       expect(next).toEqual(properties);
       before = change;
     }

@@ -81,9 +81,9 @@ it("never exposes the key in output, responses or files", async () => {
     intercept: () => ({ status: 401, body: { error: `The key ${key} was revoked` } }),
   });
   using directory = createTestDirectory();
-  const shown: unknown[] = [];
+  const outputs: unknown[] = [];
   const recordAttempt = async (work: () => Promise<unknown>): Promise<void> => {
-    shown.push(await work().catch((error: Error) => [error.message, { ...error }]));
+    outputs.push(await work().catch((error: Error) => [error.message, { ...error }]));
   };
   await using provider = await ProviderProcess.start({
     isConfigured: false,
@@ -109,13 +109,13 @@ it("never exposes the key in output, responses or files", async () => {
       await recordAttempt(() => provider.getResource("vipEmployee").create({ email: "a@b.example" }));
     }
   }
-  expect(JSON.stringify(shown)).toContain("was revoked");
-  expect(JSON.stringify(shown)).toContain("[ERR_AUTH]");
+  expect(JSON.stringify(outputs)).toContain("was revoked");
+  expect(JSON.stringify(outputs)).toContain("[ERR_AUTH]");
   provider.kill("SIGUSR2");
   const readReport = () => readFile(join(directory.path, "report.json"), "utf8").catch(() => "");
   await expect.poll(readReport, { timeout: 30_000 }).toContain("javascriptHeap");
-  shown.push(await provider.readPrintedLines());
-  expect(canary.find("what it told", JSON.stringify(shown))).toEqual([]);
+  outputs.push(await provider.readPrintedLines());
+  expect(canary.find("the output", JSON.stringify(outputs))).toEqual([]);
   expect(await canary.findInDirectory(directory.path)).toEqual([]);
 });
 

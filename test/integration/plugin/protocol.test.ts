@@ -93,14 +93,14 @@ describe("check of a provider instance", () => {
   });
 
   it.each([
-    ["an address that is none", { baseUrl: "api.example" }, /isn't a valid URL/],
+    ["an invalid address", { baseUrl: "api.example" }, /isn't a valid URL/],
     ["plain http to another host", { baseUrl: "http://api.example" }, /plain http/],
     ["no address", { baseUrl: null }, /Set baseUrl on the Provider "mine"/],
     ["no key", { apiKey: null }, /Set apiKey on the Provider "mine"/],
     ["own domains that are none", { ownDomains: "acme" }, /"acme" isn't a full domain/],
   ])("rejects %s for an explicit instance only", async (_name, wrong, reason) => {
-    const given = Object.entries({ baseUrl: HOST, apiKey: "key", ...wrong });
-    const args = Object.fromEntries(given.filter(([, value]) => value !== null));
+    const settings = Object.entries({ baseUrl: HOST, apiKey: "key", ...wrong });
+    const args = Object.fromEntries(settings.filter(([, value]) => value !== null));
     const { failures } = await createExplicitInstance().check(args);
     expect(failures).toHaveLength(1);
     expect(failures[0]).toMatch(reason);
@@ -138,8 +138,8 @@ describe("diff of a provider instance", () => {
       environment: { PULUMI_CONFIG: JSON.stringify(stack), EMAIL_SECURITY_API_KEY: "of the environment" },
       isConfigured: false,
     });
-    const checkConfiguration = async (name: string, given: object) =>
-      (await new ProviderInstance(plugin.client, name).check({ ...given })).failures;
+    const checkConfiguration = async (name: string, input: object) =>
+      (await new ProviderInstance(plugin.client, name).check({ ...input })).failures;
     expect(await checkConfiguration("default", stack)).toEqual([]);
     expect(await checkConfiguration("default_0_1_0", stack)).toEqual([]);
     const refusal = /^a Provider can't have the name "default(_0_1_0)?", .*; use another name$/;
@@ -208,10 +208,10 @@ describe("provider configuration", () => {
 
   it("rejects unknown arguments of an explicit instance", async () => {
     await using usual = await ProviderProcess.start({ isConfigured: false });
-    const given = { baseUrl: "https://service.example", apiKey: "k", version: "1.0.0", __internal: {} };
+    const input = { baseUrl: "https://service.example", apiKey: "k", version: "1.0.0", __internal: {} };
     const instance = new ProviderInstance(usual.client, "acme");
-    expect(await instance.check(given)).toMatchObject({ failures: [] });
-    const { failures } = await instance.check({ ...given, ownDomain: '["acme.example"]', tags: "x" });
+    expect(await instance.check(input)).toMatchObject({ failures: [] });
+    const { failures } = await instance.check({ ...input, ownDomain: '["acme.example"]', tags: "x" });
     expect(failures).toEqual([
       '"ownDomain" isn\'t an argument of a Provider; did you mean ownDomains?',
       '"tags" isn\'t an argument of a Provider; the known names are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains',
@@ -243,10 +243,10 @@ describe("provider configuration", () => {
   it("accepts JSON-encoded flags and numbers from the SDKs", async () => {
     await using usual = await ProviderProcess.start({ isConfigured: false });
     const instance = new ProviderInstance(usual.client, "acme");
-    const given = { baseUrl: "http://service.example", apiKey: "k" };
+    const input = { baseUrl: "http://service.example", apiKey: "k" };
     // Flags and numbers may come as strings that contain JSON.
-    expect((await instance.check({ ...given, allowInsecureHttp: '"true"' })).failures).toEqual([]);
-    const { failures } = await instance.check({ ...given, timeoutMs: '"abc"', allowInsecureHttp: "true" });
+    expect((await instance.check({ ...input, allowInsecureHttp: '"true"' })).failures).toEqual([]);
+    const { failures } = await instance.check({ ...input, timeoutMs: '"abc"', allowInsecureHttp: "true" });
     expect(failures).toEqual([expect.stringContaining('timeoutMs of the Provider "acme" is "abc"; write')]);
   });
 

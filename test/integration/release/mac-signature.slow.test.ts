@@ -45,7 +45,7 @@ function removeSignature(signed: Buffer): { unsigned: Buffer; linkEdit: number; 
   let linkEdit = 0;
   let last = 0;
   let at = 32;
-  for (let left = signed.readUInt32LE(16); left > 0; left--) {
+  for (let commandCount = signed.readUInt32LE(16); commandCount > 0; commandCount--) {
     if (signed.toString("latin1", at + 8, at + 18) === "__LINKEDIT") linkEdit = at;
     last = at;
     at += signed.readUInt32LE(at + 4);

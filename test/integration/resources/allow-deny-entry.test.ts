@@ -85,10 +85,12 @@ describe("create", () => {
 
   it("sends the canonical value and keeps the declared spelling", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, value: "EVIL.Example." });
+    const createdResource = await tenant.provider
+      .getResource("allowDenyEntry")
+      .declare({ ...evil, value: "EVIL.Example." });
     const [row] = tenant.sandbox.allowDenyEntries("acme");
-    expect(made.id).toBe(row?.id);
-    expect(made.properties).toEqual({
+    expect(createdResource.id).toBe(row?.id);
+    expect(createdResource.properties).toEqual({
       list: "deny",
       value: "EVIL.Example.",
       entryType: "domain",
@@ -112,9 +114,11 @@ describe("create", () => {
       ...evil,
       entry_type: "domain",
     });
-    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, value: "Evil.Example" });
-    expect(made.id).toBe(results["id"]);
-    expect(made.properties["createdBy"]).toBe("Dana Reyes (console)");
+    const createdResource = await tenant.provider
+      .getResource("allowDenyEntry")
+      .declare({ ...evil, value: "Evil.Example" });
+    expect(createdResource.id).toBe(results["id"]);
+    expect(createdResource.properties["createdBy"]).toBe("Dana Reyes (console)");
     expectReadings(tenant.trace());
   });
 
@@ -139,15 +143,15 @@ describe("create", () => {
     const graymail = { ...evil, entry_type: "domain", verdict_scope: "graymail" };
     await tenant.console("POST", "/allow_deny_entries", graymail);
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare(evil);
+    const createdResource = await entry.declare(evil);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(2);
     await using later = await startLaterRun(tenant);
-    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
+    await later.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ verdict_scope: "graymail" }]);
   });
 
   it("names the conflicting entry when the service rejects a second scope", async () => {
-    const standing = {
+    const existingRow = {
       id: "g1",
       list: "deny",
       entry_type: "domain",
@@ -157,7 +161,7 @@ describe("create", () => {
     await using tenant = await startSandboxTenant({
       intercept: (request) => {
         if (request.method === "POST") return { status: 409, body: { error: "exists" } };
-        const items = request.query["list"] === "deny" ? [standing] : [];
+        const items = request.query["list"] === "deny" ? [existingRow] : [];
         return {
           status: 200,
           body: { status: 200, results: { items, page: 1, page_size: 200, total: items.length } },
@@ -176,10 +180,10 @@ describe("create", () => {
       value: "evil.example",
       comment: "?",
     });
-    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, adopt: true });
-    expect(made.id).toBe(results["id"]);
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, adopt: true });
+    expect(createdResource.id).toBe(results["id"]);
     expect(tenant.writes()).toEqual([
-      `PATCH /allow_deny_entries/${made.id} {"list":"deny","comment":"Phishing, INC-7"} 200`,
+      `PATCH /allow_deny_entries/${createdResource.id} {"list":"deny","comment":"Phishing, INC-7"} 200`,
     ]);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "deny", comment: "Phishing, INC-7" }]);
   });
@@ -216,8 +220,8 @@ describe("create", () => {
         return undefined;
       },
     });
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
-    expect(made.properties["createdBy"]).toBe("Dana Reyes (console)");
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    expect(createdResource.properties["createdBy"]).toBe("Dana Reyes (console)");
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
@@ -225,8 +229,8 @@ describe("create", () => {
     await using tenant = await startSandboxTenant({
       afterHandle: (request) => (request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined),
     });
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
-    expect(made.id).toBe(tenant.sandbox.allowDenyEntries("acme")[0]?.id);
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    expect(createdResource.id).toBe(tenant.sandbox.allowDenyEntries("acme")[0]?.id);
     expect(tenant.writes()).toHaveLength(1);
   });
 
@@ -256,10 +260,10 @@ describe("create", () => {
         };
       },
     });
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
-    expect(made.properties).toMatchObject({ comment: "Phishing, INC-7", verdictScope: "global" });
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    expect(createdResource.properties).toMatchObject({ comment: "Phishing, INC-7", verdictScope: "global" });
     expect(tenant.writes().slice(1)).toEqual([
-      `PATCH /allow_deny_entries/${made.id} {"verdict_scope":"global","comment":"Phishing, INC-7"} 200`,
+      `PATCH /allow_deny_entries/${createdResource.id} {"verdict_scope":"global","comment":"Phishing, INC-7"} 200`,
     ]);
   });
 
@@ -301,7 +305,7 @@ describe("create", () => {
     await using tenant = await startSandboxTenant({
       intercept: (request) =>
         request.method === "POST" && (request.body as { value: string }).value === "evil.example"
-          ? buildAnswer("other-1", { list: "allow", value: "other.example", id: standing })
+          ? buildAnswer("other-1", { list: "allow", value: "other.example", id: existingId })
           : undefined,
     });
     const { results } = await tenant.console("POST", "/allow_deny_entries", {
@@ -309,7 +313,7 @@ describe("create", () => {
       entry_type: "domain",
       value: "other.example",
     });
-    const standing = results["id"];
+    const existingId = results["id"];
     await expect(tenant.provider.getResource("allowDenyEntry").declare(evil)).rejects.toThrow("which existed before");
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
     expect(tenant.writes().filter((line) => line.startsWith("DELETE"))).toEqual([]);
@@ -375,16 +379,16 @@ describe("update", () => {
   ])("patches only what changed: %s", async (_name, change, body) => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare(evil);
+    const createdResource = await entry.declare(evil);
     tenant.trace();
     const wanted = JSON.parse(JSON.stringify({ ...evil, ...change }));
-    const changed = await entry.change(made, wanted);
+    const changed = await entry.change(createdResource, wanted);
     expect(changed.changed).toBe(true);
     // Before it writes, the provider checks that the id still names that entry.
     const trace = tenant.trace();
     expect([...trace.slice(0, 2).sort(), ...trace.slice(2)]).toEqual([
       ...READ_BOTH_LISTS,
-      `PATCH /allow_deny_entries/${made.id} ${body} 200`,
+      `PATCH /allow_deny_entries/${createdResource.id} ${body} 200`,
     ]);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
     const again = await entry.change(changed, wanted);
@@ -395,9 +399,9 @@ describe("update", () => {
   it("creates a missing entry again and stores its new id", async () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare(evil);
-    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
-    const changed = await entry.change(made, { ...evil, comment: "Again" });
+    const createdResource = await entry.declare(evil);
+    await tenant.console("DELETE", `/allow_deny_entries/${createdResource.id}`);
+    const changed = await entry.change(createdResource, { ...evil, comment: "Again" });
     const [row] = tenant.sandbox.allowDenyEntries("acme");
     expect(row).toMatchObject({ value: "evil.example", comment: "Again" });
     expect(changed.properties["entryId"]).toBe(row?.id);
@@ -409,14 +413,14 @@ describe("update", () => {
   it("finds an entry that was recreated in the console", async () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare(evil);
-    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    const createdResource = await entry.declare(evil);
+    await tenant.console("DELETE", `/allow_deny_entries/${createdResource.id}`);
     const { results } = await tenant.console("POST", "/allow_deny_entries", {
       list: "deny",
       entry_type: "domain",
       value: "evil.example",
     });
-    const changed = await entry.change(made, { ...evil, comment: "Again" });
+    const changed = await entry.change(createdResource, { ...evil, comment: "Again" });
     expect(changed.properties["entryId"]).toBe(results["id"]);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ comment: "Again" }]);
   });
@@ -429,8 +433,8 @@ describe("update", () => {
       },
     });
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare(evil);
-    await expect(entry.change(made, { ...evil, list: "allow" })).rejects.toThrow(
+    const createdResource = await entry.declare(evil);
+    await expect(entry.change(createdResource, { ...evil, list: "allow" })).rejects.toThrow(
       /its list doesn't match the request.*deny list/s,
     );
   });
@@ -440,20 +444,20 @@ describe("read", () => {
   it("returns console changes as inputs too", async () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare(evil);
-    await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, {
+    const createdResource = await entry.declare(evil);
+    await tenant.console("PATCH", `/allow_deny_entries/${createdResource.id}`, {
       list: "allow",
       comment: "it's fine",
       verdict_scope: "graymail",
     });
     const drifted = { list: "allow", comment: "it's fine", verdictScope: "graymail" };
     await using later = await startLaterRun(tenant);
-    const read = await later.getResource("allowDenyEntry").read(made.id, made.properties);
+    const read = await later.getResource("allowDenyEntry").read(createdResource.id, createdResource.properties);
     expect(read?.properties).toMatchObject(drifted);
     expect(read?.inputs).toEqual({ ...drifted, value: "evil.example" });
     const correction = await later
       .getResource("allowDenyEntry")
-      .change({ id: made.id, properties: read?.properties ?? {} }, evil);
+      .change({ id: createdResource.id, properties: read?.properties ?? {} }, evil);
     expect(correction.changed).toBe(true);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([
       { list: "deny", comment: "Phishing, INC-7", verdict_scope: "global" },
@@ -463,15 +467,15 @@ describe("read", () => {
   it("finds an entry recreated in the console by its value", async () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare({ ...evil, value: "EVIL.example" });
-    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    const createdResource = await entry.declare({ ...evil, value: "EVIL.example" });
+    await tenant.console("DELETE", `/allow_deny_entries/${createdResource.id}`);
     const { results } = await tenant.console("POST", "/allow_deny_entries", {
       list: "deny",
       entry_type: "domain",
       value: "evil.example",
     });
     await using later = await startLaterRun(tenant);
-    const read = await later.getResource("allowDenyEntry").read(made.id, made.properties);
+    const read = await later.getResource("allowDenyEntry").read(createdResource.id, createdResource.properties);
     expect(read).toMatchObject({
       id: results["id"],
       properties: { entryId: results["id"], value: "EVIL.example" },
@@ -480,11 +484,13 @@ describe("read", () => {
 
   it("returns nothing for a deleted entry", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
-    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    await tenant.console("DELETE", `/allow_deny_entries/${createdResource.id}`);
     await using later = await startLaterRun(tenant);
     tenant.trace();
-    expect(await later.getResource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
+    expect(
+      await later.getResource("allowDenyEntry").read(createdResource.id, createdResource.properties),
+    ).toBeUndefined();
     // The list may lag behind the run that created the entry, so it is read again for 3 s.
     expectReadings(tenant.trace());
   });
@@ -497,9 +503,9 @@ describe("read", () => {
         return request.method === "GET" ? response : undefined;
       },
     });
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     await using later = await startLaterRun(tenant);
-    const read = await later.getResource("allowDenyEntry").read(made.id, made.properties);
+    const read = await later.getResource("allowDenyEntry").read(createdResource.id, createdResource.properties);
     expect(read?.inputs["verdictScope"]).toBe("impersonation");
   });
 
@@ -508,10 +514,12 @@ describe("read", () => {
     await using tenant = await startSandboxTenant({
       intercept: () => (down ? { status: 503, body: { error: "maintenance" } } : undefined),
     });
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     down = true;
     await using later = await startLaterRun(tenant);
-    await expect(later.getResource("allowDenyEntry").read(made.id, made.properties)).rejects.toThrow("maintenance");
+    await expect(
+      later.getResource("allowDenyEntry").read(createdResource.id, createdResource.properties),
+    ).rejects.toThrow("maintenance");
   });
 });
 
@@ -519,48 +527,48 @@ describe("delete", () => {
   it("removes the entry and succeeds if it is already gone", async () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare(evil);
+    const createdResource = await entry.declare(evil);
     await using later = await startLaterRun(tenant);
     tenant.trace();
-    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
-    expect(tenant.trace()).toEqual([...READ_BOTH_LISTS, `DELETE /allow_deny_entries/${made.id} 200`]);
-    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
+    await later.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
+    expect(tenant.trace()).toEqual([...READ_BOTH_LISTS, `DELETE /allow_deny_entries/${createdResource.id} 200`]);
+    await later.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   });
 
   it("keeps an entry that was moved to the other list", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, list: "allow" });
-    await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "deny" });
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare({ ...evil, list: "allow" });
+    await tenant.console("PATCH", `/allow_deny_entries/${createdResource.id}`, { list: "deny" });
     await using later = await startLaterRun(tenant);
-    const deletion = later.getResource("allowDenyEntry").delete(made.id, made.properties);
+    const deletion = later.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
     await expect(deletion).rejects.toThrow(/was moved in the meantime.*nothing was deleted.*Refresh, then run again/s);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
   it("keeps an entry that was recreated in the console", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
-    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    await tenant.console("DELETE", `/allow_deny_entries/${createdResource.id}`);
     await tenant.console("POST", "/allow_deny_entries", {
       list: "deny",
       entry_type: "domain",
       value: "evil.example",
     });
     await using later = await startLaterRun(tenant);
-    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
+    await later.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
     expect((await later.readPrintedLines()).join("\n")).toContain("was created in its place and is kept");
   });
 
   it("keeps an entry that the program declares under another name", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     await using later = await startLaterRun(tenant);
     tenant.trace();
     const renamed = await later.getResource("allowDenyEntry").declare({ ...evil, value: "Evil.example" });
-    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
-    expect(renamed.id).toBe(made.id);
+    await later.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
+    expect(renamed.id).toBe(createdResource.id);
     expect(tenant.writes()).toEqual([]);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
@@ -573,22 +581,24 @@ describe("entries of others", () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
     await entry.declare(evil);
-    const made = await entry.declare(graymail);
-    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    const createdResource = await entry.declare(graymail);
+    await tenant.console("DELETE", `/allow_deny_entries/${createdResource.id}`);
     await using later = await startLaterRun(tenant);
-    expect(await later.getResource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
-    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
+    expect(
+      await later.getResource("allowDenyEntry").read(createdResource.id, createdResource.properties),
+    ).toBeUndefined();
+    await later.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ verdict_scope: "global" }]);
   });
 
   it("stay unchanged when our missing entry is created again", async () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare(graymail);
+    const createdResource = await entry.declare(graymail);
     const theirs = { ...evil, entry_type: "domain", comment: "theirs" };
     await tenant.console("POST", "/allow_deny_entries", theirs);
-    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
-    await entry.change(made, { ...graymail, comment: "ours" });
+    await tenant.console("DELETE", `/allow_deny_entries/${createdResource.id}`);
+    await entry.change(createdResource, { ...graymail, comment: "ours" });
     const rows = tenant.sandbox.allowDenyEntries("acme").map((row) => [row.verdict_scope, row.comment, row.created_by]);
     expect(rows.sort()).toEqual([
       ["global", "theirs", "Dana Reyes (console)"],
@@ -606,11 +616,11 @@ describe("entries of others", () => {
         return response;
       },
     });
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(graymail);
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(graymail);
     await using later = await startLaterRun(tenant);
     const renamed = await later.getResource("allowDenyEntry").declare(graymail);
-    expect(renamed.id).toBe(made.id);
-    await later.getResource("allowDenyEntry").delete(made.id, made.properties);
+    expect(renamed.id).toBe(createdResource.id);
+    await later.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
@@ -630,22 +640,22 @@ describe("entries of others", () => {
 
   it("aren't reported deleted when the key is another tenant's", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     await using other = await ProviderProcess.start({
       environment: {
         EMAIL_SECURITY_BASE_URL: tenant.sandbox.url,
         EMAIL_SECURITY_API_KEY: "sandbox-globex-ci",
       },
     });
-    await expect(other.getResource("allowDenyEntry").delete(made.id, made.properties)).rejects.toThrow(
-      /people have mailboxes of "globex\.example".*\[ERR_OTHER_TENANT\]/,
-    );
+    await expect(
+      other.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties),
+    ).rejects.toThrow(/people have mailboxes of "globex\.example".*\[ERR_OTHER_TENANT\]/);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
   it("require a replacement when the resource moves to another tenant", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("allowDenyEntry").declare(evil);
+    const createdResource = await tenant.provider.getResource("allowDenyEntry").declare(evil);
     await using other = await ProviderProcess.start({
       instance: "globex",
       config: {
@@ -653,7 +663,9 @@ describe("entries of others", () => {
         "email-security:apiKey": "sandbox-globex-ci",
       },
     });
-    const diff = await other.getResource("allowDenyEntry").diff(made.id, made.properties, made.inputs);
+    const diff = await other
+      .getResource("allowDenyEntry")
+      .diff(createdResource.id, createdResource.properties, createdResource.inputs);
     expect(diff).toEqual({ changes: true, replaces: ["tenant"] });
   });
 });
@@ -673,15 +685,15 @@ describe("single program", () => {
   it("reverts console drift and applies its own change in one request", async () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
-    const made = await entry.declare(evil);
-    await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "allow" });
+    const createdResource = await entry.declare(evil);
+    await tenant.console("PATCH", `/allow_deny_entries/${createdResource.id}`, { list: "allow" });
     await using later = await startLaterRun(tenant);
     tenant.trace();
-    await later.getResource("allowDenyEntry").change(made, { ...evil, comment: "INC-8" });
+    await later.getResource("allowDenyEntry").change(createdResource, { ...evil, comment: "INC-8" });
     const trace = tenant.trace();
     expect([...trace.slice(0, 2).sort(), ...trace.slice(2)]).toEqual([
       ...READ_BOTH_LISTS,
-      `PATCH /allow_deny_entries/${made.id} {"list":"deny","comment":"INC-8"} 200`,
+      `PATCH /allow_deny_entries/${createdResource.id} {"list":"deny","comment":"INC-8"} 200`,
     ]);
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "deny", comment: "INC-8" }]);
   });
@@ -721,11 +733,11 @@ describe("configuration", () => {
     });
     const entry = fromConfig.getResource("allowDenyEntry");
     const vip = fromConfig.getResource("vipEmployee");
-    const made = await Promise.all([
+    const resources = await Promise.all([
       entry.create({ ...evil, entryType: "domain", verdictScope: "global" }),
       entry.create({ ...evil, value: "worse.example", entryType: "domain", verdictScope: "global" }),
       vip.create({ email: "yuki.sato@acme.example", comment: "Runs payroll weekly" }),
     ]);
-    expect(made).toHaveLength(3);
+    expect(resources).toHaveLength(3);
   });
 });

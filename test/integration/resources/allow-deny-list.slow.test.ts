@@ -21,13 +21,13 @@ it("checks and diffs a list larger than gRPC's default limit", async () => {
 
 it("keeps completed entries of a partly written list in state", async () => {
   let isBroken = true;
-  await using made = await startListTenant({
+  await using listTenant = await startListTenant({
     intercept: ({ method, body }) =>
       isBroken && method === "POST" && (body as { value: string }).value === formatBadDomain(7)
         ? { status: 400, body: { error: "no" } }
         : undefined,
   });
-  const { tenant, list } = made;
+  const { tenant, list } = listTenant;
   expect((await list.up({ entries: buildDenies(1_000) })).outcome).toBe("partial");
   const { [formatBadDomain(7)]: _missing, ...others } = buildDenies(1_000);
   expect(list.properties?.["entries"]).toEqual(others);

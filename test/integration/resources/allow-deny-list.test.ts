@@ -59,8 +59,8 @@ async function findEntryId(tenant: ManagedSandboxTenant, value: string): Promise
 
 describe("lifecycle of a list", () => {
   it("takes exactly the expected requests", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     const content = { "evil.example": "deny: INC-7", "partner.example": "allow", "192.0.2.7": "deny" };
     expect((await list.up({ entries: content })).outcome).toBe("created");
     expect(list.id).toBe("allow-deny-list");
@@ -113,8 +113,8 @@ describe("lifecycle of a list", () => {
   });
 
   it("makes no write when the tenant already holds the declared entries", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     for (let at = 0; at < 450; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at), "INC-1");
     tenant.trace();
     const up = await list.up({ entries: buildDenies(450) });
@@ -128,8 +128,8 @@ describe("lifecycle of a list", () => {
   });
 
   it("has no change when the entries are written differently", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: { "evil.example": "deny: INC-7", "partner.example": "allow" } });
     tenant.trace();
     const written = [
@@ -141,8 +141,8 @@ describe("lifecycle of a list", () => {
   });
 
   it("reads a list in ceil(N/200) requests", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: { ...buildDenies(401), "partner.example": "allow" } });
     tenant.trace();
     await list.refresh();
@@ -152,8 +152,8 @@ describe("lifecycle of a list", () => {
 
 describe("additive mode", () => {
   it("keeps undeclared entries at every step", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await createConsoleEntry(tenant, "deny", "clicked.example", "by hand");
     await list.up({ entries: { "evil.example": "deny" } });
     await createConsoleEntry(tenant, "allow", "later.example");
@@ -170,8 +170,8 @@ describe("additive mode", () => {
   });
 
   it("reverts console changes after a refresh", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     const content = { "evil.example": "deny: INC-7", "gone.example": "deny", "moved.example": "deny" };
     await list.up({ entries: content });
     await tenant.console("PATCH", `/allow_deny_entries/${await findEntryId(tenant, "evil.example")}`, {
@@ -195,23 +195,23 @@ describe("exclusive mode", () => {
   const buildExclusiveArguments = (entries: unknown, more: object = {}) => ({ entries, mode: "exclusive", ...more });
 
   it("removes undeclared entries once a refresh has shown them", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await createConsoleEntry(tenant, "allow", "clicked.example", "by hand");
     const first = await list.up(buildExclusiveArguments({ "evil.example": "deny", "worse.example": "deny" }));
     expect(first.printed).toContain("Not changed: 1 entry that no preview has shown (allow clicked.example)");
     expect(Object.keys(await readConsoleContents(tenant))).toHaveLength(3);
 
     await list.refresh();
-    const shown = {
+    const expectedEntries = {
       "clicked.example": "(unmanaged) allow: by hand",
       "evil.example": "deny",
       "worse.example": "deny",
     };
-    expect(list.properties?.["entries"]).toEqual(shown);
-    expect(list.inputs["entries"]).toEqual(shown);
+    expect(list.properties?.["entries"]).toEqual(expectedEntries);
+    expect(list.inputs["entries"]).toEqual(expectedEntries);
     await list.refresh();
-    expect(list.inputs["entries"]).toEqual(shown);
+    expect(list.inputs["entries"]).toEqual(expectedEntries);
     const next = await list.up(buildExclusiveArguments({ "evil.example": "deny", "worse.example": "deny" }));
     expect(next.details).toEqual({ 'entries["clicked.example"]': "DELETE" });
     expect(await readConsoleContents(tenant)).toEqual({ "evil.example": "deny", "worse.example": "deny" });
@@ -221,8 +221,8 @@ describe("exclusive mode", () => {
   });
 
   it("keeps entries added after the refresh", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up(buildExclusiveArguments({ "evil.example": "deny", "old.example": "deny" }));
     await list.refresh();
     await createConsoleEntry(tenant, "deny", "late.example");
@@ -236,8 +236,8 @@ describe("exclusive mode", () => {
   });
 
   it("never touches entries that match `ignore`", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await createConsoleEntry(tenant, "allow", "x.corp.example");
     await createConsoleEntry(tenant, "deny", "y.corp.example");
     const args = buildExclusiveArguments({ "evil.example": "deny" }, { ignore: ["allow:*.corp.example"] });
@@ -249,8 +249,8 @@ describe("exclusive mode", () => {
   });
 
   it("adopts a declared entry that a refresh has shown", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await createConsoleEntry(tenant, "allow", "clicked.example", "by hand");
     await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
     await list.refresh();
@@ -262,8 +262,8 @@ describe("exclusive mode", () => {
   });
 
   it("keeps the entries it found when switched to additive", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     for (let at = 0; at < 15; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at));
     await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
     await list.refresh();
@@ -274,8 +274,8 @@ describe("exclusive mode", () => {
   });
 
   it("keeps undeclared entries on destroy", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await createConsoleEntry(tenant, "deny", "clicked.example");
     await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
     await list.refresh();
@@ -301,7 +301,7 @@ describe("exclusive mode", () => {
       buildRow("5", "deny", "x.example", { entry_type: "url", verdict_scope: "new scope" }),
       buildRow("6", "deny", "a (b), c"),
     ];
-    await using made = await startListTenant({
+    await using listTenant = await startListTenant({
       intercept: ({ method, path, query }) => {
         if (method === "DELETE") {
           const id = path.split("/").at(-1);
@@ -315,7 +315,7 @@ describe("exclusive mode", () => {
         };
       },
     });
-    const { list } = made;
+    const { list } = listTenant;
     await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
     await list.refresh();
     expect(list.inputs["entries"]).toEqual({
@@ -335,8 +335,8 @@ describe("exclusive mode", () => {
 
 describe("removal guard", () => {
   it("rejects a mass removal in preview, without any request", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: buildDenies(100) });
     tenant.trace();
     const up = await list.up({ entries: buildDenies(60) });
@@ -355,8 +355,8 @@ describe("removal guard", () => {
   });
 
   it("doesn't count changes of scope, which keep the rows", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: buildDenies(20) });
     tenant.trace();
     const rescoped = Object.fromEntries(
@@ -369,8 +369,8 @@ describe("removal guard", () => {
   });
 
   it("counts undeclared entries that a refresh has shown", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: buildDenies(10), mode: "exclusive" });
     for (let at = 100; at < 140; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at));
     await list.refresh();
@@ -379,8 +379,8 @@ describe("removal guard", () => {
   });
 
   it("rejects a used confirmation even after a refresh", async () => {
-    await using made = await startListTenant();
-    const { list } = made;
+    await using listTenant = await startListTenant();
+    const { list } = listTenant;
     await list.up({ entries: buildDenies(40) });
     await list.up({ entries: buildDenies(20), confirmRemovals: 20 });
     await list.refresh();
@@ -391,7 +391,7 @@ describe("removal guard", () => {
 describe("partial failure", () => {
   it("reports each failed entry and applies the others", async () => {
     let isBroken = true;
-    await using made = await startListTenant({
+    await using listTenant = await startListTenant({
       intercept: ({ method, body }) => {
         if (!isBroken || method !== "POST") return undefined;
         const { value } = body as { value: string };
@@ -401,7 +401,7 @@ describe("partial failure", () => {
         return undefined;
       },
     });
-    const { tenant, list } = made;
+    const { tenant, list } = listTenant;
     await createConsoleEntry(tenant, "deny", formatBadDomain(8), "made by hand");
     await createConsoleEntry(tenant, "allow", formatBadDomain(9), "a partner");
     const up = await list.up({ entries: buildDenies(10) });
@@ -437,19 +437,19 @@ describe("partial failure", () => {
   });
 
   it("creates no resource when every entry fails", async () => {
-    await using made = await startListTenant({
+    await using listTenant = await startListTenant({
       intercept: ({ method }) => (method === "POST" ? { status: 400, body: { error: "no" } } : undefined),
     });
-    const up = await made.list.up({ entries: buildDenies(3) });
+    const up = await listTenant.list.up({ entries: buildDenies(3) });
     expect(up.outcome).toBe("failed");
     expect(up.failures[""]).toMatch(/3 of 3 entries .*bad-0000.example: .*bad-0001.example: .*bad-0002.example: /s);
   });
 
   it("keeps entries that couldn't be removed in state", async () => {
-    await using made = await startListTenant({
+    await using listTenant = await startListTenant({
       intercept: ({ method }) => (method === "DELETE" ? { status: 500, body: { error: "no" } } : undefined),
     });
-    const { list } = made;
+    const { list } = listTenant;
     await list.up({ entries: buildDenies(4) });
     const up = await list.up({ entries: buildDenies(2) });
     expect(up.outcome).toBe("partial");
@@ -459,10 +459,10 @@ describe("partial failure", () => {
 
   it("lists a failed deny before failed removals", async () => {
     let isBroken = false;
-    await using made = await startListTenant({
+    await using listTenant = await startListTenant({
       intercept: ({ method }) => (isBroken && method !== "GET" ? { status: 400, body: { error: "no" } } : undefined),
     });
-    const { list } = made;
+    const { list } = listTenant;
     await list.up({ entries: buildDenies(20) });
     isBroken = true;
     const up = await list.up({ entries: { ...buildDenies(10), "z-new.example": "deny" }, confirmRemovals: 10 });
@@ -471,11 +471,11 @@ describe("partial failure", () => {
 
   it("stops sending requests when the key is rejected", async () => {
     let isRefused = false;
-    await using made = await startListTenant({
+    await using listTenant = await startListTenant({
       intercept: ({ method }) =>
         isRefused && method === "POST" ? { status: 401, body: { error: "revoked" } } : undefined,
     });
-    const { tenant, list } = made;
+    const { tenant, list } = listTenant;
     await list.up({ entries: buildDenies(1) });
     isRefused = true;
     tenant.trace();
@@ -493,8 +493,8 @@ describe("partial failure", () => {
 
 describe("order of changes", () => {
   it("applies denies before allows and additions before removals", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: { "a.example": "allow", "b.evil.example": "deny", "c.example": "deny" } });
     tenant.trace();
     await list.up({ entries: { "evil.example": "deny", "a.example": "deny", "c.example": "allow" } });
@@ -510,13 +510,13 @@ describe("order of changes", () => {
   });
 
   it("keeps a deny whose replacement failed", async () => {
-    await using made = await startListTenant({
+    await using listTenant = await startListTenant({
       intercept: ({ method, body }) =>
         method === "POST" && (body as { value: string }).value === "evil.example"
           ? { status: 400, body: { error: "no" } }
           : undefined,
     });
-    const { tenant, list } = made;
+    const { tenant, list } = listTenant;
     await list.up({
       entries: { "b.evil.example": "deny", "boss@evil.example": "deny", "other.example": "deny" },
     });
@@ -528,8 +528,8 @@ describe("order of changes", () => {
   });
 
   it("changes the scope of a value in place", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: { "news.example": "deny: x" } });
     tenant.trace();
     await list.up({ entries: { "news.example (graymail)": "deny: x" } });
@@ -539,8 +539,8 @@ describe("order of changes", () => {
   });
 
   it("keeps an entry that was moved in the meantime", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: { "a.example": "deny", "b.example": "deny" } });
     await tenant.console("PATCH", `/allow_deny_entries/${await findEntryId(tenant, "a.example")}`, {
       list: "allow",
@@ -663,8 +663,8 @@ describe("entries of others", () => {
     });
 
   it("aren't adopted in another scope without `adopt: true`", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
     await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
     await createGraymailEntry(tenant, "deny", "x.example", "colleague");
@@ -677,8 +677,8 @@ describe("entries of others", () => {
   });
 
   it("aren't moved when only the scope of ours changes", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
     await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
     await createConsoleEntry(tenant, "allow", "x.example", "colleague");
@@ -688,8 +688,8 @@ describe("entries of others", () => {
   });
 
   it("are kept when recreated under a removed key, until previewed", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: { "x.example": "deny: ours", "y.example": "deny" } });
     await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
     await createConsoleEntry(tenant, "deny", "x.example", "do not remove");
@@ -705,8 +705,8 @@ describe("one value in two scopes", () => {
   const buildBothScopes = (text: string) => ({ "x.example": text, "x.example (graymail)": text });
 
   it("moves to the other list in one run", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: buildBothScopes("allow") });
     expect((await list.up({ entries: buildBothScopes("deny") })).outcome).toBe("updated");
     expect(await readConsoleContents(tenant)).toEqual(buildBothScopes("deny"));
@@ -716,8 +716,8 @@ describe("one value in two scopes", () => {
   });
 
   it("is restored in both scopes when one row is gone", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up({ entries: buildBothScopes("allow") });
     await tenant.console("DELETE", `/allow_deny_entries/${await findEntryId(tenant, "x.example")}`);
     await list.up({ entries: buildBothScopes("deny") });
@@ -725,8 +725,8 @@ describe("one value in two scopes", () => {
   });
 
   it("can't be allowed in one scope and denied in the other", async () => {
-    await using made = await startListTenant();
-    const up = await made.list.up({ entries: { "x.example": "deny", "x.example (graymail)": "allow" } });
+    await using listTenant = await startListTenant();
+    const up = await listTenant.list.up({ entries: { "x.example": "deny", "x.example (graymail)": "allow" } });
     expect(up.failures[""]).toContain("is on the allow list here and on the deny list at");
   });
 });
@@ -746,13 +746,13 @@ it("keeps an entry that moves to a single entry of the other list", async () => 
 });
 
 it("counts actual entries for the removal guard after a partial run", async () => {
-  await using made = await startListTenant({
+  await using listTenant = await startListTenant({
     intercept: ({ method, body }) =>
       method === "POST" && (body as { value: string }).value === formatBadDomain(7)
         ? { status: 400, body: { error: "no" } }
         : undefined,
   });
-  const { tenant, list } = made;
+  const { tenant, list } = listTenant;
   await list.up({ entries: [] });
   expect((await list.up({ entries: buildDenies(60) })).outcome).toBe("partial");
   tenant.trace();

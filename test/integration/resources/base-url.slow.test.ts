@@ -8,8 +8,8 @@ import { ProviderProcess } from "../../support/provider-process";
 async function createAt(baseUrl: string): Promise<string> {
   const environment = { EMAIL_SECURITY_BASE_URL: baseUrl, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   await using provider = await ProviderProcess.start({ environment });
-  const made = provider.getResource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
-  return await made.then(
+  const creation = provider.getResource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
+  return await creation.then(
     ({ properties }) => String(properties["value"]),
     (error: Error) => error.message,
   );

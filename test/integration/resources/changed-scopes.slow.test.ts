@@ -184,7 +184,7 @@ describe("one of two scopes changed by hand", () => {
 });
 
 describe("other rows of the value", () => {
-  it("are told apart by the comment", async () => {
+  it("distinguishes rows of one value by comment", async () => {
     const { setting, own } = await applyAllow("additive");
     await using _ = setting;
     setting.tenant.service.add({ value: VALUE, list: "allow", id: "console", verdict_scope: "bulk", comment: "mine" });

@@ -54,14 +54,16 @@ it(
         isConfigured: false,
       });
       const entry = provider.getResource("allowDenyEntry");
-      const gone = { list: "deny", value: "gone.example", entryType: "domain", verdictScope: "global" };
-      const [, read, ...made] = await Promise.all([
+      const removedEntry = { list: "deny", value: "gone.example", entryType: "domain", verdictScope: "global" };
+      const [, read, ...createdResources] = await Promise.all([
         provider.configure(),
-        entry.read("ade_gone", gone),
+        entry.read("ade_gone", removedEntry),
         ...makeAll(provider),
       ]);
       expect(read).toBeUndefined();
-      expect(new Set(made.map(({ properties }) => properties["tenant"]))).toEqual(new Set([new URL(sandbox.url).host]));
+      expect(new Set(createdResources.map(({ properties }) => properties["tenant"]))).toEqual(
+        new Set([new URL(sandbox.url).host]),
+      );
       expect(sandbox.requests.filter(({ tenant }) => tenant !== "acme")).toEqual([]);
       expect(sandbox.allowDenyEntries("acme")).toHaveLength(8);
       const added = sandbox.vips("acme").filter(({ source }) => source === "manual");

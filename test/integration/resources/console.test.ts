@@ -30,7 +30,7 @@ interface KindCase {
   /** The run's declaration; if missing, the run deletes the resource. */
   readonly args?: (subject: string) => ResourceProperties;
   /** Matches the write that is held. */
-  readonly held: (request: ServiceRequest) => boolean;
+  readonly isHeldWrite: (request: ServiceRequest) => boolean;
   readonly rows: readonly ConsoleScenario[];
 }
 
@@ -93,7 +93,7 @@ const entryCases: Record<string, KindCase> = {
   "an entry is created": {
     kind: "allowDenyEntry",
     args: buildEvilEntry({}),
-    held: isPost,
+    isHeldWrite: isPost,
     rows: [
       { colleague: "makes the same", acts: createAdditionAct({}), outcome: "created", holds: "deny: ours" },
       {
@@ -115,7 +115,7 @@ const entryCases: Record<string, KindCase> = {
   "an entry is created that may be taken over": {
     kind: "allowDenyEntry",
     args: buildEvilEntry({ adopt: true }),
-    held: isPost,
+    isHeldWrite: isPost,
     rows: [
       {
         colleague: "makes it with another comment",
@@ -135,19 +135,19 @@ const entryCases: Record<string, KindCase> = {
     kind: "allowDenyEntry",
     before: buildEvilEntry({ comment: "old" }),
     args: buildEvilEntry({}),
-    held: isPatch,
+    isHeldWrite: isPatch,
     rows: [
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
       { colleague: "moves it", acts: moves, outcome: "updated", holds: "deny: ours" },
       { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "deny: ours" },
-      { colleague: "deletes it and makes it anew", acts: recreateRow, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes and recreates it", acts: recreateRow, outcome: "updated", holds: "deny: ours" },
     ],
   },
   "an entry is moved to the other list": {
     kind: "allowDenyEntry",
     before: buildEvilEntry({ list: "allow" }),
     args: buildEvilEntry({}),
-    held: isPatch,
+    isHeldWrite: isPatch,
     rows: [
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
       {
@@ -162,11 +162,11 @@ const entryCases: Record<string, KindCase> = {
   "an entry is deleted": {
     kind: "allowDenyEntry",
     before: buildEvilEntry({}),
-    held: isDelete,
+    isHeldWrite: isDelete,
     rows: [
       { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "nothing" },
       {
-        colleague: "deletes it and makes it anew",
+        colleague: "deletes and recreates it",
         acts: recreateRow,
         outcome: "updated",
         messagePattern: /was created in its place and is kept/,
@@ -184,7 +184,7 @@ const listCases: Record<string, KindCase> = {
   "a list's entry is created": {
     kind: "allowDenyList",
     args: buildEntriesArguments("deny: ours"),
-    held: isPost,
+    isHeldWrite: isPost,
     rows: [
       { colleague: "makes the same", acts: createAdditionAct({}), outcome: "created", holds: "deny: ours" },
       {
@@ -200,12 +200,12 @@ const listCases: Record<string, KindCase> = {
     kind: "allowDenyList",
     before: buildEntriesArguments("allow: ours"),
     args: buildEntriesArguments("deny: ours"),
-    held: isPatch,
+    isHeldWrite: isPatch,
     rows: [
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
       { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "deny: ours" },
       {
-        colleague: "deletes it and makes it anew",
+        colleague: "deletes and recreates it",
         acts: recreateRow,
         outcome: "partial",
         messagePattern: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
@@ -219,11 +219,11 @@ const listCases: Record<string, KindCase> = {
     kind: "allowDenyList",
     before: buildEntriesArguments("deny: ours"),
     args: (value) => ({ entries: { [`beside.${value}`]: "deny" } }),
-    held: isDelete,
+    isHeldWrite: isDelete,
     rows: [
       { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "nothing" },
       {
-        colleague: "deletes it and makes it anew",
+        colleague: "deletes and recreates it",
         acts: recreateRow,
         outcome: "updated",
         holds: "deny: theirs",
@@ -236,7 +236,7 @@ const vipCases: Record<string, KindCase> = {
   "a VIP is added": {
     kind: "vipEmployee",
     args: buildVipArguments("ours"),
-    held: isVipPost,
+    isHeldWrite: isVipPost,
     rows: [
       { colleague: "adds the same", acts: createVipAdditionAct("ours"), outcome: "created", holds: "VIP: ours" },
       {
@@ -252,7 +252,7 @@ const vipCases: Record<string, KindCase> = {
     kind: "vipEmployee",
     before: buildVipArguments("old"),
     args: buildVipArguments("ours"),
-    held: isPatch,
+    isHeldWrite: isPatch,
     rows: [
       { colleague: "edits the comment", acts: editVip, outcome: "updated", holds: "VIP: ours" },
       { colleague: "removes it", acts: removeVip, outcome: "updated", holds: "VIP: ours" },
@@ -261,7 +261,7 @@ const vipCases: Record<string, KindCase> = {
   "a VIP is removed": {
     kind: "vipEmployee",
     before: buildVipArguments("ours"),
-    held: isVipRemove,
+    isHeldWrite: isVipRemove,
     rows: [
       { colleague: "removes it", acts: removeVip, outcome: "updated", holds: "excluded" },
       { colleague: "edits the comment", acts: editVip, outcome: "updated", holds: "excluded" },
@@ -270,7 +270,7 @@ const vipCases: Record<string, KindCase> = {
   "a list's VIP is added": {
     kind: "vipList",
     args: buildMembersArguments("ours"),
-    held: isVipPost,
+    isHeldWrite: isVipPost,
     rows: [
       {
         colleague: "adds it with another comment",
@@ -284,7 +284,7 @@ const vipCases: Record<string, KindCase> = {
     kind: "vipList",
     before: buildMembersArguments("ours"),
     args: () => ({ members: {}, confirmRemovals: 1 }),
-    held: isVipRemove,
+    isHeldWrite: isVipRemove,
     rows: [{ colleague: "removes it", acts: removeVip, outcome: "updated", holds: "excluded" }],
   },
 };
@@ -296,7 +296,7 @@ const MAILBOXES = ["marcus.bell", "yuki.sato", "invoices", "greta.nilsen", "alic
 
 /** Each row has its own value or mailbox, so that all rows share the three runs. */
 const rows = Object.entries({ ...entryCases, ...listCases, ...vipCases })
-  .flatMap(([what, one]) => one.rows.map((row) => ({ what, ...one, ...row })))
+  .flatMap(([label, one]) => one.rows.map((row) => ({ label, ...one, ...row })))
   .map((row, number) => {
     const isVip = row.kind === "vipEmployee" || row.kind === "vipList";
     return { ...row, subject: isVip ? (MAILBOXES.pop() ?? "") : `evil-${number}.example` };
@@ -305,14 +305,14 @@ const rows = Object.entries({ ...entryCases, ...listCases, ...vipCases })
 let tenant: ManagedSandboxTenant;
 const ran = new Map<
   string,
-  { run: ResourceUpResult; held: string; isHeld: boolean; next: ResourceUpResult | undefined; after: string }
+  { run: ResourceUpResult; contentThen: string; isHeld: boolean; next: ResourceUpResult | undefined; after: string }
 >();
 
 beforeAll(async () => {
-  let held: ((request: ServiceRequest) => Promise<void>) | undefined;
+  let onRequest: ((request: ServiceRequest) => Promise<void>) | undefined;
   tenant = await startSandboxTenant({
     async intercept(request) {
-      await held?.(request);
+      await onRequest?.(request);
       return undefined;
     },
   });
@@ -331,9 +331,9 @@ beforeAll(async () => {
   });
 
   const acted = new Set<string>();
-  held = async (request) => {
+  onRequest = async (request) => {
     for (const row of rows) {
-      if (acted.has(row.subject) || !row.held(request) || !isAbout(row.subject, request)) continue;
+      if (acted.has(row.subject) || !row.isHeldWrite(request) || !isAbout(row.subject, request)) continue;
       acted.add(row.subject);
       await row.acts({ tenant, subject: row.subject, id: getEntryId(row.subject) });
     }
@@ -341,7 +341,7 @@ beforeAll(async () => {
   const runs = await runTogether(({ args, resource, subject }) =>
     args === undefined ? resource.destroy() : resource.up(args(subject)),
   );
-  held = undefined;
+  onRequest = undefined;
   const heldThen = rows.map(({ subject }) => formatSubjectRows(tenant.sandbox, subject));
   const nexts = await runTogether(async ({ args, resource, subject }) =>
     args === undefined ? undefined : await resource.up(args(subject)),
@@ -349,7 +349,7 @@ beforeAll(async () => {
   for (const [at, { subject }] of rows.entries()) {
     ran.set(subject, {
       run: runs[at] as ResourceUpResult,
-      held: heldThen[at] as string,
+      contentThen: heldThen[at] as string,
       isHeld: acted.has(subject),
       next: nexts[at],
       after: formatSubjectRows(tenant.sandbox, subject),
@@ -362,12 +362,12 @@ afterAll(async () => {
 });
 
 it.each(rows)(
-  "resolves a console conflict: $what while a colleague $colleague",
+  "resolves a console conflict: $label while a colleague $colleague",
   ({ subject, outcome, messagePattern = /(?:)/, holds, next }) => {
-    const { run, held, isHeld, next: further, after } = ran.get(subject) ?? expect.fail("it was not run");
+    const { run, contentThen, isHeld, next: further, after } = ran.get(subject) ?? expect.fail("it was not run");
     expect(isHeld).toBe(true);
     const output = [...Object.values(run.failures), ...run.reasons, run.printed].join("\n");
-    expect({ outcome: run.outcome, said: output, holds: held }).toMatchObject({ outcome, holds });
+    expect({ outcome: run.outcome, output, holds: contentThen }).toMatchObject({ outcome, holds });
     expect(output).toMatch(messagePattern);
     if (further === undefined) return;
     const hasFailed = outcome === "failed" || outcome === "partial";

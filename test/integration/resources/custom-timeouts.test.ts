@@ -42,10 +42,10 @@ it("never sends a create that timed out during a shared read", async () => {
     /before anything was changed: the timeout of 1 s of customTimeouts\.create .* no write was sent\./,
   );
   await expect.poll(() => tenant.heldCount()).toBe(1);
-  const made = other.create(others);
+  const creation = other.create(others);
   await ended;
   tenant.releaseRequests();
-  const { id, properties } = await made;
+  const { id, properties } = await creation;
   // Late enough that the abandoned request would have been sent by now.
   await other.delete(id, properties);
   expect(tenant.sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["other.example"]);

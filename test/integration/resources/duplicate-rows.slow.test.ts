@@ -380,13 +380,13 @@ describe("allow that contradicts a changed entry", () => {
   it.each([
     [false, "failed", ["allow evil.example", "deny evil.example"]],
     [true, "updated", ["deny evil.example"]],
-  ])("fails a comment edit of the deny, or is removed; adopting: %s", async (adopt, outcome, held) => {
+  ])("fails a comment edit of the deny, or is removed; adopting: %s", async (adopt, outcome, remainingRows) => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...deny, adopt });
     pushDuplicates(tenant, allowed);
     expect(await entry.up({ ...deny, adopt, comment: "INC-8" })).toMatchObject({ outcome });
-    expect(tenant.service.listContents()).toEqual(held);
+    expect(tenant.service.listContents()).toEqual(remainingRows);
   });
 
   it("is removed by a move, even when the own row is gone", async () => {

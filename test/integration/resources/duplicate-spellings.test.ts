@@ -22,7 +22,9 @@ describe("duplicate mailbox", () => {
       { ...manual, email: "lena.hartmann@acme.example", comment: "CEO" },
     ];
     await using tenant = await startSandboxTenant(createRowHooks([], vips));
-    const made = await tenant.provider.getResource("vipEmployee").declare({ email: declared, comment: "CFO" });
+    const createdResource = await tenant.provider
+      .getResource("vipEmployee")
+      .declare({ email: declared, comment: "CFO" });
     expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
     await expect
       .poll(() => tenant.provider.printed.join("\n"))
@@ -30,9 +32,9 @@ describe("duplicate mailbox", () => {
         /has 2 copies of the same element\. This resource manages .*comment "CFO".*; the others are: .*comment "old".*Remove the extra ones/,
       );
     await using later = await startLaterRun(tenant);
-    expect((await later.getResource("vipEmployee").read(made.id, made.properties))?.properties).toEqual(
-      made.properties,
-    );
+    expect(
+      (await later.getResource("vipEmployee").read(createdResource.id, createdResource.properties))?.properties,
+    ).toEqual(createdResource.properties);
     await using lists = await startLaterRun(tenant);
     const list = lists.getResource("vipList");
     const members = { [declared]: "CFO", "lena.hartmann@acme.example": "CEO" };
@@ -62,10 +64,10 @@ describe("duplicate value", () => {
 
   it("is matched by its declared spelling, alone and in a list", async () => {
     await using tenant = await startSandboxTenant(createRowHooks(rows, []));
-    const made = await tenant.provider
+    const createdResource = await tenant.provider
       .getResource("allowDenyEntry")
       .declare({ list: "deny", value: "evil.example", comment: "INC-1" });
-    expect([made.id, tenant.writes()]).toEqual(["e2", []]);
+    expect([createdResource.id, tenant.writes()]).toEqual(["e2", []]);
     await expect
       .poll(() => tenant.provider.printed.join("\n"))
       .toMatch(/This resource manages evil\.example .*id e2.*; the others are: EVIL\.example\. .*id e1/);

@@ -36,8 +36,8 @@ const DECLARED = ["allow partner.example", "deny evil.example"];
 
 describe("undeclared allow entry", () => {
   it("is shown by a refresh and removed by the next run", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up(ARGUMENTS);
     await createConsoleEntry(tenant, "allow", "clicked.example", { comment: "by hand" });
     await createConsoleEntry(tenant, "deny", "colleague.example");
@@ -59,8 +59,8 @@ describe("undeclared allow entry", () => {
   });
 
   it("is kept by the run that creates the list", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await createConsoleEntry(tenant, "allow", "clicked.example");
     await createConsoleEntry(tenant, "deny", "colleague.example");
     const { printed } = await list.up(ARGUMENTS);
@@ -69,8 +69,8 @@ describe("undeclared allow entry", () => {
   });
 
   it("is kept when ignored", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     const args = { ...ARGUMENTS, ignore: ["*.corp.example"] };
     await list.up(args);
     await createConsoleEntry(tenant, "allow", "x.corp.example");
@@ -81,8 +81,8 @@ describe("undeclared allow entry", () => {
   });
 
   it("counts toward the removal guard, unlike a deny", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     const args = { mode: MODE, entries: buildDenies(10) };
     await list.up(args);
     for (let at = 100; at < 112; at += 1) {
@@ -97,8 +97,8 @@ describe("undeclared allow entry", () => {
   });
 
   it("is kept when it became a deny after the refresh", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up(ARGUMENTS);
     await createConsoleEntry(tenant, "allow", "clicked.example");
     await list.refresh();
@@ -118,8 +118,8 @@ describe("undeclared allow entry", () => {
   });
 
   it("is removed when it has another scope", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up(ARGUMENTS);
     await createConsoleEntry(tenant, "allow", "other.example", { verdict_scope: "graymail" });
     const args = { ...ARGUMENTS, entries: { ...ARGUMENTS.entries, "new.example": "deny" } };
@@ -129,8 +129,8 @@ describe("undeclared allow entry", () => {
   });
 
   it("is adopted when declared after a refresh", async () => {
-    await using made = await startListTenant();
-    const { tenant, list } = made;
+    await using listTenant = await startListTenant();
+    const { tenant, list } = listTenant;
     await list.up(ARGUMENTS);
     await createConsoleEntry(tenant, "allow", "clicked.example");
     await list.refresh();
@@ -153,7 +153,7 @@ describe("value on both lists, with duplicates", () => {
 
   async function startListService(start: readonly ReturnType<typeof buildRow>[]) {
     let rows = [...start];
-    const made = await startListTenant({
+    const listTenant = await startListTenant({
       intercept: ({ method, path, query }) => {
         if (method === "DELETE") {
           const id = path.split("/").at(-1);
@@ -165,7 +165,7 @@ describe("value on both lists, with duplicates", () => {
         return { status: 200, body: { status: 200, results } };
       },
     });
-    return { ...made, ids: () => rows.map(({ id }) => id) };
+    return { ...listTenant, ids: () => rows.map(({ id }) => id) };
   }
 
   it("loses its allows when the deny is declared", async () => {
@@ -202,8 +202,8 @@ describe("value on both lists, with duplicates", () => {
 
 describe("list and single entry in one program", () => {
   it("conflict over an allow but not over a deny", async () => {
-    await using made = await startListTenant();
-    const { provider } = made.tenant;
+    await using listTenant = await startListTenant();
+    const { provider } = listTenant.tenant;
     await provider.getResource("allowDenyEntry", "deny").check({ list: "deny", value: "x.example" });
     const list = provider.getResource("allowDenyList", "all");
     expect((await list.check(ARGUMENTS)).failures).toEqual({});
@@ -217,8 +217,8 @@ describe("list and single entry in one program", () => {
   });
 
   it("conflict in either order, naming the mode", async () => {
-    await using made = await startListTenant();
-    const { provider } = made.tenant;
+    await using listTenant = await startListTenant();
+    const { provider } = listTenant.tenant;
     await provider.getResource("allowDenyEntry", "allow").check({ list: "allow", value: "y.example" });
     expect((await provider.getResource("allowDenyList", "all").check(ARGUMENTS)).failures).toEqual({
       mode: 'is "exclusive-allows", so this list would remove allow y.example, which AllowDenyEntry "allow" declares: declare it here, or add it to `ignore`',
@@ -227,8 +227,8 @@ describe("list and single entry in one program", () => {
 });
 
 it("rejects the mode on a VIP list", async () => {
-  await using made = await startListTenant();
-  const vips = made.tenant.provider.getResource("vipList", "vips");
+  await using listTenant = await startListTenant();
+  const vips = listTenant.tenant.provider.getResource("vipList", "vips");
   expect((await vips.check({ members: [], mode: MODE })).failures).toEqual({
     mode: 'can\'t be "exclusive-allows" on the VIP list, which has no allow entries; write "additive" or "exclusive"',
   });

@@ -77,7 +77,7 @@ it("deletes a list that the program no longer declares", async () => {
 it("adopts a replaced entry only when a refresh has shown it", async () => {
   await using tenant = await startSandboxTenant();
   const one = { list: "deny", value: "evil.example" };
-  const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...one, comment: "first" });
+  const createdResource = await tenant.provider.getResource("allowDenyEntry").declare({ ...one, comment: "first" });
   await tenant.provider.startNextRun();
   const unseen = tenant.provider.getResource("allowDenyEntry");
   const { inputs } = await unseen.check({ ...one, comment: "second" });
@@ -85,10 +85,10 @@ it("adopts a replaced entry only when a refresh has shown it", async () => {
 
   await tenant.provider.startNextRun();
   const seen = tenant.provider.getResource("allowDenyEntry");
-  await seen.read(made.id, made.properties, made.inputs);
+  await seen.read(createdResource.id, createdResource.properties, createdResource.inputs);
   await seen.check({ ...one, comment: "second" });
   tenant.trace();
-  expect((await seen.create(inputs)).id).toBe(made.id);
-  await seen.delete(made.id, made.properties);
-  expect(tenant.writes()).toEqual([`PATCH /allow_deny_entries/${made.id} {"comment":"second"} 200`]);
+  expect((await seen.create(inputs)).id).toBe(createdResource.id);
+  await seen.delete(createdResource.id, createdResource.properties);
+  expect(tenant.writes()).toEqual([`PATCH /allow_deny_entries/${createdResource.id} {"comment":"second"} 200`]);
 });

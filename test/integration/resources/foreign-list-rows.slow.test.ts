@@ -24,7 +24,7 @@ it.each([
   const entry = await q.getResource("allowDenyEntry", "entry").declare(args);
   const others = service.entries.splice(0);
   await using p = await startInstance(second, "p");
-  const made = await p.getResource("allowDenyList", "list").declare({ entries });
+  const createdResource = await p.getResource("allowDenyList", "list").declare({ entries });
   service.entries.push(...others);
 
   const third = createEngineAddress();
@@ -33,7 +33,9 @@ it.each([
   const unchanged = stays.getResource("allowDenyEntry", "entry");
   const { inputs } = await unchanged.check(args, entry.inputs);
   expect(await unchanged.diff(entry.id, entry.properties, inputs)).toMatchObject({ changes: false });
-  const read = await refreshed.getResource("allowDenyList", "list").read(made.id, made.properties, made.inputs);
-  expect(read?.properties).toEqual(made.properties);
+  const read = await refreshed
+    .getResource("allowDenyList", "list")
+    .read(createdResource.id, createdResource.properties, createdResource.inputs);
+  expect(read?.properties).toEqual(createdResource.properties);
   expect((await refreshed.readPrintedLines()).join("\n")).not.toContain(VALUE);
 });

@@ -209,8 +209,8 @@ describe("value that changes its resource and its list at once", () => {
     const moved = to === "allowDenyEntry" ? deny : { entries: { [VALUE]: "deny" } };
     await before.up(from === "allowDenyEntry" ? allow : { entries: { [VALUE]: ALLOW } });
     await tenant.provider.startNextRun();
-    const refused = await after.up(moved);
-    expect(refused.failures[""] + refused.reasons.join()).toContain("refresh the stack first");
+    const rejection = await after.up(moved);
+    expect(rejection.failures[""] + rejection.reasons.join()).toContain("refresh the stack first");
     await tenant.provider.startNextRun();
     await before.refresh();
     expect(await after.up(moved)).toMatchObject({ outcome: "created" });

@@ -34,17 +34,19 @@ const serializeContents = () => JSON.stringify([service.listEntries(OURS), servi
 async function startDeclaredEntry() {
   service.put(THEIRS, { list: "deny", value: "evil0.example", comment: "phish" });
   await using run = await runBy(OURS);
-  const made = await run.getResource("allowDenyEntry").declare(partner);
-  expect([made.id, service.listEntries(THEIRS)[0]?.id]).toEqual(["1", "1"]);
+  const createdResource = await run.getResource("allowDenyEntry").declare(partner);
+  expect([createdResource.id, service.listEntries(THEIRS)[0]?.id]).toEqual(["1", "1"]);
   service.writes.length = 0;
-  return made;
+  return createdResource;
 }
 
 describe("entry whose id now belongs to another", () => {
   it("is gone after a refresh unless found by its value", async () => {
-    const made = await startDeclaredEntry();
+    const createdResource = await startDeclaredEntry();
     await using wrong = await runBy(THEIRS);
-    expect(await wrong.getResource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
+    expect(
+      await wrong.getResource("allowDenyEntry").read(createdResource.id, createdResource.properties),
+    ).toBeUndefined();
     // The accident: the resource is recreated in the wrong tenant, under an id that belongs to a different entry in the
     // right one.
     const elsewhere = await wrong.getResource("allowDenyEntry").declare(partner);
@@ -58,30 +60,32 @@ describe("entry whose id now belongs to another", () => {
   });
 
   it("is created again without changing the other entry", async () => {
-    const made = await startDeclaredEntry();
+    const createdResource = await startDeclaredEntry();
     const before = JSON.stringify(service.listEntries(THEIRS));
     await using wrong = await runBy(THEIRS);
-    const changed = await wrong.getResource("allowDenyEntry").change(made, { ...partner, comment: "Contract 8" });
+    const changed = await wrong
+      .getResource("allowDenyEntry")
+      .change(createdResource, { ...partner, comment: "Contract 8" });
     expect(service.writes).toEqual([`${THEIRS} POST partner.example`]);
     expect(JSON.stringify(service.listEntries(THEIRS).slice(0, 1))).toBe(before);
     expect(changed.properties).toMatchObject({ entryId: "2", comment: "Contract 8" });
   });
 
   it("is not deleted", async () => {
-    const made = await startDeclaredEntry();
+    const createdResource = await startDeclaredEntry();
     const before = serializeContents();
     await using wrong = await runBy(THEIRS);
-    await wrong.getResource("allowDenyEntry").delete(made.id, made.properties);
+    await wrong.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
     expect([service.writes, serializeContents()]).toEqual([[], before]);
     await expect.poll(() => wrong.printed.join("\n")).toContain("partner.example on the allow list was already gone");
   });
 
   it("is not deleted when its value exists under another id", async () => {
-    const made = await startDeclaredEntry();
+    const createdResource = await startDeclaredEntry();
     service.put(THEIRS, partner);
     const before = serializeContents();
     await using wrong = await runBy(THEIRS);
-    await wrong.getResource("allowDenyEntry").delete(made.id, made.properties);
+    await wrong.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
     expect([service.writes, serializeContents()]).toEqual([[], before]);
     await expect.poll(() => wrong.printed.join("\n")).toContain("was created in its place and is kept");
   });
@@ -89,14 +93,14 @@ describe("entry whose id now belongs to another", () => {
   it("is deleted although another Provider holds the same id", async () => {
     service.put(THEIRS, { list: "deny", value: "evil0.example", comment: "phish" });
     await using ours = await runBy(OURS, { instance: "acme", engine: createEngineAddress() });
-    const made = await ours.getResource("allowDenyEntry").declare(partner);
+    const createdResource = await ours.getResource("allowDenyEntry").declare(partner);
     await using other = await runBy(THEIRS, { instance: "globex", engine: createEngineAddress() });
     const theirs = await other.getResource("allowDenyEntry").declare({
       list: "deny",
       value: "evil0.example",
       comment: "phish",
     });
-    expect(theirs.id).toBe(made.id);
+    expect(theirs.id).toBe(createdResource.id);
     service.writes.length = 0;
     // The next run drops our entry and changes nothing in the other tenant.
     const next = createEngineAddress();
@@ -104,13 +108,13 @@ describe("entry whose id now belongs to another", () => {
     await using staying = await runBy(THEIRS, { instance: "globex", engine: next });
     const { inputs } = await staying.getResource("allowDenyEntry").check(theirs.inputs, theirs.inputs);
     await staying.getResource("allowDenyEntry").diff(theirs.id, theirs.properties, inputs);
-    await dropping.getResource("allowDenyEntry").delete(made.id, made.properties);
+    await dropping.getResource("allowDenyEntry").delete(createdResource.id, createdResource.properties);
     expect(service.writes).toEqual([`${OURS} DELETE 1`]);
   });
 });
 
 it("rejects an update answered with another entry", async () => {
-  const made = await startDeclaredEntry();
+  const createdResource = await startDeclaredEntry();
   await using run = await runBy(OURS);
   const other = {
     id: "1",
@@ -120,7 +124,7 @@ it("rejects an update answered with another entry", async () => {
     comment: "Contract 8",
   };
   service.intercept = (method) => (method === "PATCH" ? { results: other } : undefined);
-  const change = run.getResource("allowDenyEntry").change(made, { ...partner, comment: "Contract 8" });
+  const change = run.getResource("allowDenyEntry").change(createdResource, { ...partner, comment: "Contract 8" });
   await expect(change).rejects.toThrow(
     /asked to change "partner\.example" \(id 1\) and returned evil0\.example on the allow list.*ERR_NOT_APPLIED/s,
   );

@@ -103,7 +103,7 @@ const EVIL = Array.from({ length: 5_000 }, (_, at) => ({ value: formatEvilDomain
 
 async function captureReason(looking: Promise<unknown>): Promise<string> {
   return await looking.then(
-    (found) => `found ${JSON.stringify(found)}`,
+    (expected) => `found ${JSON.stringify(expected)}`,
     (error: Error & { code: string }) => `${error.message} [${error.code}]`,
   );
 }
@@ -113,7 +113,7 @@ describe("bulk import", () => {
     await using process = await processOn({
       scenario: buildScenario([...EVIL, { list: "allow", value: "a.example" }]),
     });
-    const found = await Promise.all(
+    const lookupResults = await Promise.all(
       EVIL.map(({ value }) => allowDenyEntryLifecycle.lookUp(`deny:${value}`, process.context)),
     );
     const denyPages = listPageRequests("deny", 25);
@@ -121,18 +121,18 @@ describe("bulk import", () => {
     const checks = ["GET deny 1", "GET deny 25"];
     expect(process.trace().toSorted()).toEqual([...denyPages, ...checks].toSorted());
     const rows = process.sandbox.allowDenyEntries("acme").filter(({ list }) => list === "deny");
-    expect(found.map((one) => one?.id).sort()).toEqual(rows.map(({ id }) => id).sort());
-    expect(found[7]?.inputs).toEqual({ list: "deny", value: formatEvilDomain(7), comment: "INC-7" });
+    expect(lookupResults.map((one) => one?.id).sort()).toEqual(rows.map(({ id }) => id).sort());
+    expect(lookupResults[7]?.inputs).toEqual({ list: "deny", value: formatEvilDomain(7), comment: "INC-7" });
 
     // An id doesn't identify its list; a list that was already read isn't read again.
     const byId = await Promise.all(rows.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, process.context)));
     expect(process.trace()).toEqual(listPageRequests("allow", 1));
     expect(byId.map((one) => one?.state.value)).toEqual(rows.map(({ value }) => value));
     // A missing entry is looked for again as long as lists may lag, with shared reads for all that are missing.
-    const gone = await Promise.all(
+    const missingResults = await Promise.all(
       [0, 1, 2].map((at) => allowDenyEntryLifecycle.lookUp(`deny:gone-${at}.example`, process.context)),
     );
-    expect(gone).toEqual([undefined, undefined, undefined]);
+    expect(missingResults).toEqual([undefined, undefined, undefined]);
     const again = process.trace();
     expect(new Set(again)).toEqual(new Set([...denyPages, ...listPageRequests("allow", 1)]));
     expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 28);
@@ -140,7 +140,7 @@ describe("bulk import", () => {
 
   it("reads the VIP list once, whatever the case of the mailboxes", async () => {
     await using process = await processOn({ scenario: buildScenario([], 450) });
-    const found = await Promise.all(
+    const lookupResults = await Promise.all(
       Array.from({ length: 450 }, (_, at) =>
         vipEmployeeLifecycle.lookUp(
           at % 2 === 0 ? `vip-${at}@acme.example` : `VIP-${at}@Acme.Example`,
@@ -149,12 +149,12 @@ describe("bulk import", () => {
       ),
     );
     expect(process.trace()).toEqual(listPageRequests("vip_employees", 3));
-    expect(found[3]).toMatchObject({
+    expect(lookupResults[3]).toMatchObject({
       id: "vip-3@acme.example",
       state: { fullName: "Person 3", source: "manual" },
       inputs: { email: "vip-3@acme.example", comment: "Talks to\nthe press: daily" },
     });
-    expect(found[4]?.inputs).toEqual({ email: "vip-4@acme.example" });
+    expect(lookupResults[4]?.inputs).toEqual({ email: "vip-4@acme.example" });
     const automatic = await vipEmployeeLifecycle.lookUp("ruth.castellan@acme.example", process.context);
     expect(automatic).toMatchObject({
       inputs: { email: "ruth.castellan@acme.example" },
@@ -180,9 +180,9 @@ describe("bulk import", () => {
       lists.hide("deny", 3);
       lists.hide("vips", 3);
       const isVip = name.startsWith("VIP");
-      const given = name === "its id" ? (row?.id ?? "") : name;
+      const importId = name === "its id" ? (row?.id ?? "") : name;
       const lifecycle = isVip ? vipEmployeeLifecycle : allowDenyEntryLifecycle;
-      expect(await lifecycle.lookUp(given, process.context)).toMatchObject({
+      expect(await lifecycle.lookUp(importId, process.context)).toMatchObject({
         id: isVip ? "vip-0@acme.example" : row?.id,
       });
     },
@@ -197,8 +197,8 @@ describe("bulk import", () => {
       return { ...response, body: JSON.parse(text.replace(`"${formatEvilDomain(3)}"`, '"another.example"')) };
     };
     await using process = await processOn({ scenario: buildScenario(EVIL.slice(0, 250)), afterHandle: shiftPages });
-    const found = await allowDenyEntryLifecycle.lookUp(`deny:${formatEvilDomain(3)}`, process.context);
-    expect([found?.state.value, hidden]).toEqual([formatEvilDomain(3), 0]);
+    const lookupResult = await allowDenyEntryLifecycle.lookUp(`deny:${formatEvilDomain(3)}`, process.context);
+    expect([lookupResult?.state.value, hidden]).toEqual([formatEvilDomain(3), 0]);
   });
 });
 
@@ -231,8 +231,8 @@ describe("entry import", () => {
   it("prefers an id to a name, and accepts any spelling", async () => {
     await using process = await processOn(createRowHooks(ODD, []));
     const lookUpId = async (name: string): Promise<string | undefined> => {
-      const found = await allowDenyEntryLifecycle.lookUp(name, process.context);
-      return found === undefined ? undefined : (found.state.entryId ?? found.id);
+      const lookupResult = await allowDenyEntryLifecycle.lookUp(name, process.context);
+      return lookupResult === undefined ? undefined : (lookupResult.state.entryId ?? lookupResult.id);
     };
     for (const [name, id] of [
       ["2", "2"],
@@ -331,7 +331,7 @@ describe("entry import", () => {
 describe("list import", () => {
   it("declares every valid entry and reports the others", async () => {
     await using process = await processOn(createRowHooks(ODD, []));
-    const found = await allowDenyListLifecycle.lookUp("allow-deny-list", process.context);
+    const lookupResult = await allowDenyListLifecycle.lookUp("allow-deny-list", process.context);
     expect(process.trace()).toEqual(["GET allow 1", "GET deny 1"]);
     const entries = {
       "both.example": "deny: Stays",
@@ -345,7 +345,7 @@ describe("list import", () => {
       "untold.example": "deny",
       "xn--bcher-kva.example": "deny",
     };
-    expect(found).toEqual({ id: "allow-deny-list", state: { entries }, inputs: { entries } });
+    expect(lookupResult).toEqual({ id: "allow-deny-list", state: { entries }, inputs: { entries } });
     expect(process.messages).toEqual([
       [
         'Not imported, and unchanged at the service: 4 entries that can\'t be declared: Twice.example on the deny list (id 7, scope "global", comment "two"): another entry with the same value and scope is already declared',
@@ -358,8 +358,8 @@ describe("list import", () => {
 
   it("declares and reads only the named list", async () => {
     await using process = await processOn(createRowHooks(ODD, []));
-    const found = await allowDenyListLifecycle.lookUp("allow", process.context);
-    expect([found?.id, found?.inputs]).toEqual([
+    const lookupResult = await allowDenyListLifecycle.lookUp("allow", process.context);
+    expect([lookupResult?.id, lookupResult?.inputs]).toEqual([
       "allow-deny-list",
       { entries: { "both.example": "allow: Goes?", "mail.example (graymail)": "allow" } },
     ]);
@@ -371,8 +371,8 @@ describe("list import", () => {
 
   it("omits auto-detected VIPs and says so", async () => {
     await using process = await processOn({ scenario: buildScenario([], 2) });
-    const found = await vipListLifecycle.lookUp("vip-list", process.context);
-    expect(found?.inputs).toEqual({
+    const lookupResult = await vipListLifecycle.lookUp("vip-list", process.context);
+    expect(lookupResult?.inputs).toEqual({
       members: { "vip-0@acme.example": "", "vip-1@acme.example": "Talks to\nthe press: daily" },
     });
     expect(process.messages).toEqual(["1 VIP from automatic detection is not declared: detection maintains it."]);

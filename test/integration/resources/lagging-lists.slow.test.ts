@@ -198,16 +198,16 @@ describe("alias of a primary mailbox", () => {
     await using tenant = await startSandboxTenant(buildAliasOptions());
     const list = new ManagedResource(tenant, "vipList");
     const members = { [alias]: "CFO", "olivia.park@acme.example": "Counsel" };
-    const held = { [mailbox]: "CFO", "olivia.park@acme.example": "Counsel" };
+    const rows = { [mailbox]: "CFO", "olivia.park@acme.example": "Counsel" };
     for (const _run of [1, 2]) {
       const up = await list.up({ members });
       expect(up.outcome).toBe("partial");
       expect(up.reasons.join("\n")).toContain(`Declare ${mailbox} instead of ${alias}`);
-      expect(list.properties?.["members"]).toEqual(held);
+      expect(list.properties?.["members"]).toEqual(rows);
     }
     expect(tenant.sandbox.exclusions("acme")).not.toContain(mailbox);
-    expect((await list.up({ members: held })).outcome).toBe("updated");
-    expect(list.properties?.["members"]).toEqual(held);
+    expect((await list.up({ members: rows })).outcome).toBe("updated");
+    expect(list.properties?.["members"]).toEqual(rows);
   });
 
   it("keeps the mailbox a VIP when the service echoes the alias", async () => {

@@ -72,8 +72,8 @@ export class NumberedTenants implements AsyncDisposable {
       const isThere = entries.some((row) => row.value === body["value"]);
       if (isThere) respondWithJson(response, 409, { error: "it exists" });
       else {
-        const made = this.put(key, body as never);
-        respondWithJson(response, 201, { results: entries.find((row) => row.id === made) });
+        const createdItem = this.put(key, body as never);
+        respondWithJson(response, 201, { results: entries.find((row) => row.id === createdItem) });
       }
       return;
     }

@@ -93,11 +93,11 @@ describe("list", () => {
   it("is rejected in check with every risky entry named", async () => {
     await using tenant = await ownTenant();
     const list = new ManagedResource(tenant, "allowDenyList");
-    const refused = await list.up({
+    const rejection = await list.up({
       entries: { "evil.example": "deny", "gmail.com": "allow: INC-7", "acme.example": "deny" },
     });
-    expect(refused.outcome).toBe("refused");
-    const [message = ""] = Object.values(refused.failures);
+    expect(rejection.outcome).toBe("refused");
+    const [message = ""] = Object.values(rejection.failures);
     expect(message).toMatch(/entries\["gmail\.com"\] is "gmail\.com", which is refused \(allow-free-mail\)/);
     expect(message).toMatch(/entries\["acme\.example"\] is .* \(deny-own-domain\)/);
     expect(message).not.toContain("evil.example");
@@ -157,9 +157,9 @@ describe("list", () => {
     const gmail = { list: "allow", entry_type: "domain", value: "gmail.com" };
     await tenant.console("POST", "/allow_deny_entries", gmail);
     await tenant.provider.startNextRun();
-    const found = await list.read(id, properties);
+    const readResult = await list.read(id, properties);
     const entries = { "evil.example": "deny", "gmail.com": "(unmanaged) allow" };
-    expect(found?.properties["entries"]).toEqual(entries);
+    expect(readResult?.properties["entries"]).toEqual(entries);
   });
 });
 

@@ -57,20 +57,20 @@ it("keeps what another Provider of the same tenant manages", async () => {
   const vipsOfQ = await q.getResource("vipList", "new").declare({ members: { [VIP]: "" } });
 
   // The next run: one process has no changes, and the other drops its own resources.
-  await using gone = await startProcess(next, "sandbox-acme-ci", sandbox.url, "p");
+  await using removedProcess = await startProcess(next, "sandbox-acme-ci", sandbox.url, "p");
   await using stays = await startProcess(next, "sandbox-acme-console", sandbox.url, "q");
   sandbox.clearRequests();
-  for (const [kind, made, args] of [
+  for (const [kind, createdEntry, args] of [
     ["allowDenyEntry", entryOfQ, evil],
     ["vipList", vipsOfQ, { members: { [VIP]: "" } }],
   ] as const) {
-    const { inputs } = await stays.getResource(kind, "new").check(args, made.inputs);
-    expect(await stays.getResource(kind, "new").diff(made.id, made.properties, inputs)).toMatchObject({
+    const { inputs } = await stays.getResource(kind, "new").check(args, createdEntry.inputs);
+    expect(await stays.getResource(kind, "new").diff(createdEntry.id, createdEntry.properties, inputs)).toMatchObject({
       changes: false,
     });
   }
-  await gone.getResource("allowDenyEntry", "old").delete(entry.id, entry.properties, entry.inputs);
-  await gone.getResource("vipEmployee", "old").delete(vip.id, vip.properties, vip.inputs);
+  await removedProcess.getResource("allowDenyEntry", "old").delete(entry.id, entry.properties, entry.inputs);
+  await removedProcess.getResource("vipEmployee", "old").delete(vip.id, vip.properties, vip.inputs);
   expect(listRemovals()).toEqual([]);
   expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toContain("twice.example");
 });
@@ -88,17 +88,17 @@ it.each([
   const moreOfP = await p.getResource("allowDenyEntry", "more").declare(more);
   const list = await q.getResource("allowDenyList", "list").declare({ entries });
 
-  await using gone = await startProcess(next, "sandbox-acme-ci", sandbox.url, "p");
+  await using removedProcess = await startProcess(next, "sandbox-acme-ci", sandbox.url, "p");
   await using stays = await startProcess(next, "sandbox-acme-console", sandbox.url, "q");
   const { inputs } = await stays.getResource("allowDenyList", "list").check({ entries }, list.inputs);
   expect(await stays.getResource("allowDenyList", "list").diff(list.id, list.properties, inputs)).toMatchObject({
     changes: false,
   });
-  if (hasMore) await gone.getResource("allowDenyEntry", "more").check(more, moreOfP.inputs);
+  if (hasMore) await removedProcess.getResource("allowDenyEntry", "more").check(more, moreOfP.inputs);
   sandbox.clearRequests();
-  await gone.getResource("allowDenyEntry", "old").delete(old.id, old.properties, old.inputs);
+  await removedProcess.getResource("allowDenyEntry", "old").delete(old.id, old.properties, old.inputs);
   expect(listRemovals()).toEqual([]);
-  expect((await gone.readPrintedLines()).join("\n")).toContain(
+  expect((await removedProcess.readPrintedLines()).join("\n")).toContain(
     `${value} on the deny list is kept: the program declares it`,
   );
 });
@@ -112,10 +112,10 @@ it("deletes an entry whose value another tenant's Provider declares", async () =
   const old = await p.getResource("allowDenyEntry", "entry").declare(deny);
   const other = await q.getResource("allowDenyEntry", "entry").declare(deny);
 
-  await using gone = await startProcess(next, "sandbox-one-ci", service.url, "p");
+  await using removedProcess = await startProcess(next, "sandbox-one-ci", service.url, "p");
   await using stays = await startProcess(next, "sandbox-two-ci", service.url, "q");
   await stays.getResource("allowDenyEntry", "entry").check(deny, other.inputs);
-  await gone.getResource("allowDenyEntry", "entry").delete(old.id, old.properties, old.inputs);
+  await removedProcess.getResource("allowDenyEntry", "entry").delete(old.id, old.properties, old.inputs);
   expect(service.allowDenyEntries("one").map(({ value }) => value)).not.toContain("common.example");
   expect(service.allowDenyEntries("two").map(({ value }) => value)).toContain("common.example");
 });
@@ -142,16 +142,16 @@ it("deletes nothing when the run reaches another tenant", async () => {
   const vip = await here.getResource("vipEmployee").declare({ email: "lena.hartmann@acme.example" });
   await using other = await startSandbox({ scenario: "acme" });
   await using there = await startProcess(next, "sandbox-acme-ci", other.url);
-  const gone = there.getResource("allowDenyEntry");
-  await expect(gone.delete(id, properties, inputs)).rejects.toThrow(
+  const removedResource = there.getResource("allowDenyEntry");
+  await expect(removedResource.delete(id, properties, inputs)).rejects.toThrow(
     /elsewhere\.example belongs to 127\.0\.0\.1:\d+, but this run uses 127\.0\.0\.1:\d+, so nothing was deleted.*\[ERR_OTHER_TENANT\]/s,
   );
   await expect(there.getResource("vipEmployee").delete(vip.id, vip.properties, vip.inputs)).rejects.toThrow(
     /ERR_OTHER_TENANT/,
   );
   // The entry that this run declares is created here; the old one at the other host is only dropped from state.
-  await gone.declare(args);
-  await gone.delete(id, properties, inputs);
+  await removedResource.declare(args);
+  await removedResource.delete(id, properties, inputs);
   expect((await there.readPrintedLines()).join("\n")).toMatch(
     /elsewhere\.example belongs to .*: nothing was deleted there\. If that is another tenant, and the deletion is intended, delete it there/,
   );
@@ -168,43 +168,43 @@ it.each([
     about: "both declare a whole list",
     first: ["allowDenyList", { entries: { "one.example": "deny" }, mode: "exclusive" }],
     second: ["allowDenyList", { entries: { "two.example": "deny" }, mode: "exclusive" }],
-    told: /Both declare a whole AllowDenyList/,
+    message: /Both declare a whole AllowDenyList/,
   },
   {
     about: "both declare an additive list",
     first: ["vipList", { members: { "noor.haddad@acme.example": "" } }],
     second: ["vipList", { members: { "lena.hartmann@acme.example": "" } }],
-    told: /Both declare a whole VipList/,
+    message: /Both declare a whole VipList/,
   },
   {
     about: "they contradict each other",
     first: ["allowDenyEntry", { list: "deny", value: "contrary.example" }],
     second: ["allowDenyEntry", { list: "allow", value: "contrary.example" }],
-    told: /They declare .*contrary\.example.* differently/,
+    message: /They declare .*contrary\.example.* differently/,
   },
   {
     about: "they contradict each other in two scopes",
     first: ["allowDenyEntry", { list: "deny", value: "scopes.example" }],
     second: ["allowDenyList", { entries: { "scopes.example (graymail)": "allow" } }],
-    told: /"allow scopes\.example.*" here contradicts "deny scopes\.example" of the other/,
+    message: /"allow scopes\.example.*" here contradicts "deny scopes\.example" of the other/,
   },
   {
-    about: "an exclusive list stands beside an entry",
+    about: "an exclusive list would remove an entry",
     first: ["allowDenyEntry", { list: "deny", value: "beside.example" }],
     second: ["allowDenyList", { entries: { "own.example": "deny" }, mode: "exclusive" }],
-    told: /exclusive AllowDenyList .* would remove/,
+    message: /exclusive AllowDenyList .* would remove/,
   },
   {
-    about: "a list that is exclusive in allows stands beside an allow",
+    about: "the second, an exclusive-allows list, would remove an allow",
     first: ["allowDenyEntry", { list: "allow", value: "allowed.example" }],
     second: ["allowDenyList", { entries: { "own.example": "deny" }, mode: "exclusive-allows" }],
-    told: /exclusive-allows AllowDenyList here would remove 1 entry/,
+    message: /exclusive-allows AllowDenyList here would remove 1 entry/,
   },
   {
-    about: "an allow stands beside a list that is exclusive in allows",
+    about: "the first, an exclusive-allows list, would remove an allow",
     first: ["allowDenyList", { entries: { "other.example": "deny" }, mode: "exclusive-allows" }],
     second: ["allowDenyEntry", { list: "allow", value: "allowed.example" }],
-    told: /exclusive-allows AllowDenyList of the other would remove/,
+    message: /exclusive-allows AllowDenyList of the other would remove/,
   },
 ] as const)("rejects two Providers of one tenant where $about, before the second writes", async (conflict) => {
   await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
@@ -214,7 +214,7 @@ it.each([
   await p.getResource(kind, "one").declare(args);
   sandbox.clearRequests();
   const second = q.getResource(otherKind, "two").declare(otherArgs);
-  await expect(second).rejects.toThrow(conflict.told);
+  await expect(second).rejects.toThrow(conflict.message);
   await expect(second).rejects.toThrow(/the Provider "q" and the Provider "p".*\[ERR_SAME_TENANT\]/s);
   expect(listWriteMethods()).toEqual([]);
 });
@@ -240,8 +240,11 @@ it("rejects both Providers that write to one tenant at once", async () => {
     await one.check(buildExclusiveList("at-once-p.example")),
     await two.check(buildExclusiveList("at-once-q.example")),
   ];
-  const made = await Promise.allSettled([one.create(checked[0]?.inputs ?? {}), two.create(checked[1]?.inputs ?? {})]);
-  expect(made.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  const results = await Promise.allSettled([
+    one.create(checked[0]?.inputs ?? {}),
+    two.create(checked[1]?.inputs ?? {}),
+  ]);
+  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(listWriteMethods()).toEqual([]);
 });
 
@@ -263,13 +266,15 @@ it.each([
 it("rejects a second Provider of a tenant whose first is unchanged", async () => {
   const mine = { entries: { "unchanged.example": "deny" }, mode: "exclusive" };
   await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
-  const made = await p.getResource("allowDenyList", "one").declare(mine);
+  const createdResource = await p.getResource("allowDenyList", "one").declare(mine);
 
   await using same = await startProcess(next, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await startProcess(next, "sandbox-acme-console", sandbox.url, "q");
   const unchanged = same.getResource("allowDenyList", "one");
-  const { inputs } = await unchanged.check(mine, made.inputs);
-  expect(await unchanged.diff(made.id, made.properties, inputs)).toMatchObject({ changes: false });
+  const { inputs } = await unchanged.check(mine, createdResource.inputs);
+  expect(await unchanged.diff(createdResource.id, createdResource.properties, inputs)).toMatchObject({
+    changes: false,
+  });
   sandbox.clearRequests();
   const second = q.getResource("allowDenyList", "two").declare({ entries: {}, mode: "exclusive" });
   await expect(second).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);

@@ -49,20 +49,20 @@ const listValues = (count: number): string[] => Array.from({ length: count }, (_
 /** Creates a stack of single entries at acme, as a first run leaves it. */
 async function createAcmeEntries(sandbox: Sandbox, count: number): Promise<readonly CreatedEntry[]> {
   await using acme = await runAt(sandbox, "acme");
-  const made = await Promise.all(
+  const resources = await Promise.all(
     listValues(count).map((value, at) =>
       acme.getResource("allowDenyEntry", `e${at}`).declare({ list: "deny", value, comment: "INC-7" }),
     ),
   );
   sandbox.clearRequests();
-  return made;
+  return resources;
 }
 
 async function listAtAcme(sandbox: Sandbox, handler: HandlerName, args: Record<string, unknown>) {
   await using acme = await runAt(sandbox, "acme");
-  const made = await acme.getResource(handler).declare(args);
+  const createdResource = await acme.getResource(handler).declare(args);
   sandbox.clearRequests();
-  return made;
+  return createdResource;
 }
 
 const listOutcomes = async (work: readonly Promise<unknown>[]): Promise<string[]> =>
@@ -71,7 +71,7 @@ const listOutcomes = async (work: readonly Promise<unknown>[]): Promise<string[]
 describe("tenant verification by state alone", () => {
   it("rejects a refresh that finds none of five entries", async () => {
     await using sandbox = await startTwoTenants({ people: false });
-    const made = await createAcmeEntries(sandbox, 5);
+    const resources = await createAcmeEntries(sandbox, 5);
     const refreshAtGlobex = async (some: readonly CreatedEntry[]): Promise<string[]> => {
       await using globex = await runAt(sandbox, "globex");
       return await listOutcomes(
@@ -80,7 +80,7 @@ describe("tenant verification by state alone", () => {
         ),
       );
     };
-    const messages = await refreshAtGlobex(made);
+    const messages = await refreshAtGlobex(resources);
     for (const message of messages) expect(message).toMatch(REFUSED);
     // The full message appears once.
     const [inFull, ...others] = messages.filter((message) => message.includes("neither"));
@@ -88,25 +88,27 @@ describe("tenant verification by state alone", () => {
     expect(inFull).toContain('neither "deny bad0.example" nor "deny bad1.example"');
     expect(inFull).toContain("EMAIL_SECURITY_API_KEY");
     expect(inFull).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=true");
-    expect(await refreshAtGlobex(made.slice(1))).toEqual(["done", "done", "done", "done"]);
+    expect(await refreshAtGlobex(resources.slice(1))).toEqual(["done", "done", "done", "done"]);
     expect(listWrites(sandbox)).toEqual([]);
   });
 
   it("rejects every write of such a run", async () => {
     await using sandbox = await startTwoTenants({ people: false });
-    const made = await createAcmeEntries(sandbox, 5);
+    const resources = await createAcmeEntries(sandbox, 5);
     await using globex = await runAt(sandbox, "globex");
     const getEntryResource = (at: number) => globex.getResource("allowDenyEntry", `e${at}`);
     const work = [
       globex.getResource("allowDenyEntry", "new").declare({ list: "deny", value: "new.example" }),
-      ...made.slice(0, 2).map((one, at) =>
+      ...resources.slice(0, 2).map((one, at) =>
         updateResource(getEntryResource(at), one, {
           list: "deny",
           value: listValues(5)[at] ?? "",
           comment: "Changed",
         }),
       ),
-      ...made.slice(2).map(({ id, properties, inputs }, at) => getEntryResource(at + 2).delete(id, properties, inputs)),
+      ...resources
+        .slice(2)
+        .map(({ id, properties, inputs }, at) => getEntryResource(at + 2).delete(id, properties, inputs)),
     ];
     for (const message of await listOutcomes(work)) expect(message).toMatch(REFUSED);
     expect(listWrites(sandbox)).toEqual([]);
@@ -130,11 +132,11 @@ describe("tenant verification by state alone", () => {
     ],
   ])("rejects a refresh, change or deletion of an %s", async (handler, args, changed) => {
     await using sandbox = await startTwoTenants({ people: false });
-    const made = await listAtAcme(sandbox, handler, args);
-    const { id, properties, inputs } = made;
+    const createdResource = await listAtAcme(sandbox, handler, args);
+    const { id, properties, inputs } = createdResource;
     for (const work of [
       (list: ProviderEntry) => list.read(id, properties, inputs),
-      (list: ProviderEntry) => updateResource(list, made, changed),
+      (list: ProviderEntry) => updateResource(list, createdResource, changed),
       (list: ProviderEntry) => list.delete(id, properties, inputs),
     ]) {
       await using globex = await runAt(sandbox, "globex");
@@ -155,15 +157,15 @@ describe("tenant verification by state alone", () => {
 
   it("accepts a tenant that still has one entry, on either list", async () => {
     await using sandbox = await startTwoTenants({ people: false });
-    const made = await createAcmeEntries(sandbox, 6);
+    const resources = await createAcmeEntries(sandbox, 6);
     for (const { id } of sandbox.allowDenyEntries("acme").slice(1)) {
       await click(sandbox, "DELETE", `/allow_deny_entries/${id}`);
     }
-    const [left] = sandbox.allowDenyEntries("acme");
-    await click(sandbox, "PATCH", `/allow_deny_entries/${left?.id}`, { list: "allow" });
+    const [remainingRows] = sandbox.allowDenyEntries("acme");
+    await click(sandbox, "PATCH", `/allow_deny_entries/${remainingRows?.id}`, { list: "allow" });
     await using acme = await runAt(sandbox, "acme");
     const read = await Promise.all(
-      made.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
+      resources.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
     );
     expect(read.filter((one) => one !== undefined)).toHaveLength(1);
   });
@@ -177,8 +179,8 @@ describe("tenant verification by its people", () => {
     ["vipList", { members: { "ceo@acme.example": "Signs payments" } }],
   ])("rejects a refresh, change or deletion of one %s on another tenant", async (handler, args) => {
     await using sandbox = await startTwoTenants();
-    const made = await listAtAcme(sandbox, handler, args);
-    const { id, properties, inputs } = made;
+    const createdResource = await listAtAcme(sandbox, handler, args);
+    const { id, properties, inputs } = createdResource;
     expect(properties["people"]).toMatch(/^[\w-]{7}$/);
     expect(JSON.stringify(properties["people"])).not.toContain("acme");
     const changed = JSON.parse(
@@ -192,7 +194,7 @@ describe("tenant verification by its people", () => {
     );
     for (const work of [
       (one: ProviderEntry) => one.read(id, properties, inputs),
-      (one: ProviderEntry) => updateResource(one, made, changed),
+      (one: ProviderEntry) => updateResource(one, createdResource, changed),
       (one: ProviderEntry) => one.delete(id, properties, inputs),
     ]) {
       await using globex = await runAt(sandbox, "globex");
@@ -220,7 +222,7 @@ describe("tenant verification by its people", () => {
 
   it("accepts a new set of people for one run when confirmed", async () => {
     await using sandbox = await startTwoTenants();
-    const made = await createAcmeEntries(sandbox, 2);
+    const resources = await createAcmeEntries(sandbox, 2);
     const news = await Promise.all(
       listValues(2).map(async (value) => {
         const entry = { list: "deny", value, comment: "INC-7" };
@@ -231,7 +233,7 @@ describe("tenant verification by its people", () => {
     sandbox.clearRequests();
     await using accepting = await runAt(sandbox, "globex", { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" });
     const after = await Promise.all(
-      made.map(async ({ id, properties, inputs }, at) => {
+      resources.map(async ({ id, properties, inputs }, at) => {
         const entry = accepting.getResource("allowDenyEntry", `e${at}`);
         const checked = await entry.check(news[at] ?? {}, inputs);
         expect((await entry.diff(id, properties, checked.inputs)).changes).toBe(true);
@@ -295,18 +297,18 @@ describe("tenant verification by its people", () => {
 
   it("continues an interrupted deletion", async () => {
     await using sandbox = await startTwoTenants();
-    const made = await createAcmeEntries(sandbox, 6);
+    const resources = await createAcmeEntries(sandbox, 6);
     for (const { id } of sandbox.allowDenyEntries("acme")) {
       await click(sandbox, "DELETE", `/allow_deny_entries/${id}`);
     }
     await using acme = await runAt(sandbox, "acme");
-    const deleted = made.map(({ id, properties, inputs }, at) =>
+    const deleted = resources.map(({ id, properties, inputs }, at) =>
       acme.getResource("allowDenyEntry", `e${at}`).delete(id, properties, inputs),
     );
     expect(new Set(await listOutcomes(deleted))).toEqual(new Set(["done"]));
     // The read doesn't report the entry as deleted.
     const [first] = await listOutcomes(
-      made.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
+      resources.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
     );
     expect(first).toMatch(REFUSED);
   });
@@ -344,7 +346,7 @@ describe("tenant verification by own domains", () => {
 describe("cost of tenant verification", () => {
   it("is one request per run, or none when VIPs are read anyway", async () => {
     await using sandbox = await startTwoTenants();
-    const made = await createAcmeEntries(sandbox, 20);
+    const resources = await createAcmeEntries(sandbox, 20);
     const countMailboxReads = (): number =>
       sandbox.requests.filter(
         ({ method, path, query }) =>
@@ -352,12 +354,12 @@ describe("cost of tenant verification", () => {
       ).length;
     await using acme = await runAt(sandbox, "acme");
     await Promise.all(
-      made.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
+      resources.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
     );
     expect(sandbox.requests).toHaveLength(3);
     expect(countMailboxReads()).toBe(1);
     await Promise.all(
-      made.map((one, at) =>
+      resources.map((one, at) =>
         updateResource(acme.getResource("allowDenyEntry", `e${at}`), one, {
           list: "deny",
           value: listValues(20)[at] ?? "",

@@ -21,7 +21,7 @@ const STACKS = ["one", "two"] as const;
 type StackName = (typeof STACKS)[number];
 
 interface StackCase {
-  readonly what: string;
+  readonly label: string;
   readonly kind: HandlerName | readonly [HandlerName, HandlerName];
   /** The earlier declaration; undefined for none. */
   readonly before?: StackDeclarations;
@@ -56,116 +56,121 @@ const EXISTS =
 
 const CASES: readonly StackCase[] = [
   {
-    what: "make the same entry",
+    label: "make the same entry",
     kind: "allowDenyEntry",
     now: declareInBoth(buildDenyArguments("a")),
     holds: ["deny: a"],
   },
   {
-    what: "make it with another comment",
+    label: "make it with another comment",
     kind: "allowDenyEntry",
     now: { one: buildDenyArguments("a"), two: buildDenyArguments("b") },
     holds: ["deny: a", "deny: b"],
     fails: EXISTS,
   },
   {
-    what: "make it on another list",
+    label: "make it on another list",
     kind: "allowDenyEntry",
     now: { one: buildDenyArguments("a"), two: buildAllowArguments("a") },
     holds: ["deny: a", "allow: a"],
     fails: EXISTS,
   },
   {
-    what: "make it with another comment, and may take it over",
+    label: "create it with another comment, with adopt",
     kind: "allowDenyEntry",
     now: { one: buildDenyArguments("a", { adopt: true }), two: buildDenyArguments("b", { adopt: true }) },
     holds: ["deny: a", "deny: b"],
   },
   {
-    what: "give it another comment",
+    label: "give it another comment",
     kind: "allowDenyEntry",
     before: declareInBoth(buildDenyArguments("old")),
     now: { one: buildDenyArguments("a"), two: buildDenyArguments("b") },
     holds: ["deny: a", "deny: b"],
   },
   {
-    what: "move it, and give it another comment",
+    label: "move it, and give it another comment",
     kind: "allowDenyEntry",
     before: declareInBoth(buildDenyArguments("old")),
     now: { one: buildAllowArguments("old"), two: buildDenyArguments("b") },
     holds: ["allow: old", "deny: b"],
   },
   {
-    what: "move it alike",
+    label: "move it alike",
     kind: "allowDenyEntry",
     before: declareInBoth(buildDenyArguments("a")),
     now: declareInBoth(buildAllowArguments("a")),
     holds: ["allow: a"],
   },
   {
-    what: "change and delete it",
+    label: "change and delete it",
     kind: "allowDenyEntry",
     before: declareInBoth(buildDenyArguments("old")),
     now: { one: buildDenyArguments("a"), two: undefined },
     holds: ["deny: a", "nothing"],
   },
   {
-    what: "both delete it",
+    label: "both delete it",
     kind: "allowDenyEntry",
     before: declareInBoth(buildDenyArguments("a")),
     now: declareInBoth(undefined),
     holds: ["nothing"],
   },
-  { what: "make the same VIP", kind: "vipEmployee", now: declareInBoth(buildVipArguments("a")), holds: ["VIP: a"] },
+  { label: "make the same VIP", kind: "vipEmployee", now: declareInBoth(buildVipArguments("a")), holds: ["VIP: a"] },
   {
-    what: "make the VIP with another comment",
+    label: "make the VIP with another comment",
     kind: "vipEmployee",
     now: { one: buildVipArguments("a"), two: buildVipArguments("b") },
     holds: ["VIP: a", "VIP: b"],
   },
   {
-    what: "change and remove the VIP",
+    label: "change and remove the VIP",
     kind: "vipEmployee",
     before: declareInBoth(buildVipArguments("old")),
     now: { one: buildVipArguments("a"), two: undefined },
     holds: ["VIP: a", "excluded"],
   },
   {
-    what: "both remove the VIP",
+    label: "both remove the VIP",
     kind: "vipEmployee",
     before: declareInBoth(buildVipArguments("a")),
     now: declareInBoth(undefined),
     holds: ["excluded"],
   },
   {
-    what: "declare the same list",
+    label: "declare the same list",
     kind: "allowDenyList",
     now: declareInBoth(buildListArguments("deny: a")),
     holds: ["deny: a"],
   },
   {
-    what: "move it in two lists",
+    label: "move it in two lists",
     kind: "allowDenyList",
     before: declareInBoth(buildListArguments("deny: a")),
     now: declareInBoth(buildListArguments("allow: a")),
     holds: ["allow: a"],
   },
   {
-    what: "take it out of two lists",
+    label: "take it out of two lists",
     kind: "allowDenyList",
     before: declareInBoth(buildListArguments("deny: a")),
     now: declareInBoth(buildListArguments(undefined)),
     holds: ["nothing"],
   },
   {
-    what: "make it alone and in a list",
+    label: "make it alone and in a list",
     kind: ["allowDenyEntry", "allowDenyList"],
     now: { one: buildDenyArguments("a"), two: buildListArguments("deny: a") },
     holds: ["deny: a"],
   },
-  { what: "declare the same VIPs", kind: "vipList", now: declareInBoth(buildMembersArguments("a")), holds: ["VIP: a"] },
   {
-    what: "make the VIP alone and in a list",
+    label: "declare the same VIPs",
+    kind: "vipList",
+    now: declareInBoth(buildMembersArguments("a")),
+    holds: ["VIP: a"],
+  },
+  {
+    label: "make the VIP alone and in a list",
     kind: ["vipEmployee", "vipList"],
     now: { one: buildVipArguments("a"), two: buildMembersArguments("b") },
     holds: ["VIP: a", "VIP: b"],
@@ -278,14 +283,14 @@ it.each(selectCases("two-stacks", SEEDS, [1]))(
     );
     const isFailed = (up: ResourceUpResult | undefined) =>
       up !== undefined && ["failed", "partial", "refused"].includes(up.outcome);
-    for (const { what, subject, holds, fails } of assignSubjects()) {
+    for (const { label, subject, holds, fails } of assignSubjects()) {
       const ups = outcomes.map((outcome) => outcome.get(subject));
       const failed = ups.filter(isFailed);
-      expect.soft(holds, `${what}: ${JSON.stringify(ups)}`).toContain(formatSubjectRows(sandbox, subject));
-      if (fails === undefined) expect.soft(failed, what).toEqual([]);
-      else expect.soft(failed.length, what).toBeLessThan(2);
+      expect.soft(holds, `${label}: ${JSON.stringify(ups)}`).toContain(formatSubjectRows(sandbox, subject));
+      if (fails === undefined) expect.soft(failed, label).toEqual([]);
+      else expect.soft(failed.length, label).toBeLessThan(2);
       for (const { failures } of failed as ResourceUpResult[]) {
-        expect.soft(Object.values(failures).join("\n"), what).toMatch(fails ?? "");
+        expect.soft(Object.values(failures).join("\n"), label).toMatch(fails ?? "");
       }
     }
 
@@ -299,11 +304,11 @@ it.each(selectCases("two-stacks", SEEDS, [1]))(
       stack.proxy.requests.length = 0;
       const again = await stack.updateAll(({ now }) => now[name]);
       expect(stack.proxy.requests.filter(({ method }) => method !== "GET")).toEqual([]);
-      for (const { what, subject, now, holds, fails } of assignSubjects()) {
+      for (const { label, subject, now, holds, fails } of assignSubjects()) {
         const up = again.get(subject);
         if (now[name] === undefined || (isFailed(up) && fails !== undefined)) continue;
-        expect.soft(up?.outcome, `${what}, again`).toBe("same");
-        expect.soft(formatSubjectRows(sandbox, subject), `${what}, again`).toBe(holds[at] ?? holds[0]);
+        expect.soft(up?.outcome, `${label}, again`).toBe("same");
+        expect.soft(formatSubjectRows(sandbox, subject), `${label}, again`).toBe(holds[at] ?? holds[0]);
       }
     }
   },

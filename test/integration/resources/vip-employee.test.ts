@@ -76,9 +76,9 @@ describe("single program", () => {
 describe("create", () => {
   it("adds the mailbox and returns its directory fields", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
-    expect(made.id).toBe(mailbox);
-    expect(made.properties).toEqual({
+    const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
+    expect(createdResource.id).toBe(mailbox);
+    expect(createdResource.properties).toEqual({
       email: "Yuki.Sato@acme.example",
       comment: "Signs payments",
       source: "manual",
@@ -100,8 +100,8 @@ describe("create", () => {
   it("makes no write for a VIP that already matches", async () => {
     await using tenant = await startSandboxTenant();
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "Signs payments" });
-    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
-    expect(made.properties["addedBy"]).toBe("Dana Reyes (console)");
+    const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
+    expect(createdResource.properties["addedBy"]).toBe("Dana Reyes (console)");
     expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
   });
 
@@ -127,8 +127,8 @@ describe("create", () => {
       },
     });
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "Signs payments" });
-    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
-    expect(made.properties).toMatchObject({ comment: "Signs payments", source: "manual" });
+    const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
+    expect(createdResource.properties).toMatchObject({ comment: "Signs payments", source: "manual" });
     expect(tenant.writes()).toEqual([]);
   });
 
@@ -149,15 +149,17 @@ describe("create", () => {
 
   it("makes no write for an auto-detected VIP without a comment", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("vipEmployee").declare({ email: detected });
-    expect(made.properties).toMatchObject({ source: "auto", jobTitle: "Chief Executive Officer" });
+    const createdResource = await tenant.provider.getResource("vipEmployee").declare({ email: detected });
+    expect(createdResource.properties).toMatchObject({ source: "auto", jobTitle: "Chief Executive Officer" });
     expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
   });
 
   it("adds an auto-detected VIP explicitly to store its comment", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("vipEmployee").declare({ email: detected, comment: "CEO" });
-    expect(made.properties).toMatchObject({ comment: "CEO" });
+    const createdResource = await tenant.provider
+      .getResource("vipEmployee")
+      .declare({ email: detected, comment: "CEO" });
+    expect(createdResource.properties).toMatchObject({ comment: "CEO" });
     expect(tenant.writes()).toEqual([
       `PATCH /vip_employees {"email":"${detected}","comment":"CEO"} 404`,
       `POST /vip_employees {"emails":["${detected}"],"comment":"CEO"} 200`,
@@ -194,9 +196,9 @@ describe("update", () => {
   it("edits and clears the comment with one write each", async () => {
     await using tenant = await startSandboxTenant();
     const vip = tenant.provider.getResource("vipEmployee");
-    const made = await vip.declare(cfo);
+    const createdResource = await vip.declare(cfo);
     tenant.trace();
-    const edited = await vip.change(made, { ...cfo, comment: "Signs payments over 10k" });
+    const edited = await vip.change(createdResource, { ...cfo, comment: "Signs payments over 10k" });
     expect(edited.properties).toMatchObject({
       comment: "Signs payments over 10k",
       jobTitle: "Payroll Specialist",
@@ -215,18 +217,18 @@ describe("update", () => {
   it("adds a VIP again that was removed in the meantime", async () => {
     await using tenant = await startSandboxTenant();
     const vip = tenant.provider.getResource("vipEmployee");
-    const made = await vip.declare(cfo);
+    const createdResource = await vip.declare(cfo);
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
-    await vip.change(made, { ...cfo, comment: "Again" });
+    await vip.change(createdResource, { ...cfo, comment: "Again" });
     expect(tenant.sandbox.vips("acme")).toContainEqual(expect.objectContaining({ email: mailbox, comment: "Again" }));
   });
 
   it("changes `onDelete` without any request", async () => {
     await using tenant = await startSandboxTenant();
     const vip = tenant.provider.getResource("vipEmployee");
-    const made = await vip.declare(cfo);
+    const createdResource = await vip.declare(cfo);
     tenant.trace();
-    const changed = await vip.change(made, { ...cfo, onDelete: "keep" });
+    const changed = await vip.change(createdResource, { ...cfo, onDelete: "keep" });
     expect(changed.properties["onDelete"]).toBe("keep");
     expect(tenant.trace()).toEqual([]);
   });
@@ -235,11 +237,11 @@ describe("update", () => {
 describe("read", () => {
   it("returns console changes as inputs and keeps the mailbox spelling", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
+    const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
     await tenant.console("PATCH", "/vip_employees", { email: mailbox, comment: "edited" });
     await using later = await startLaterRun(tenant);
     tenant.trace();
-    const read = await later.getResource("vipEmployee").read(made.id, made.properties);
+    const read = await later.getResource("vipEmployee").read(createdResource.id, createdResource.properties);
     expect(read).toMatchObject({
       id: mailbox,
       inputs: { email: "Yuki.Sato@acme.example", comment: "edited" },
@@ -256,10 +258,10 @@ describe("read", () => {
 
   it("returns nothing for a removed VIP", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
+    const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
     await using later = await startLaterRun(tenant);
-    expect(await later.getResource("vipEmployee").read(made.id, made.properties)).toBeUndefined();
+    expect(await later.getResource("vipEmployee").read(createdResource.id, createdResource.properties)).toBeUndefined();
   });
 });
 
@@ -290,10 +292,10 @@ describe("VIP whose read-back failed", () => {
 describe("delete", () => {
   it("writes a lasting exclusion and reports it", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
+    const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
     await using later = await startLaterRun(tenant);
     tenant.trace();
-    await later.getResource("vipEmployee").delete(made.id, made.properties);
+    await later.getResource("vipEmployee").delete(createdResource.id, createdResource.properties);
     expect(tenant.trace()).toEqual([
       ...READ_VIPS,
       'POST /vip_employees/remove {"emails":["yuki.sato@acme.example"]} 200',
@@ -304,31 +306,31 @@ describe("delete", () => {
 
   it("writes no exclusion for a mailbox that is no longer a VIP", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
+    const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
     await using later = await startLaterRun(tenant);
     tenant.trace();
-    await later.getResource("vipEmployee").delete(made.id, made.properties);
+    await later.getResource("vipEmployee").delete(createdResource.id, createdResource.properties);
     expect(tenant.writes()).toEqual([]);
   });
 
   it('removes the VIP from state only with onDelete: "keep"', async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("vipEmployee").declare({ ...cfo, onDelete: "keep" });
+    const createdResource = await tenant.provider.getResource("vipEmployee").declare({ ...cfo, onDelete: "keep" });
     tenant.trace();
     await using later = await startLaterRun(tenant);
-    await later.getResource("vipEmployee").delete(made.id, made.properties);
+    await later.getResource("vipEmployee").delete(createdResource.id, createdResource.properties);
     expect(tenant.trace()).toEqual([]);
     expect(tenant.sandbox.exclusions("acme")).not.toContain(mailbox);
   });
 
   it("keeps a VIP that the program declares under another name", async () => {
     await using tenant = await startSandboxTenant();
-    const made = await tenant.provider.getResource("vipEmployee").declare(cfo);
+    const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
     await using later = await startLaterRun(tenant);
     await later.getResource("vipEmployee").declare({ ...cfo, email: mailbox });
     tenant.trace();
-    await later.getResource("vipEmployee").delete(made.id, made.properties);
+    await later.getResource("vipEmployee").delete(createdResource.id, createdResource.properties);
     expect(tenant.writes()).toEqual([]);
   });
 

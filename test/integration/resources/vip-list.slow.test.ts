@@ -61,8 +61,8 @@ function countMailboxes(writes: readonly string[]): string[] {
 
 describe("lifecycle of a VIP list", () => {
   it("takes exactly the expected requests", async () => {
-    await using made = await startVipListTenant(10);
-    const { tenant, list } = made;
+    await using setup = await startVipListTenant(10);
+    const { tenant, list } = setup;
     const content = {
       [formatBigMailbox(0)]: "Board",
       [formatBigMailbox(1)]: "Board",
@@ -117,8 +117,8 @@ describe("lifecycle of a VIP list", () => {
   });
 
   it("makes no write when the tenant already has the same VIPs", async () => {
-    await using made = await startVipListTenant(300);
-    const { tenant, list } = made;
+    await using setup = await startVipListTenant(300);
+    const { tenant, list } = setup;
     await tenant.console("POST", "/vip_employees", { emails: Object.keys(buildMembers(300)), comment: "Board" });
     await list.up({
       members: Object.keys(buildMembers(300)).map((email) => ({ email: email.toUpperCase(), comment: "Board" })),
@@ -130,8 +130,8 @@ describe("lifecycle of a VIP list", () => {
   });
 
   it("adds and removes k members in ceil(k/1000) writes", async () => {
-    await using made = await startVipListTenant(1_100);
-    const { tenant, list } = made;
+    await using setup = await startVipListTenant(1_100);
+    const { tenant, list } = setup;
     await list.up({ members: buildMembers(1_100) });
     expect(countMailboxes(tenant.writes()).sort()).toEqual([
       'POST /vip_employees 100 "Board" 200',
@@ -146,8 +146,8 @@ describe("lifecycle of a VIP list", () => {
   });
 
   it("adds members with many comments without a read per addition", async () => {
-    await using made = await startVipListTenant(300);
-    const { tenant, list } = made;
+    await using setup = await startVipListTenant(300);
+    const { tenant, list } = setup;
     const members = Object.fromEntries(Object.keys(buildMembers(300)).map((email, at) => [email, `Reason ${at}`]));
     expect((await list.up({ members })).outcome).toBe("created");
     const trace = tenant.trace();
@@ -158,8 +158,8 @@ describe("lifecycle of a VIP list", () => {
   });
 
   it('keeps undeclared VIPs with onDelete: "keep"', async () => {
-    await using made = await startVipListTenant(3);
-    const { tenant, list } = made;
+    await using setup = await startVipListTenant(3);
+    const { tenant, list } = setup;
     await list.up({ members: buildMembers(3), onDelete: "keep" });
     tenant.trace();
     const up = await list.up({ members: buildMembers(1), onDelete: "keep" });
@@ -179,8 +179,8 @@ describe("mailbox outside the organization", () => {
   ] as const)(
     "costs one extra request per batch and is reported alone (%i, %s)",
     async (notInOrgStatus, notInOrgShape) => {
-      await using made = await startVipListTenant(1_500, { notInOrgStatus, notInOrgShape });
-      const { tenant, list } = made;
+      await using setup = await startVipListTenant(1_500, { notInOrgStatus, notInOrgShape });
+      const { tenant, list } = setup;
       const members = { ...buildMembers(1_500), "typo@big.example": "Board", "zz@other.example": "Board" };
       const up = await list.up({ members });
       expect(up.outcome).toBe("partial");
@@ -204,8 +204,8 @@ describe("mailbox outside the organization", () => {
 
 describe("existing VIPs and exclusions", () => {
   it("are removed in exclusive mode once a refresh has shown them", async () => {
-    await using made = await startVipListTenant(10);
-    const { tenant, list } = made;
+    await using setup = await startVipListTenant(10);
+    const { tenant, list } = setup;
     await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(7)], comment: "by hand" });
     await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(8)], comment: "an assistant" });
     const args = { members: buildMembers(3), mode: "exclusive", ignore: [formatBigMailbox(8)] };
@@ -232,8 +232,8 @@ describe("existing VIPs and exclusions", () => {
   });
 
   it("are reported per mailbox when an exclusion still applies", async () => {
-    await using made = await startVipListTenant(3, { addClearsExclusion: false });
-    const { tenant, list } = made;
+    await using setup = await startVipListTenant(3, { addClearsExclusion: false });
+    const { tenant, list } = setup;
     await tenant.console("POST", "/vip_employees/remove", { emails: [formatBigMailbox(1)] });
     const up = await list.up({ members: buildMembers(3) });
     expect(up.outcome).toBe("partial");
@@ -249,8 +249,8 @@ describe("existing VIPs and exclusions", () => {
   });
 
   it("are reported when their comment is replaced", async () => {
-    await using made = await startVipListTenant(3);
-    const { tenant, list } = made;
+    await using setup = await startVipListTenant(3);
+    const { tenant, list } = setup;
     await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(1)], comment: "by hand" });
     const up = await list.up({ members: buildMembers(3) });
     expect(up.printed).toContain(
@@ -262,7 +262,7 @@ describe("existing VIPs and exclusions", () => {
 it("keeps an added VIP in state when its read-back fails", async () => {
   let isAdded = false;
   let isBroken = true;
-  await using made = await startVipListTenant(4, {
+  await using setup = await startVipListTenant(4, {
     intercept: ({ method }) =>
       isBroken && isAdded && method === "GET" ? { status: 403, body: { error: "no" } } : undefined,
     afterHandle({ method }) {
@@ -270,7 +270,7 @@ it("keeps an added VIP in state when its read-back fails", async () => {
       return undefined;
     },
   });
-  const { tenant, list } = made;
+  const { tenant, list } = setup;
   const up = await list.up({ members: buildMembers(4) });
   expect(up.outcome).toBe("partial");
   expect(list.properties?.["members"]).toEqual(buildMembers(4));

@@ -135,7 +135,7 @@ ${tenants.join("")}waves:
     const { tenants: reported } = await rollouts.report(planned.id);
     const became = new Map(reported.map(({ name, state, error }) => [name, { state, error }]));
     await rollouts.deletePlanned(planned.id);
-    return { became, left: await rollouts.journal.listRollouts() };
+    return { became, journalRollouts: await rollouts.journal.listRollouts() };
   } catch (error) {
     expect(await rollouts.journal.listRollouts()).toEqual([]);
     throw error;
@@ -166,9 +166,9 @@ it("sends only a few requests to each address that is down", async () => {
   trickle.on("connection", () => {
     trickled += 1;
   });
-  const gone = createServer();
-  const refusing = await startListening(gone);
-  await closeServer(gone);
+  const closedServer = createServer();
+  const refusing = await startListening(closedServer);
+  await closeServer(closedServer);
   const groups = [
     { url: silent.url, tenants: listNames("s", 40) },
     { url: failing.url, tenants: listNames("f", 40) },
@@ -256,10 +256,10 @@ it("reports every failure when no tenant is left to plan", async () => {
     ["EMAIL_SECURITY_TIMEOUT_MS", "30s", '"30s"'],
     ["EMAIL_SECURITY_TIMEOUT_MS", "3000000000", "at most"],
   ] as const) {
-    const refused = planGroups(groups, "0", { [name]: value });
-    await expect(refused).rejects.toThrow(name);
+    const rejection = planGroups(groups, "0", { [name]: value });
+    await expect(rejection).rejects.toThrow(name);
     await expect(planGroups(groups, "0", { [name]: value })).rejects.toThrow(message);
-    await refused.catch(() => {});
+    await rejection.catch(() => {});
   }
   expect(silent.keys).toEqual([]);
 });
@@ -314,7 +314,7 @@ describe("a threat health check", () => {
       ...listNames("s", 40).map((name) => buildTenantRecord(buildTarget(name, {}, { baseUrl: silent.url }))),
       buildTenantRecord(buildTarget("l", {}, { baseUrl: living.url })),
     ];
-    const found = await checkHealth(
+    const health = await checkHealth(
       {
         name: "all",
         maxConcurrent: 1,
@@ -332,7 +332,7 @@ describe("a threat health check", () => {
         now: () => 60_000,
       },
     );
-    expect(found).toMatchObject({ isHealthy: false, message: expect.stringContaining("… and 30 more.") });
+    expect(health).toMatchObject({ isHealthy: false, message: expect.stringContaining("… and 30 more.") });
     expect(silent.keys.length).toBeLessThanOrEqual(1 + WITNESSES);
     expect(living.keys).toHaveLength(2);
   });

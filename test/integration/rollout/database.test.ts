@@ -100,14 +100,14 @@ describe.each(Object.entries(DIALECTS))("a journal database in %s", (_, open) =>
     await using databases = await open();
     const { one, other } = databases;
     await one.query("create table events (seq bigint primary key)");
-    const why = new Error("changed my mind");
+    const cause = new Error("changed my mind");
     await expect(
       one.transaction(async (inside) => {
         await inside.query("insert into events (seq) values (1)");
         expect(await inside.query("select seq from events")).toEqual([{ seq: 1 }]);
-        throw why;
+        throw cause;
       }),
-    ).rejects.toBe(why);
+    ).rejects.toBe(cause);
     await expect(
       one.transaction(async (inside) => {
         await inside.query("insert into events (seq) values (2)");
@@ -155,7 +155,7 @@ describe.each(Object.entries(DIALECTS))("a journal database in %s", (_, open) =>
     await using databases = await open();
     const { one, other } = databases;
     const lost: string[] = [];
-    const recordLoss = (why: string) => void lost.push(why);
+    const recordLoss = (reason: string) => void lost.push(reason);
     const hold = await one.lock("rollout 1", recordLoss);
     expect(hold).toBeDefined();
     expect(await other.lock("rollout 1", recordLoss)).toBeUndefined();

@@ -198,11 +198,11 @@ it("reads only the files that a rollout kept", async () => {
     const files = { "acme.yaml": `version: 1\ninclude: [${include}]\n`, "fine.yaml": "version: 1\n" };
     ids.push(await writeRollout(journal, { tenants, files }));
   }
-  const [beyond = "", gone = "", fine = ""] = ids;
-  for (const id of [beyond, gone]) {
-    const { tenants: found, unchangedTenantCount } = await buildRolloutDifference(journal, fine, id);
-    expect([unchangedTenantCount, found[0]?.changes]).toEqual([0, []]);
-    expect(found[0]?.readError).toContain("the rollout has no such file");
+  const [beyond = "", removedId = "", fine = ""] = ids;
+  for (const id of [beyond, removedId]) {
+    const { tenants: tenantDetails, unchangedTenantCount } = await buildRolloutDifference(journal, fine, id);
+    expect([unchangedTenantCount, tenantDetails[0]?.changes]).toEqual([0, []]);
+    expect(tenantDetails[0]?.readError).toContain("the rollout has no such file");
   }
   await journal.close();
 });
@@ -211,21 +211,21 @@ it("sanitizes hostile text in every output format", async () => {
   const { journal, ids } = await writeRollouts(HOSTILE_TEXT);
   const [first, second] = ids;
   const history = await readRolloutHistory(journal, { limit: 9, tenant: "hooli" }, async () => false);
-  const shown = await readDetails(journal, first);
+  const details = await readDetails(journal, first);
   const difference = await buildRolloutDifference(journal, first, second);
   const texts = [
     renderHistoryText(history, { tenant: HOSTILE_TEXT }),
     renderHistoryText({ ...history, rollouts: [] }, { tenant: HOSTILE_TEXT }),
-    renderPageText(buildRolloutPage(shown)),
+    renderPageText(buildRolloutPage(details)),
     renderPageText(buildDifferencePage(difference)),
     formatHistoryJson(history),
-    formatHistoryJson(shown),
+    formatHistoryJson(details),
     formatHistoryJson(difference),
   ];
   for (const text of texts) expect(findTerminalCommands(text)).toEqual([]);
-  expect(renderPageText(buildRolloutPage(shown))).toContain("ticket INC-7");
+  expect(renderPageText(buildRolloutPage(details))).toContain("ticket INC-7");
   expect(isValid("rollout-history.schema.json", formatHistoryJson(history))).toBe(true);
-  expect(isValid("rollout-show.schema.json", formatHistoryJson(shown))).toBe(true);
+  expect(isValid("rollout-show.schema.json", formatHistoryJson(details))).toBe(true);
   expect(isValid("rollout-diff.schema.json", formatHistoryJson(difference))).toBe(true);
   expect(isValid("rollout-diff.schema.json", formatHistoryJson({ ...difference, unchangedTenantCount: -1 }))).toBe(
     false,

@@ -14,7 +14,7 @@ export interface CutOffHost extends AsyncDisposable {
   cut(): Promise<void>;
 }
 
-let made = 0;
+let interfaceCount = 0;
 
 /** Creates a namespace; if that isn't possible (for example without root), returns the reason. */
 export async function makeCutOffHost(): Promise<CutOffHost | string> {
@@ -23,9 +23,9 @@ export async function makeCutOffHost(): Promise<CutOffHost | string> {
   const ip = await findIpCommand();
   if (ip === undefined) return "there is no `ip`: install iproute2";
   const number = process.pid % 16_000;
-  const name = `es-${number}-${++made}`;
+  const name = `es-${number}-${++interfaceCount}`;
   // Two addresses in 198.18.0.0/15, which is reserved for network tests.
-  const base = [198, 18 + (made % 2), number >> 6, (number & 63) << 2];
+  const base = [198, 18 + (interfaceCount % 2), number >> 6, (number & 63) << 2];
   const [here, there] = [1, 2].map((last) => [...base.slice(0, 3), (base[3] ?? 0) + last].join("."));
   const removeNetwork = async () => {
     await run(ip, ["link", "del", `${name}a`]).catch(() => {});
@@ -59,8 +59,8 @@ export async function makeCutOffHost(): Promise<CutOffHost | string> {
 
 async function findIpCommand(): Promise<string | undefined> {
   const findInstalledIp = () => ["/usr/sbin/ip", "/sbin/ip", "/usr/bin/ip"].find(existsSync);
-  const found = findInstalledIp();
-  if (found !== undefined || !existsSync("/usr/bin/apt-get")) return found;
+  const ipPath = findInstalledIp();
+  if (ipPath !== undefined || !existsSync("/usr/bin/apt-get")) return ipPath;
   console.log("A host that can be cut off, for the tests: installing Debian's iproute2 with apt-get");
   const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   const installIp = () =>

@@ -125,7 +125,12 @@ async function planTestRollout(database: Database): Promise<string> {
 
 /** Returns the reported state of each tenant that the final message names. */
 function parseTenantMessages(message: string): ReadonlyMap<string, string> {
-  return new Map([...message.matchAll(/^ {2}"(tenant-\d)" (.*)$/gm)].map(([, name = "", how = ""]) => [name, how]));
+  return new Map(
+    [...message.matchAll(/^ {2}"(tenant-\d)" (.*)$/gm)].map(([, name = "", tenantMessage = ""]) => [
+      name,
+      tenantMessage,
+    ]),
+  );
 }
 
 const failures: fc.Arbitrary<FailureWindow> = fc.record({
@@ -137,7 +142,7 @@ it(
   "reports each tenant's true state when the journal fails",
   async () => {
     let files = 0;
-    const ends = { told: 0, quiet: 0 };
+    const ends = { reported: 0, unreported: 0 };
     const storyOptions = getPropertyOptions("failing-journal", { numRuns: 40 });
     await fc.assert(
       fc.asyncProperty(
@@ -166,7 +171,7 @@ it(
             const signals = { stopping: once.signal, aborted: twice.signal };
             const ended = journal && (await runTestRollout(journal, id, tenants, signals));
             if (ended !== undefined) {
-              ends[ended.state === undefined ? "told" : "quiet"] += 1;
+              ends[ended.state === undefined ? "reported" : "unreported"] += 1;
               await expectTruth(healthy, id, tenants, ended);
             }
 
@@ -184,7 +189,7 @@ it(
       { ...storyOptions, endOnFailure: true },
     );
     // Most journal failures end in a report. Each story draws its own failure, so of 40 stories far more than a few do.
-    if (storyOptions.numRuns > 1) expect(ends.told).toBeGreaterThan(storyOptions.numRuns / 8);
+    if (storyOptions.numRuns > 1) expect(ends.reported).toBeGreaterThan(storyOptions.numRuns / 8);
   },
   getTimeLimit(1_200_000),
 );
@@ -195,13 +200,14 @@ async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended
   const tenantMessages = parseTenantMessages(message);
   for (const name of NAMES) {
     const isChanged = tenants.isChanged(name);
-    const how = tenantMessages.get(name) ?? "";
+    const tenantMessage = tenantMessages.get(name) ?? "";
     if (written.get(name) === "done") expect(isChanged, name).toBe(true);
     if (written.get(name) === "failed") expect(tenants.failing.has(name), name).toBe(true);
-    if (how.startsWith("was changed")) expect(isChanged, name).toBe(true);
-    if (how.startsWith("failed")) expect(tenants.failing.has(name), name).toBe(true);
-    if (how.startsWith("was not started")) expect(isChanged, name).toBe(false);
-    if (isChanged && written.get(name) !== "done") expect(how, name).toContain("the journal doesn't record it");
+    if (tenantMessage.startsWith("was changed")) expect(isChanged, name).toBe(true);
+    if (tenantMessage.startsWith("failed")) expect(tenants.failing.has(name), name).toBe(true);
+    if (tenantMessage.startsWith("was not started")) expect(isChanged, name).toBe(false);
+    if (isChanged && written.get(name) !== "done")
+      expect(tenantMessage, name).toContain("the journal doesn't record it");
   }
   for (const event of events) {
     if (event.kind !== "tenant-finished") continue;

@@ -65,7 +65,7 @@ async function writeRollouts(journal: Journal): Promise<readonly [string, string
 
 /** The history that commands show, except when a rollout was pruned. */
 async function readShownHistory(journal: Journal, ids: readonly string[]): Promise<unknown> {
-  const shown = {
+  const views = {
     history: await readRolloutHistory(journal, { limit: 9 }, async () => false),
     rollouts: await Promise.all(
       ids.map(async (id) => {
@@ -76,7 +76,7 @@ async function readShownHistory(journal: Journal, ids: readonly string[]): Promi
     difference: await buildRolloutDifference(journal, ids[1] ?? "", ids[2] ?? ""),
     brought: await findValueChanges(journal.database, "acme", "evil.example"),
   };
-  return JSON.parse(JSON.stringify(shown, (key, value) => (key === "prunedAt" ? undefined : value)));
+  return JSON.parse(JSON.stringify(views, (key, value) => (key === "prunedAt" ? undefined : value)));
 }
 
 it.each(["PostgreSQL", "SQLite"])("keeps the history of a pruned journal in %s", async (dialect) => {
@@ -102,10 +102,10 @@ it("shows, compares and prunes rollouts from the command line", async () => {
   expect([history.code, history.stderr]).toEqual([0, ""]);
   expect(history.stdout).toContain(`${second}  done, acme changed  2026-01-`);
   expect(history.stdout).not.toContain(waiting);
-  const shown = await email("rollout", "show", first, "--tenant", "acme", "--output", "shown.md");
-  expect([shown.code, shown.stderr]).toEqual([0, "Wrote shown.md.\n"]);
-  expect(shown.stdout).toContain("started by dana@build-7");
-  expect(shown.stdout).toContain("+  deny evil.example in acme\n      ticket INC-7 · comment INC-1\n");
+  const showResult = await email("rollout", "show", first, "--tenant", "acme", "--output", "shown.md");
+  expect([showResult.code, showResult.stderr]).toEqual([0, "Wrote shown.md.\n"]);
+  expect(showResult.stdout).toContain("started by dana@build-7");
+  expect(showResult.stdout).toContain("+  deny evil.example in acme\n      ticket INC-7 · comment INC-1\n");
   expect(readFileSync(join(directory, "shown.md"), "utf8")).toContain("- `+` `deny` `evil.example` in `acme`\n");
   const difference = await email("rollout", "diff", first, second);
   expect([difference.code, difference.stderr]).toEqual([2, ""]);

@@ -45,7 +45,7 @@ async function writeRollouts(...all: readonly RolloutFixture[]) {
         log: () => {},
       })
     ).id;
-  return { journal, ids, which: selectRolloutId, [Symbol.asyncDispose]: async () => await journal.close() };
+  return { journal, ids, selectRolloutId, [Symbol.asyncDispose]: async () => await journal.close() };
 }
 
 const buildNightlyRollout = (mode: RolloutMode, value: string, rest: Partial<RolloutFixture> = {}): RolloutFixture => ({
@@ -61,9 +61,9 @@ it("excludes nightly runs from the default rollback", async () => {
     buildNightlyRollout("revert-drift", "evil.example"),
   );
   const [change = "", ended = "", revert = ""] = its.ids;
-  expect(await its.which("status")).toBe(revert);
-  expect(await its.which("rollback")).toBe(change);
-  expect(await its.which("rollback", ended)).toBe(ended);
+  expect(await its.selectRolloutId("status")).toBe(revert);
+  expect(await its.selectRolloutId("rollback")).toBe(change);
+  expect(await its.selectRolloutId("rollback", ended)).toBe(ended);
   expect(await its.journal.listLaterChanges(change)).toEqual([]);
   // It isn't retained for that reason; the change is, since the unattended rollout didn't hide it.
   const { prunable, retained } = await findOldRollouts(its.journal, Date.UTC(2027, 0, 1));
@@ -115,8 +115,8 @@ it("settles a nightly failure with the same mode or a full rollout", async () =>
     [{ tenants: { acme: [createAddition("evil.example")] } }, false],
   ] as const) {
     await using its = await writeRollouts(failed, after);
-    const found = await findRetryableRollouts(its.journal.database, await its.journal.listRollouts());
-    expect(found.has(its.ids[0] ?? "")).toBe(isRetriable);
+    const retryableIds = await findRetryableRollouts(its.journal.database, await its.journal.listRollouts());
+    expect(retryableIds.has(its.ids[0] ?? "")).toBe(isRetriable);
   }
 });
 
@@ -126,7 +126,7 @@ it("resumes an interrupted nightly run in its own mode", async () => {
     { ...buildNightlyRollout("only-expired", "old.example"), end: "running" },
   );
   const [, open = ""] = its.ids;
-  expect(await its.which("resume")).toBe(open);
+  expect(await its.selectRolloutId("resume")).toBe(open);
   const report = await buildRolloutReport(its.journal, open, false, commands);
   expect(report.mode).toBe("only-expired");
   const text = renderReportText(report).replace(/\s+/g, " ");

@@ -12,7 +12,7 @@ describe("a PostgreSQL journal whose server goes away", () => {
     const database = await openPostgres(server.url);
     await database.query("create table events (seq bigint primary key, note text not null unique)");
     const lost: string[] = [];
-    expect(await database.lock("rollout 1", (why) => lost.push(why))).toBeDefined();
+    expect(await database.lock("rollout 1", (reason) => lost.push(reason))).toBeDefined();
 
     let written = 0;
     let isOver = false;

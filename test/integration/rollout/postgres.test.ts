@@ -53,7 +53,7 @@ describe("a PostgreSQL journal", () => {
 
   it("replaces NUL characters in text", async () => {
     const database = await openPostgres(await postgres.createDatabase("texts"));
-    expect(await database.query("select cast($1 as text) as told", ["a\0b"])).toEqual([{ told: "a\ufffdb" }]);
+    expect(await database.query("select cast($1 as text) as stored", ["a\0b"])).toEqual([{ stored: "a\ufffdb" }]);
     await database.close();
   });
 
@@ -206,10 +206,10 @@ describe("a PostgreSQL journal transaction", () => {
         attempts++;
         return await inside.query("insert into events (note) values ($1) returning note", [cut]);
       });
-      expect({ cut, tries: attempts, told: rows }).toEqual({
+      expect({ cut, attempts, rows }).toEqual({
         cut,
-        tries: cut === "commit" ? 2 : 1,
-        told: [{ note: cut }],
+        attempts: cut === "commit" ? 2 : 1,
+        rows: [{ note: cut }],
       });
     }
     expect(cutter.cuts).toEqual([]);

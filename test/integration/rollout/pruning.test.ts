@@ -72,18 +72,18 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   await journal.markRolledBack(id, `It is being rolled back by ${back}.`);
   const rollouts = await Rollouts.open({ database: file, environment: {} });
   const readState = async () => {
-    const { milestones, tenants: shown } = await readRolloutDetails(journal, await rollouts.report(id));
+    const { milestones, tenants: tenantDetails } = await readRolloutDetails(journal, await rollouts.report(id));
     const { at: _at, ...mark } = await buildRolloutLock(journal, id, "here");
     const { at: _when, ...markOfBack } = await buildRolloutLock(journal, back, "here");
     return {
-      ...{ milestones, shown, mark, markOfBack },
+      ...{ milestones, tenantDetails, mark, markOfBack },
       brought: await findValueChanges(journal.database, "acme", "news.example"),
       waves: await journal.listWaves(id),
       report: { ...(await rollouts.report(id)), advice: [] },
     };
   };
   const before = await readState();
-  expect(before.shown[0]?.changes).toEqual([createAddition("evil.example", FACTS), MOVED, VIP]);
+  expect(before.tenantDetails[0]?.changes).toEqual([createAddition("evil.example", FACTS), MOVED, VIP]);
   expect(before.markOfBack.rolledBack?.changes).toHaveLength(3);
   expect(before.milestones.map(({ kind, actor }) => [kind, actor])).toEqual([
     ["planned", undefined],
@@ -152,26 +152,26 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
   const unbegun = await journal.create((await journal.getRollout(first)).spec, []);
   const cutoff = nowMs + DAY;
   const explainPruning = async () => {
-    const { prunable, retained, unstartedIds: gone } = await findOldRollouts(journal, cutoff);
-    expect(gone).toEqual([unbegun]);
+    const { prunable, retained, unstartedIds: removedIds } = await findOldRollouts(journal, cutoff);
+    expect(removedIds).toEqual([unbegun]);
     return [
       prunable.map(({ id }) => id),
       Object.fromEntries(retained.map(({ record, why: reason }) => [record.id, reason.slice(0, 20)])),
     ];
   };
-  const standing = "it can be rolled back".slice(0, 20);
+  const statusText = "it can be rolled back".slice(0, 20);
   // No later rollout changed globex.
   expect(await explainPruning()).toEqual([
     [],
     {
-      ...{ [acme]: standing, [first]: standing, [elsewhere]: standing },
+      ...{ [acme]: statusText, [first]: statusText, [elsewhere]: statusText },
       ...{ [failed]: "a tenant that failed", [waiting]: "it is not finished" },
     },
   ]);
   const young = await writeNextRollout(journal, { tenants: { globex: evil, hooli: evil } });
   expect(await explainPruning()).toEqual([
     [failed, first],
-    { [acme]: standing, [elsewhere]: standing, [waiting]: "it is not finished" },
+    { [acme]: statusText, [elsewhere]: statusText, [waiting]: "it is not finished" },
   ]);
   expect((await findOldRollouts(journal, nowMs + DAY)).retained.map(({ record }) => record.id)).toContain(young);
 
@@ -185,16 +185,16 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
   expect(await explainPruning()).toEqual([
     [failed],
     {
-      [first]: standing,
+      [first]: statusText,
       [acme]: `${going} is rolling it back`.slice(0, 20),
-      [elsewhere]: standing,
+      [elsewhere]: statusText,
       [waiting]: "it is not finished",
     },
   ]);
   await journal.finishRollout(going);
   await journal.markRolledBack(acme, "It was rolled back.");
   expect((await explainPruning())[0]).toEqual([acme, failed]);
-  expect((await explainPruning())[1]).toMatchObject({ [first]: standing });
+  expect((await explainPruning())[1]).toMatchObject({ [first]: statusText });
   await journal.close();
 });
 

@@ -65,9 +65,9 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), "email-security-service-"));
   writeFileSync(join(directory, "Pulumi.yaml"), "name: fleet\nruntime: nodejs\n");
   server = createServer(({ url = "" }, response) => {
-    const found = answerRequest(url);
-    response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" });
-    response.end(JSON.stringify(found ?? { code: 404, message: "Not Found" }));
+    const answer = answerRequest(url);
+    response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(answer ?? { code: 404, message: "Not Found" }));
   });
   await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
   environment = {

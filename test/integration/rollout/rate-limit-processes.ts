@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { type Answerer, buildPage, createFixedAnswerer, RecordingService } from "../client/service";
+import { type Answerer, buildListBody, createFixedAnswerer, RecordingService } from "../client/service";
 import { RUN_SOURCES } from "../hostile/client-process";
 
 /** Prints the address of its token server. Each line that it reads is a credential that is no longer valid. */
@@ -124,7 +124,7 @@ export class ChildProgram implements AsyncDisposable {
 }
 
 /** The response of an empty VIP list. */
-export const nobody = buildPage([]);
+export const nobody = buildListBody([]);
 
 /** Starts a service that records each request's key and arrival time, by its own clock. */
 export async function startCountingService(answer: Answerer = createFixedAnswerer(200, nobody)) {

@@ -69,8 +69,8 @@ describe("the provider process", () => {
     await declareDeny("one.example");
     expect(acme.writes()).toHaveLength(1);
     server.over.add("token");
-    const why = "was not sent: this run isn't allowed to change the tenant any more";
-    await expect(declareDeny("two.example")).rejects.toThrow(why);
+    const reason = "was not sent: this run isn't allowed to change the tenant any more";
+    await expect(declareDeny("two.example")).rejects.toThrow(reason);
     server.over.clear();
     await declareDeny("two.example");
     acme.trace();

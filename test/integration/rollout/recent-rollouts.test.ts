@@ -12,7 +12,7 @@ import { createAddition, writeRollout } from "../../support/rollout-fixtures";
 /* The newest rollouts and their changes, read from a journal on disk. */
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-recent-"));
-const WHOSE = { project: "p", backend: "b" };
+const OWNER = { project: "p", backend: "b" };
 const MOVED: RecordedChange = {
   ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ticket: "INC-7" },
   before: { list: "allow", comment: "was" },
@@ -37,7 +37,7 @@ it("reads each rollout with its origin, outcome and changes", async () => {
   nowMs += 86_400_000;
   const tenants = { acme: [createAddition("evil.example"), MOVED], globex: [createAddition("evil.example")], idle: [] };
   const id = await writeRollout(journal, { tenants, failing: ["globex"] });
-  const { rollouts, stacks, older } = await readRecentRollouts(journal.database, WHOSE);
+  const { rollouts, stacks, older } = await readRecentRollouts(journal.database, OWNER);
   expect(older).toBe(0);
   expect(rollouts.map(({ report }) => [report.id, report.state])).toEqual([
     [id, "done"],
@@ -60,15 +60,15 @@ it("reads each rollout with its origin, outcome and changes", async () => {
 });
 
 it("reads the changes of a pruned rollout", async () => {
-  const { rollouts: before } = await readRecentRollouts(journal.database, WHOSE);
+  const { rollouts: before } = await readRecentRollouts(journal.database, OWNER);
   const last = before.at(-1);
   await pruneRollout(journal.database, last?.report.id ?? "", nowMs);
-  const { rollouts } = await readRecentRollouts(journal.database, WHOSE);
+  const { rollouts } = await readRecentRollouts(journal.database, OWNER);
   expect(rollouts.at(-1)).toEqual({ ...last, prunedAt: new Date(nowMs).toISOString() });
 });
 
 it("omits tickets and comments of rollouts beyond the plan limit", async () => {
-  const { rollouts } = await readRecentRollouts(journal.database, WHOSE, { maxPlans: 2 });
+  const { rollouts } = await readRecentRollouts(journal.database, OWNER, { maxPlans: 2 });
   expect(rollouts[0]?.tenants[0]?.changes[1]).toEqual(MOVED);
   expect(rollouts[1]?.tenants[0]?.changes).toEqual([
     {

@@ -24,7 +24,7 @@ import { runEnvironment } from "../../support/run-environment";
  */
 
 const NAMES = ["t0", "t1"];
-const FAILED: TenantError = { code: "ERR_AUTH", message: "Refused.", advice: "Mend it.", phase: "apply" };
+const FAILED: TenantError = { code: "ERR_AUTH", message: "Refused.", advice: "Fix it.", phase: "apply" };
 const NEXT = { resume: "email-security rollout resume", newRollout: "email-security rollout tenants.yaml" };
 const REFUSED = buildTenantError(new EmailSecurityError("ERR_AUTH", "Refused."), "apply", [], NEXT);
 const UNPLANNED: TenantError = { ...FAILED, phase: "plan" };
@@ -175,8 +175,11 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
     make: async (journal) => {
       const other = await startRollout(journal, { t0: undefined, t1: undefined });
       await journal.markRolledBack(other, "It was rolled back by another.");
-      const how = { rollsBack: other, rollsBackTo: "the files of the revision HEAD" };
-      return await finishWaves(journal, await startRollout(journal, { t1: undefined }, how, { t0: UNPLANNED }));
+      const rollbackFields = { rollsBack: other, rollsBackTo: "the files of the revision HEAD" };
+      return await finishWaves(
+        journal,
+        await startRollout(journal, { t1: undefined }, rollbackFields, { t0: UNPLANNED }),
+      );
     },
     status: ["rollback"],
     rival: ["plan"],
@@ -274,8 +277,8 @@ async function expectToWork(directory: string, place: string, command: string): 
 
 /** Returns the commands that a text names: between backquotes, or on their own lines. */
 function extractCommands(output: string): string[] {
-  const found = output.matchAll(/`(email-security rollout [^`]+)`|^ {4}(email-security rollout .+)$/gm);
-  return [...new Set([...found].map(([, quoted, line]) => quoted ?? line ?? ""))];
+  const commandMatches = output.matchAll(/`(email-security rollout [^`]+)`|^ {4}(email-security rollout .+)$/gm);
+  return [...new Set([...commandMatches].map(([, quoted, line]) => quoted ?? line ?? ""))];
 }
 
 function getSubcommand(command: string): string {
@@ -339,7 +342,7 @@ async function openTestJournal(directory: string, place: string): Promise<Journa
 async function startRollout(
   journal: Journal,
   went: Readonly<Record<string, TenantError | undefined>>,
-  how: Pick<RolloutSpec, "rollsBack" | "rollsBackTo"> = {},
+  rollbackFields: Pick<RolloutSpec, "rollsBack" | "rollsBackTo"> = {},
   unplanned: Readonly<Record<string, TenantError>> = {},
 ): Promise<string> {
   const buildWave = (name: string, tenants: string[], gate: boolean) =>
@@ -353,7 +356,7 @@ async function startRollout(
       services: [],
       keyVariables: [],
       backend: resolveStateBackend(buildEnvironment(), base).fingerprint,
-      ...how,
+      ...rollbackFields,
     },
     NAMES.map((name) => ({
       ...createTarget(name, "https://mail-security.example"),

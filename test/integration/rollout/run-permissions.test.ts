@@ -106,8 +106,8 @@ A change to that file must not decide this. If all of this is intended, set it w
 
 it("accepts the settings that its error message suggests", async () => {
   writeTargets(`  acme: { key: { command: [echo, "key-of-{name}"] } }\n  globex: { key: { file: "keys/{name}" } }\n`);
-  const refused = await runRollout({ EMAIL_SECURITY_SERVICES: "https://elsewhere.example" });
-  const [, lines = ""] = refused.output.split("run starts:\n");
+  const rejection = await runRollout({ EMAIL_SECURITY_SERVICES: "https://elsewhere.example" });
+  const [, lines = ""] = rejection.output.split("run starts:\n");
   // Pastes the lines before the command, as a person would.
   const script = `${lines.replaceAll(/^ {2}(?=EMAIL_SECURITY_)/gm, "export ")}exec "$0" "$1" rollout`;
   const { output } = await runProgram("sh", ["-c", script, process.execPath, COMMAND], buildEnvironment());

@@ -55,18 +55,18 @@ const MEANT: Readonly<Record<RolloutAction, (all: readonly JournalRollout[]) => 
   // No process is running any of them.
   stop: () => -1,
   abandon: (all) => all.findLastIndex(({ state }) => isOpen(state)),
-  resume: (all) => all.findLastIndex((one, index) => isOpen(one.state) || isTriedAgain(all, index)),
+  resume: (all) => all.findLastIndex((one, index) => isOpen(one.state) || isRetried(all, index)),
   rollback: (all) => {
     const last = all.findLastIndex(
       ({ tenants, rollsBack }) => rollsBack === undefined && tenants.some(({ isBegun }) => isBegun),
     );
     // If the last one was rolled back, the one before it must be named explicitly.
-    return isTakenBack(all, last) ? -1 : last;
+    return isRolledBack(all, last) ? -1 : last;
   },
 };
 
 /** Returns whether a rollback verified that every started tenant holds its old contents again. */
-function isTakenBack(all: readonly JournalRollout[], index: number): boolean {
+function isRolledBack(all: readonly JournalRollout[], index: number): boolean {
   const { tenants = [], project } = all[index] ?? {};
   const isBack = (name: string): boolean =>
     all
@@ -87,7 +87,7 @@ function isOpen(state: RolloutState): boolean {
 }
 
 /** Returns whether a resume would retry a failed tenant that no later rollout has settled. */
-function isTriedAgain(all: readonly JournalRollout[], index: number): boolean {
+function isRetried(all: readonly JournalRollout[], index: number): boolean {
   const { state, tenants, project } = all[index] as JournalRollout;
   if (state !== "done") return false;
   return tenants.some(
@@ -133,11 +133,11 @@ async function expectMeant(database: string, drawn: readonly JournalRollout[]): 
   const rollouts = await Rollouts.open({ database, environment: {} });
   try {
     for (const [purpose, meant] of Object.entries(MEANT)) {
-      const found = await rollouts.find(undefined, purpose as RolloutAction).then(
+      const selectedId = await rollouts.find(undefined, purpose as RolloutAction).then(
         ({ id }) => id,
         (error: { code?: string }) => error.code,
       );
-      expect(found, purpose).toBe(ids[meant(written)] ?? "ERR_ROLLOUT_NOT_FOUND");
+      expect(selectedId, purpose).toBe(ids[meant(written)] ?? "ERR_ROLLOUT_NOT_FOUND");
     }
     // Reports are read from the same journals.
     for (const id of ids) expect((await rollouts.report(id)).id).toBe(id);
@@ -154,7 +154,7 @@ it("resumes and abandons only idle rollouts, and stops running ones", async () =
     project: "one",
     tenants: [{ name: "a", state: "pending", isBegun: true, hasPlan: true }],
   });
-  const [older, held, newest] = await writeJournal(database, [
+  const [older, selectedBefore, newest] = await writeJournal(database, [
     buildSingleRollout("stopped"),
     buildSingleRollout("running"),
     buildSingleRollout("waiting"),
@@ -167,16 +167,18 @@ it("resumes and abandons only idle rollouts, and stops running ones", async () =
     const waits = `${newest} waits for approval, and no run is in progress. To abandon it: \`email-security rollout abandon ${newest}`;
     await expect(findRolloutId("stop")).rejects.toThrow(waits);
     await expect(rollouts.find(newest, "stop")).rejects.toThrow(waits);
-    await expect(rollouts.stop(held ?? "")).rejects.toThrow(/can't be stopped: its run was interrupted/);
-    const hold = await rollouts.journal.database.lock(`rollout-${held}`, () => {});
-    expect(await findRolloutId("stop")).toBe(held);
-    await rollouts.stop(held ?? "");
-    expect((await rollouts.journal.getRollout(held ?? "")).isStopping).toBe(true);
-    await expect(rollouts.abandon(held ?? "")).rejects.toThrow(/still in progress.* Stop it first: `.* stop /);
+    await expect(rollouts.stop(selectedBefore ?? "")).rejects.toThrow(/can't be stopped: its run was interrupted/);
+    const hold = await rollouts.journal.database.lock(`rollout-${selectedBefore}`, () => {});
+    expect(await findRolloutId("stop")).toBe(selectedBefore);
+    await rollouts.stop(selectedBefore ?? "");
+    expect((await rollouts.journal.getRollout(selectedBefore ?? "")).isStopping).toBe(true);
+    await expect(rollouts.abandon(selectedBefore ?? "")).rejects.toThrow(
+      /still in progress.* Stop it first: `.* stop /,
+    );
     await rollouts.journal.abandon(newest ?? "", "It was abandoned by a person.");
     expect(await findRolloutId("resume")).toBe(older);
     await hold?.release();
-    expect(await findRolloutId("resume")).toBe(held);
+    expect(await findRolloutId("resume")).toBe(selectedBefore);
   } finally {
     await rollouts.close();
   }

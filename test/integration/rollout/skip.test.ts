@@ -35,12 +35,12 @@ it("rejects a skip without a reason or a known tenant", async () => {
   const buildSkipRequest = (...names: string[]) => ({
     ...{ file: files.at("tenants.yaml"), names, environment, nowMs: fleet.now() },
   });
-  for (const [reason, why] of [
+  for (const [reason, reasonPattern] of [
     [undefined, /is missing.*Set --reason TEXT/],
     [" \n\t", /is missing/],
     ["x".repeat(1_001), /longer than 1000 characters/],
   ] as const) {
-    await expect(addSkip(journal, reason, buildSkipRequest("acme"))).rejects.toThrow(why);
+    await expect(addSkip(journal, reason, buildSkipRequest("acme"))).rejects.toThrow(reasonPattern);
   }
   await expect(addSkip(journal, "why", buildSkipRequest("acmee"))).rejects.toMatchObject({
     code: "ERR_ROLLOUT_SELECTION",

@@ -12,7 +12,7 @@ import { RolloutCommands } from "../../../provider/rollout/model/rollout-command
 import type { Wave } from "../../../provider/rollout/model/wave";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { renderReportText } from "../../../provider/rollout/report/report-text";
-import { FAILING_C_CHECK, SkippingFleet, WHOSE } from "../../support/skip-fleet";
+import { FAILING_C_CHECK, SkippingFleet, STACK_OWNER } from "../../support/skip-fleet";
 
 const WAVES = { canary: ["a", "b", "c"], rest: ["d", "e"] };
 const SKIPPED = { reason: "its key is refused", by: "dana@build-7" };
@@ -85,7 +85,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       );
 
       // The tenant's fleet status: the newest rollout hasn't reached it.
-      const { skips, stacks } = await readLastApplied(fleet.journal.database, WHOSE);
+      const { skips, stacks } = await readLastApplied(fleet.journal.database, STACK_OWNER);
       expect([...skips.keys()]).toEqual(["b"]);
       expect(stacks.get("b")).toMatchObject({ pending: { rollout: id, state: "skipped" } });
     });
@@ -141,7 +141,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       const id = await fleet.plan(WAVES, { gate: true });
       await fleet.skip("b", "e");
       expect(await fleet.run(id, { retry: false })).toBe("waiting");
-      const skips = [...(await readActiveSkips(fleet.journal.database, WHOSE)).values()];
+      const skips = [...(await readActiveSkips(fleet.journal.database, STACK_OWNER)).values()];
       const metadata = { by: "kim@build-8", nowMs: fleet.now() };
       expect(await endSkips(fleet.journal.database, skips, metadata)).toEqual([
         { rollout: id, tenant: "b", state: "skipped" },
@@ -182,7 +182,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
       await startDead(fleet, id, "a");
-      await fleet.start(id, { left: ["a"] });
+      await fleet.start(id, { skippedNames: ["a"] });
       expect(await fleet.readStates(id)).toMatchObject({ a: "running" });
       expect(await fleet.journal.claim(buildJob(id, "a"), "host:1")).toBeUndefined();
       expect(await fleet.readStates(id)).toMatchObject({ a: "skipped" });
@@ -193,7 +193,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
       await startDead(fleet, id, "a");
-      await fleet.start(id, { left: ["a"] });
+      await fleet.start(id, { skippedNames: ["a"] });
       await fleet.skip("b");
       expect((await buildReport(fleet, id)).skipped?.map(({ name }) => name)).toEqual(["a", "b"]);
       expect(await fleet.journal.claim(buildJob(id, "a"), "host:1")).toBeUndefined();
@@ -203,7 +203,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan(WAVES, { gate: true });
       expect(await fleet.run(id)).toBe("waiting");
-      expect(await fleet.run(id, { retry: false, left: ["a"] })).toBe("done");
+      expect(await fleet.run(id, { retry: false, skippedNames: ["a"] })).toBe("done");
       const text = renderReportText(await buildReport(fleet, id), { width: 200 });
       expect(text).toContain("DONE, 1 SKIPPED");
       expect(text).toContain("4 tenants match their files. Skipped: a.");
@@ -213,7 +213,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
       await startDead(fleet, id, "a");
-      await fleet.start(id, { left: ["a"] });
+      await fleet.start(id, { skippedNames: ["a"] });
       await fleet.start(id);
       expect(await buildReport(fleet, id)).not.toHaveProperty("skipped");
       expect(await fleet.journal.claim(buildJob(id, "a"), "host:1")).toBeDefined();
@@ -224,7 +224,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
       await startDead(fleet, id, "a");
       await fleet.skip("a");
-      const skips = [...(await readActiveSkips(fleet.journal.database, WHOSE)).values()];
+      const skips = [...(await readActiveSkips(fleet.journal.database, STACK_OWNER)).values()];
       await endSkips(fleet.journal.database, skips, { by: "kim@build-8", nowMs: fleet.now() });
       expect(await fleet.journal.claim(buildJob(id, "a"), "host:1")).toBeDefined();
     });
@@ -281,7 +281,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       const id = await planSkippingRollout(fleet);
       expect(await fleet.run(id)).toBe("done");
       const skip = { ...{ reason: "down", by: "kim@build-8" }, nowMs: fleet.now() };
-      await skipTenants(fleet.journal.database, WHOSE, [{ name: "c", stack: "elsewhere" }], skip);
+      await skipTenants(fleet.journal.database, STACK_OWNER, [{ name: "c", stack: "elsewhere" }], skip);
       expect((await buildReport(fleet, id)).advice).toEqual([]);
     });
   });
@@ -300,7 +300,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
     await database.query("ALTER TABLE rollouts DROP COLUMN seq");
     await database.query("UPDATE rollout_journal SET version = 1");
     // Reading doesn't change the journal.
-    expect((await readLastApplied(database, WHOSE)).skips.size).toBe(0);
+    expect((await readLastApplied(database, STACK_OWNER)).skips.size).toBe(0);
     expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 1 }]);
     await using fleet = await SkippingFleet.open(database);
     expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: JOURNAL_VERSION }]);

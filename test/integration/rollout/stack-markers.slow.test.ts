@@ -180,9 +180,9 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
     fleet.writeStackState("t1", buildStackState("t1", former, { "gone.example": "deny" }));
     const destroy = ["tenant", "remove", "t1", "--destroy"];
-    const refused = await fleet.run(destroy);
-    expect(refused.code, refused.stderr + refused.stdout).toBe(3);
-    expect(refused.stdout).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t1");
+    const rejection = await fleet.run(destroy);
+    expect(rejection.code, rejection.stderr + rejection.stdout).toBe(3);
+    expect(rejection.stdout).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t1");
     const accepted = await fleet.run(destroy, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t1" });
     expect(accepted.code, accepted.stderr + accepted.stdout).toBe(2);
   });
@@ -191,9 +191,9 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     const entries = Object.fromEntries([0, 1, 2, 3, 4, 5].map((at) => [`gone${at}.example`, "deny"]));
     fleet.writeStackState("held", buildStackState("held", await readIdentity("held"), entries));
     const destroy = ["tenant", "remove", "held", "--destroy"];
-    const refused = await fleet.run(destroy);
-    expect(refused.code, refused.stderr + refused.stdout).toBe(3);
-    expect(refused.stdout).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=held");
+    const rejection = await fleet.run(destroy);
+    expect(rejection.code, rejection.stderr + rejection.stdout).toBe(3);
+    expect(rejection.stdout).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=held");
     const accepted = await fleet.run(destroy, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "held" });
     expect(accepted.code, accepted.stderr + accepted.stdout).toBe(2);
   });

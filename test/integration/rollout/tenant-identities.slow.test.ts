@@ -277,10 +277,10 @@ it("adds a tenant that a rollout read by a wrong key once a person accepts it", 
   await fleet.recordReading("hooli", "stranger");
   const add = ["tenant", "add", "stranger", "--no-baseline", "--dry-run"];
   fleet.environment = { STRANGER_KEY: getServiceKey("stranger") };
-  const refused = await fleet.run({}, ...add);
-  expect(refused.code, refused.stderr).toBe(1);
-  const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.stderr) ?? [];
-  expect(value.split(",").sort(), refused.stderr).toEqual(["hooli", "stranger"]);
+  const rejection = await fleet.run({}, ...add);
+  expect(rejection.code, rejection.stderr).toBe(1);
+  const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(rejection.stderr) ?? [];
+  expect(value.split(",").sort(), rejection.stderr).toEqual(["hooli", "stranger"]);
   fleet.environment = { ...fleet.environment, EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value };
   const accepted = await fleet.run({}, ...add);
   expect(accepted.code, accepted.stderr).toBe(0);

@@ -29,8 +29,8 @@ describe.skipIf(!hasShell)("a tenant whose line can't be removed", () => {
     {
       // Another process changes the same files for longer than the command waits.
       using _locks = await FileLocks.acquire([join(fleet.directory, "tenants.yaml")]);
-      const refused = await fleet.run(remove);
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("ERR_SETTINGS_LOCKED")]);
+      const rejection = await fleet.run(remove);
+      expect([rejection.code, rejection.stderr]).toEqual([1, expect.stringContaining("ERR_SETTINGS_LOCKED")]);
     }
     expect(fleet.readFile("tenants.yaml")).toContain("  t5: {}\n");
     expect((await fleet.run(skip)).stdout).toContain("t5, since");

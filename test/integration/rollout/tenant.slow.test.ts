@@ -103,8 +103,8 @@ it("commits an added and a removed tenant on separate branches", async () => {
 
   // When a hook fails, files and branch stay as they were.
   directory.writeScript(".git/hooks/pre-commit", "exit 1");
-  const refused = await run("add", "hooli", "--commit");
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("files and branch are unchanged")]);
+  const rejection = await run("add", "hooli", "--commit");
+  expect([rejection.code, rejection.stderr]).toEqual([1, expect.stringContaining("files and branch are unchanged")]);
   expect(directory.git("status", "--porcelain")).toBe(" M notes.md\n");
   expect(existsSync(directory.at("settings/hooli.yaml"))).toBe(false);
 });
@@ -142,8 +142,8 @@ it("enforces the baseline's policy when adding a tenant", async () => {
       "version: 1\npolicy: { requireTicket: [deny] }\nlists: { entries: { mode: exclusive } }\ndeny: [{ value: shared.example, ticket: INC-1 }]\n",
   });
   const run = createTenantCli(directory);
-  const refused = await run("add", "hooli");
-  expect([refused.code, refused.stderr]).toEqual([
+  const rejection = await run("add", "hooli");
+  expect([rejection.code, rejection.stderr]).toEqual([
     1,
     expect.stringMatching(/--ticket[\s\S]*ERR_SETTINGS_FILE[\s\S]*policy-ticket/),
   ]);

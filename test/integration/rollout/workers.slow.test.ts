@@ -27,7 +27,7 @@ describe.concurrent("a worker of a distributed rollout", () => {
     expect(await still.waitForEvent("lost")).toMatchObject({
       tenant: "one-0-0",
       attempt: 1,
-      why: expect.stringContaining("The lease is lost"),
+      reason: expect.stringContaining("The lease is lost"),
     });
     await still.waitForEvent("too late");
     quick.tell("end jobs");
@@ -51,7 +51,7 @@ describe.concurrent("a worker of a distributed rollout", () => {
     await worker.waitForEvent("began");
     await postgres.stop();
     expect(await worker.waitForEvent("lost")).toMatchObject({
-      why: expect.stringContaining("not respond in time"),
+      reason: expect.stringContaining("not respond in time"),
     });
     await postgres.start();
     // The worker's own late result counts, since no other worker has started the tenant.
@@ -86,7 +86,7 @@ describe.concurrent("a host cut off from the database", () => {
     const heldAt = getMonotonicMs();
     const began = await near.waitForEvent("began");
     const holdLost = await far.waitForEvent("hold lost");
-    expect(holdLost).toMatchObject({ why: expect.stringContaining("not respond for ten seconds") });
+    expect(holdLost).toMatchObject({ reason: expect.stringContaining("not respond for ten seconds") });
     expect(holdLost.at).toBeLessThanOrEqual(heldAt);
     expect((await far.waitForEvent("lost")).at).toBeLessThanOrEqual(began.at);
     expect(await ended).toBe("done");

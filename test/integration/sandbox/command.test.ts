@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runCommand } from "../../support/sandbox-command";
+import { startSandboxCommand } from "../../support/sandbox-command";
 import { createCaller, startService, THREATS, VIPS } from "./service";
 
 test.each(["SIGINT", "SIGTERM"] as const)("prints its URL and keys on start, and exits on %s", async (signal) => {
-  const command = runCommand(["--scenario", "empty"]);
+  const command = startSandboxCommand(["--scenario", "empty"]);
   const url = await command.url;
   expect((await createCaller(url, "sandbox-globex-console").get(VIPS)).status).toBe(200);
   command.process.kill(signal);
@@ -30,7 +30,7 @@ test.each(["SIGINT", "SIGTERM"] as const)("prints its URL and keys on start, and
 });
 
 test("applies --threats and --rate-limit", async () => {
-  const command = runCommand(["--threats", "60", "--rate-limit", "2/m", "--retry-after", "date"]);
+  const command = startSandboxCommand(["--threats", "60", "--rate-limit", "2/m", "--retry-after", "date"]);
   const acme = createCaller(await command.url, "sandbox-acme-ci");
   expect((await acme.get(`${THREATS}?minutes_ago=999999`)).body.pagination.total).toBe(60);
   expect((await acme.get(THREATS)).status).toBe(200);
@@ -58,7 +58,7 @@ test("reports an invalid option in one line and exits 1", async () => {
     [["--data", diary], /diary\.txt isn't a sandbox database/],
     [["--data", directory], /can't be opened/],
   ];
-  const results = await Promise.all(cases.map(([args]) => runCommand(args).ended));
+  const results = await Promise.all(cases.map(([args]) => startSandboxCommand(args).ended));
   rmSync(directory, { recursive: true });
   results.forEach(({ code, stdout, stderr }, index) => {
     expect([code, stdout]).toEqual([1, ""]);

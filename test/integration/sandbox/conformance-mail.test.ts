@@ -503,13 +503,13 @@ const reports: ConformanceRow[] = [
       let ofThreats = 0;
       for (const report of sandbox.phishingReports("acme")) {
         const id = encodeURIComponent(report.original_email_internet_message_id);
-        const found = (await acme.get(`${BY_MESSAGE}/${id}`)).body.results;
-        if (found.length === 0) continue;
+        const messages = (await acme.get(`${BY_MESSAGE}/${id}`)).body.results;
+        if (messages.length === 0) continue;
         ofThreats += 1;
-        expect(found[0]).toMatchObject({ sender_email: report.sender, subject: report.subject });
-        expect(found.map((threat: Json) => threat.recipient_email)).toContain(report.reporter);
-        expect(report.report_date > found[0].time).toBe(true);
-        if (report.verdict !== "no_analysis") expect(report.verdict).toBe(found[0].verdict);
+        expect(messages[0]).toMatchObject({ sender_email: report.sender, subject: report.subject });
+        expect(messages.map((threat: Json) => threat.recipient_email)).toContain(report.reporter);
+        expect(report.report_date > messages[0].time).toBe(true);
+        if (report.verdict !== "no_analysis") expect(report.verdict).toBe(messages[0].verdict);
       }
       const share = ofThreats / sandbox.phishingReports("acme").length;
       expect(share).toBeGreaterThan(0.5);

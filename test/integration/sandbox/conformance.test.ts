@@ -527,7 +527,7 @@ const entries: ConformanceRow[] = [
   [
     "The entry is a domain, an IP address or an email address.",
     async ({ acme }) => {
-      const accepted: [entry_type: string, value: string, shown: string][] = [
+      const accepted: [entry_type: string, value: string, displayText: string][] = [
         ["domain", "Sub.PHISH.example.", "sub.phish.example"],
         ["domain", "bücher.example", "xn--bcher-kva.example"],
         ["domain", "under_score.example", "under_score.example"],
@@ -536,11 +536,11 @@ const entries: ConformanceRow[] = [
         ["email_address", "Boss+x@Bücher.Example", "boss+x@xn--bcher-kva.example"],
         ["email_address", "o'neil@mail.example", "o'neil@mail.example"],
       ];
-      for (const [entry_type, value, shown] of accepted) {
+      for (const [entry_type, value, output] of accepted) {
         const { status, body } = await acme.post(ENTRIES, { list: "deny", entry_type, value });
-        expect([status, body.results]).toEqual([201, expect.objectContaining({ entry_type, value: shown })]);
+        expect([status, body.results]).toEqual([201, expect.objectContaining({ entry_type, value: output })]);
       }
-      const refused: [entry_type: string, ...values: string[]][] = [
+      const rejectedValues: [entry_type: string, ...values: string[]][] = [
         ["domain", "", "example", "a b.example", "a..example", "-a.example", "192.0.2.8", "x@a.example", "1.2.3"],
         ["domain", "http://a.example", "a.example/x", "*.a.example", `${"a".repeat(64)}.example`, "%61.example"],
         ["ip", "192.0.2.256", "192.0.2", "192.0.2.0/24", "010.0.0.1", "fe80::1%eth0", "[2001:db8::8]", "a.example"],
@@ -555,7 +555,7 @@ const entries: ConformanceRow[] = [
           ".a@c.example",
         ],
       ];
-      for (const [entry_type, ...values] of refused) {
+      for (const [entry_type, ...values] of rejectedValues) {
         for (const value of values) {
           const { status } = await acme.post(ENTRIES, { list: "deny", entry_type, value });
           expect([entry_type, value, status]).toEqual([entry_type, value, 400]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { runCommand } from "../../support/sandbox-command";
+import { startSandboxCommand } from "../../support/sandbox-command";
 import { createCaller, ENTRIES, METRICS, REPORTS, startService, THREATS, VIPS } from "./service";
 
 let directory: string;
@@ -174,7 +174,7 @@ test("reports an invalid path or a file in use", async () => {
 });
 
 test("keeps every acknowledged write after a kill", async () => {
-  const child = runCommand(["--data", data]);
+  const child = startSandboxCommand(["--data", data]);
   const url = await child.url;
   const acme = createCaller(url, "sandbox-acme-ci");
   const answered = { created: new Set<string>(), deleted: new Set<string>(), excluded: new Set<string>() };
@@ -228,7 +228,7 @@ test("leaves no partial file when killed during creation", async () => {
   // Seeding takes a moment; at some of these delays the process is in the middle of it.
   for (const delayMs of [60, 120, 180, 240]) {
     const file = join(directory, `${delayMs}.db`);
-    const child = runCommand(["--data", file]);
+    const child = startSandboxCommand(["--data", file]);
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     child.process.kill("SIGKILL");
     await child.ended;

@@ -102,13 +102,13 @@ describe("scenarios", () => {
   test("use reserved domains and addresses only", async () => {
     await using service = await startService();
     const { sandbox } = service;
-    const shown = ["acme", "globex"].flatMap((tenant) => [
+    const outputs = ["acme", "globex"].flatMap((tenant) => [
       ...sandbox.vips(tenant).map((row) => row.email),
       ...sandbox.allowDenyEntries(tenant).map((row) => row.value),
     ]);
     const reserved =
       /^$|(^|[.@])example\.(com|org|net)$|\.(example|test)$|^(192\.0\.2|198\.51\.100|203\.0\.113)\.\d+$|^2001:db8:/;
-    expect(shown.filter((text) => !reserved.test(text))).toEqual([]);
+    expect(outputs.filter((text) => !reserved.test(text))).toEqual([]);
   });
 
   test("include a custom company", async () => {

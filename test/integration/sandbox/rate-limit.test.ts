@@ -66,8 +66,8 @@ test("allows a burst, then refills one token at a time", async () => {
   const { acme, pass } = service;
   expect([(await acme.get(VIPS)).status, (await acme.get(VIPS)).status]).toEqual([200, 200]);
   pass(100);
-  const refused = await acme.get(VIPS);
-  expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, "30"]);
+  const rejection = await acme.get(VIPS);
+  expect([rejection.status, rejection.headers.get("Retry-After")]).toEqual([429, "30"]);
   pass(29_899);
   expect((await acme.get(VIPS)).status).toBe(429);
   pass(1);
@@ -85,8 +85,8 @@ test("sends Retry-After as a date or not at all, as configured", async () => {
 
   await using silent = await startLimitedService({ perSecond: 1, retryAfter: "none" });
   await silent.acme.get(VIPS);
-  const refused = await silent.acme.get(VIPS);
-  expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, null]);
+  const rejection = await silent.acme.get(VIPS);
+  expect([rejection.status, rejection.headers.get("Retry-After")]).toEqual([429, null]);
 });
 
 test.each([

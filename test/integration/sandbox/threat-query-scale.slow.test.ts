@@ -42,7 +42,7 @@ test("visits few of 100,000 threats for any page or metric", async () => {
 
   // Deleting rows that a query doesn't visit doesn't change its response. Keep the first and the last day of the window, the
   // oldest threat, and the threats that the pages show.
-  const shown = pages.flatMap((page) => answers[`${THREATS}?minutes_ago=999999&${page}`].results.items);
+  const threats = pages.flatMap((page) => answers[`${THREATS}?minutes_ago=999999&${page}`].results.items);
   const database = new DatabaseSync(data);
   const { changes } = database
     .prepare(
@@ -52,7 +52,7 @@ test("visits few of 100,000 threats for any page or metric", async () => {
     .run(
       new Date(Date.parse(NOW) - 182 * DAY).toISOString().slice(0, 10),
       NOW.slice(0, 10),
-      JSON.stringify(shown.map(({ id }: Json) => id)),
+      JSON.stringify(threats.map(({ id }: Json) => id)),
     );
   database.close();
   expect(changes).toBeGreaterThan(97_000);

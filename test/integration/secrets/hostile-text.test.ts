@@ -53,8 +53,8 @@ afterAll(async () => {
 });
 
 /** Asserts that nothing in it is interpreted where it is printed. */
-function expectNothingButText(shown: unknown): void {
-  const text = typeof shown === "string" ? shown : collectStrings(shown).join("\n");
+function expectNothingButText(output: unknown): void {
+  const text = typeof output === "string" ? output : collectStrings(output).join("\n");
   expect(findTerminalCommands(text)).toEqual([]);
 }
 
@@ -147,9 +147,9 @@ describe("check", () => {
 });
 
 /** Removes the entry's id: it comes from the service and is kept verbatim, and the engine prints it in quotes. */
-function removeEntryId(shown: unknown): unknown {
-  if (typeof shown !== "object" || shown === null) return shown;
-  const { entryId: _id, ...rest } = shown as ResourceProperties;
+function removeEntryId(output: unknown): unknown {
+  if (typeof output !== "object" || output === null) return output;
+  const { entryId: _id, ...rest } = output as ResourceProperties;
   return Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, removeEntryId(one)]));
 }
 
@@ -173,13 +173,13 @@ describe("hostile text from the service", () => {
     const at = `a${TOGETHER.findIndex(([one]) => one === name)}`;
     const entry = provider.getResource("allowDenyEntry");
     const vip = provider.getResource("vipEmployee");
-    const shown: unknown[] = [];
+    const outputs: unknown[] = [];
     const recordAttempt = async (work: () => Promise<unknown>): Promise<void> => {
       try {
-        shown.push(await work());
+        outputs.push(await work());
       } catch (error) {
-        shown.push((error as Error).message);
-        if (error instanceof InitFailed) shown.push(error.id, error.properties, error.reasons);
+        outputs.push((error as Error).message);
+        if (error instanceof InitFailed) outputs.push(error.id, error.properties, error.reasons);
       }
     };
     answer = (_request, response) => poisonResponse(response, text);
@@ -188,7 +188,7 @@ describe("hostile text from the service", () => {
     await recordAttempt(() => entry.create({ ...inputs, comment: "INC-7" }));
     answer = () => undefined;
     const row = sandbox.allowDenyEntries("acme").find((one) => one.value === value);
-    expect(row, JSON.stringify(shown)).toBeDefined();
+    expect(row, JSON.stringify(outputs)).toBeDefined();
     answer = (_request, response) => poisonResponse(response, text);
     await recordAttempt(() => entry.create({ ...inputs, comment: "INC-8" }));
     await recordAttempt(() => vip.create({ email: "yuki.sato@acme.example", comment: "x" }));
@@ -204,8 +204,8 @@ describe("hostile text from the service", () => {
     await recordAttempt(() => provider.getResource("allowDenyEntry").delete("id", old));
     await recordAttempt(() => provider.getResource("vipList").create({ members: { "yuki.sato@acme.example": "z" } }));
 
-    expectNothingButText(shown.map(removeEntryId));
-    expect(shown.length).toBeGreaterThanOrEqual(9);
+    expectNothingButText(outputs.map(removeEntryId));
+    expect(outputs.length).toBeGreaterThanOrEqual(9);
   });
 
   test("is escaped in undeclared rows", async () => {
@@ -267,7 +267,7 @@ test("escapes hostile text in every client error", async () => {
   await using client = new ClosedClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
   for (const text of ALL) {
     const header = text.replace(/[^\t -~\x80-\xff]/g, "");
-    for (const given of [
+    for (const input of [
       ...[400, 401, 404, 409, 418, 500].map((status) => ({ status, body: { error: text } })),
       { status: 200, body: { results: { [text]: text } } },
       { status: 200, body: { error: text } },
@@ -278,7 +278,7 @@ test("escapes hostile text in every client error", async () => {
       { status: 429, headers: { "retry-after": header }, body: { error: text } },
       { status: 400, body: { not_in_org: [text, text] } },
     ]) {
-      answer = () => given;
+      answer = () => input;
       const error = await client.vipEmployees.add(["a@b.example"]).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(Error);
       expectNothingButText((error as Error).message);

@@ -17,15 +17,20 @@ const { key } = canary;
 /** Returns every representation of a value that could be printed, sent or stored. */
 function formatEveryRepresentation(thing: unknown): string {
   const all = { showHidden: true, depth: Number.POSITIVE_INFINITY, maxStringLength: null, getters: true };
-  const shown = [String(thing), inspect(thing), inspect(thing, all), inspect(thing, { ...all, customInspect: false })];
+  const representations = [
+    String(thing),
+    inspect(thing),
+    inspect(thing, all),
+    inspect(thing, { ...all, customInspect: false }),
+  ];
   for (let at = thing; at instanceof Error; at = at.cause) {
-    shown.push(at.message, at.stack ?? "", at.toString(), inspect(structuredClone(at), all));
-    for (const name of Object.getOwnPropertyNames(at)) shown.push(inspect(Reflect.get(at, name), all));
-    shown.push(JSON.stringify(at, Object.getOwnPropertyNames(at)));
+    representations.push(at.message, at.stack ?? "", at.toString(), inspect(structuredClone(at), all));
+    for (const name of Object.getOwnPropertyNames(at)) representations.push(inspect(Reflect.get(at, name), all));
+    representations.push(JSON.stringify(at, Object.getOwnPropertyNames(at)));
   }
   const refersToItself = inspect(thing, all).includes("[Circular");
-  if (!refersToItself) shown.push(JSON.stringify(thing) ?? "");
-  return shown.join("\n");
+  if (!refersToItself) representations.push(JSON.stringify(thing) ?? "");
+  return representations.join("\n");
 }
 
 describe("service that echoes the key", () => {
@@ -59,15 +64,22 @@ describe("service that echoes the key", () => {
       { status: 200, body: `{"key": "${echo}` },
       { status: 302, headers: { location: `/?key=${echo.replaceAll("…", "")}` } },
     ];
-    for (const given of answers) {
-      answer = given;
+    for (const inputs of answers) {
+      answer = inputs;
       const error = await own.vipEmployees.add(["jane@example.com"]).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(client.ServiceError);
       // A response body that contains part of the key in a field is data, so the error doesn't show it.
       const { message, serviceMessage, stack, cause } = error as client.ServiceError;
-      const shown = [message, serviceMessage, stack, inspect(error), inspect(cause), JSON.stringify(error)].join("\n");
-      expect(canary.find(`${given.status}`, shown)).toEqual([]);
-      if (echo === key) expect(canary.find(`${given.status}`, formatEveryRepresentation(error))).toEqual([]);
+      const representation = [
+        message,
+        serviceMessage,
+        stack,
+        inspect(error),
+        inspect(cause),
+        JSON.stringify(error),
+      ].join("\n");
+      expect(canary.find(`${inputs.status}`, representation)).toEqual([]);
+      if (echo === key) expect(canary.find(`${inputs.status}`, formatEveryRepresentation(error))).toEqual([]);
     }
     await own.close();
   });

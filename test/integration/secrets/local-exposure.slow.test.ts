@@ -65,9 +65,9 @@ describe.skipIf(!hasShell)("killed run", () => {
     child.kill("SIGKILL");
     await once(child, "close");
     process.kill(pid, "SIGKILL");
-    const [left = "", ...more] = readdirSync(temporary);
+    const [remainder = "", ...more] = readdirSync(temporary);
     expect(more).toEqual([]);
-    expect(readFileSync(join(temporary, left, "plan.json"), "utf8")).toContain("declared.example");
+    expect(readFileSync(join(temporary, remainder, "plan.json"), "utf8")).toContain("declared.example");
     rmSync(join(machine.directory, "hang"));
     const { code, output } = await machine.run(args, { TMPDIR: temporary });
     expect([code, output]).toEqual([0, output]);

@@ -29,12 +29,12 @@ describe.skipIf(!hasShell)("environment of child processes", () => {
     const run = await machine.run(args);
     expect([...machine.seen.keys()].sort(), run.output).toEqual([...started].sort());
     for (const [program, environment] of machine.seen) {
-      const held = environment
+      const variableNames = environment
         .split("\n")
         .map((line) => line.split("=")[0] ?? "")
         .filter((name) => name in KEYS || /^EMAIL_SECURITY_(?!NESTED)/.test(name));
       const allowed = program === "pulumi version" ? [] : unknown;
-      expect([program, held.filter((name) => !allowed.includes(name))]).toEqual([program, []]);
+      expect([program, variableNames.filter((name) => !allowed.includes(name))]).toEqual([program, []]);
     }
   });
 

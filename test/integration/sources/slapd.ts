@@ -73,8 +73,8 @@ export class Slapd implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const gone = once(this.#server, "close");
-    if (this.#server.exitCode === null && this.#server.kill("SIGKILL")) await gone;
+    const exit = once(this.#server, "close");
+    if (this.#server.exitCode === null && this.#server.kill("SIGKILL")) await exit;
     await rm(this.#directory, { recursive: true, force: true });
   }
 }

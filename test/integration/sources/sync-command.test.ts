@@ -79,7 +79,7 @@ it("names the closest source for an unknown name", async () => {
   expect(stderr).toMatch(/"phis" isn't declared\. Did you mean phish\?/);
 });
 
-it("syncs, lints and reads 50,000 entries with one request per sync, and the same bytes", async () => {
+it("syncs 50,000 entries with one request per sync", async () => {
   using directory = createRepository(50_000);
   const values = Array.from(
     { length: 50_000 },

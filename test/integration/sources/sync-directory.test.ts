@@ -20,8 +20,8 @@ sources:
   });
   const jane = graph.addUser({ mail: "jane@acme.example", displayName: "Jane Doe" });
   const joe = graph.addUser({ mail: "joe@acme.example", displayName: "Joe Doe" });
-  const left = graph.addUser({ mail: "left@acme.example", accountEnabled: false });
-  const group = graph.addGroup("Board", [jane, joe, left]);
+  const formerUser = graph.addUser({ mail: "left@acme.example", accountEnabled: false });
+  const group = graph.addGroup("Board", [jane, joe, formerUser]);
   const environment = {
     EMAIL_SECURITY_SOURCES: `executives=${graph.origin}/`,
     EMAIL_SECURITY_SOURCE_EXECUTIVES_TOKEN: canary.key,

@@ -83,7 +83,7 @@ function listBoth(phish: readonly string[], spam: readonly string[] = ["spam.tes
   };
 }
 
-it("proposes each source in a pull request, and keeps it as it is on later days", async () => {
+it("proposes each source in one lasting pull request", async () => {
   using project = new SyncProject();
   listBoth(["evil.test", "bad.test", "acme.example"]);
   const first = await project.sync("2026-11-20");

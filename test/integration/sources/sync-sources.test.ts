@@ -237,7 +237,7 @@ sources:
 const page = "<!DOCTYPE html><html><body>Sign in</body></html>";
 
 /** Answers that must change nothing, and the reason that the report gives. */
-const FAULTS: readonly [what: string, answer: FeedServer["answer"], reason: RegExp][] = [
+const FAULTS: readonly [label: string, answer: FeedServer["answer"], reason: RegExp][] = [
   ["an empty answer", (_request, response) => response.end(""), /lists nothing, but its file has 1 elements/],
   ["an answer of comments", (_request, response) => response.end("# moved\n"), /lists nothing/],
   [

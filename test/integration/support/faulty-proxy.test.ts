@@ -37,13 +37,13 @@ const getCause = async (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 test("forwards requests and records them with their responses", async () => {
-  await using made = await startProxiedSandbox();
-  const { proxy } = made;
+  await using setup = await startProxiedSandbox();
+  const { proxy } = setup;
   const boundaries: string[] = [];
   proxy.hooks = {
-    beforeForward: ({ clientOutcome }) => boundaries.push(`before ${made.entries()} ${clientOutcome}`),
+    beforeForward: ({ clientOutcome }) => boundaries.push(`before ${setup.entries()} ${clientOutcome}`),
     afterCommit: ({ served, clientOutcome }) =>
-      boundaries.push(`committed ${made.entries()} ${served} ${clientOutcome}`),
+      boundaries.push(`committed ${setup.entries()} ${served} ${clientOutcome}`),
     afterAnswer: ({ clientOutcome }) => boundaries.push(`returned ${clientOutcome}`),
   };
   const response = await postEntry(proxy);
@@ -54,8 +54,8 @@ test("forwards requests and records them with their responses", async () => {
 });
 
 test("applies a fault to the selected requests, before or after the service", async () => {
-  await using made = await startProxiedSandbox();
-  const { proxy } = made;
+  await using setup = await startProxiedSandbox();
+  const { proxy } = setup;
   const reset = proxy.inject({
     method: "POST",
     path: /entries$/,
@@ -64,7 +64,7 @@ test("applies a fault to the selected requests, before or after the service", as
   });
   const half = proxy.inject({ nth: [1], path: /entries/, fault: { forwarded: true, response: "half" } });
   expect(await getCause(postEntry(proxy))).toBe("ECONNRESET");
-  expect(made.entries()).toBe(0);
+  expect(setup.entries()).toBe(0);
   expect(reset.hits).toBe(1);
   // The other injection counted that request too, but didn't hit it.
   expect(half).toMatchObject({ matches: 1, hits: 0 });
@@ -72,13 +72,13 @@ test("applies a fault to the selected requests, before or after the service", as
   await proxy.removeFaults();
   proxy.inject({ fault: { forwarded: true, response: "half" } });
   expect(await getCause((await postEntry(proxy)).text())).toBe("UND_ERR_RES_CONTENT_LENGTH_MISMATCH");
-  expect(made.entries()).toBe(1);
+  expect(setup.entries()).toBe(1);
   expect(proxy.requests).toMatchObject([{ served: 201, clientOutcome: "half" }]);
 });
 
 test("returns the injected response", async () => {
-  await using made = await startProxiedSandbox();
-  const { proxy } = made;
+  await using setup = await startProxiedSandbox();
+  const { proxy } = setup;
   vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-11-21T09:30:00Z") });
   onTestFinished(() => void vi.useRealTimers());
   const responseOverride = {
@@ -101,8 +101,8 @@ test("returns the injected response", async () => {
 });
 
 test("refuses connections, then accepts them again at the same address", async () => {
-  await using made = await startProxiedSandbox();
-  const { proxy } = made;
+  await using setup = await startProxiedSandbox();
+  const { proxy } = setup;
   proxy.hooks = { afterCommit: () => proxy.rejectConnections() };
   expect((await postEntry(proxy)).status).toBe(201);
   expect(await getCause(postEntry(proxy))).toBe("ECONNREFUSED");
@@ -111,19 +111,19 @@ test("refuses connections, then accepts them again at the same address", async (
 });
 
 test("drops a connection when a hook says so or the service is down", async () => {
-  await using made = await startProxiedSandbox();
-  const { proxy } = made;
+  await using setup = await startProxiedSandbox();
+  const { proxy } = setup;
   proxy.hooks = { beforeForward: () => "drop" };
   expect(await getCause(postEntry(proxy))).toBe("ECONNRESET");
   expect(proxy.served).toEqual([]);
-  proxy.hooks = { beforeForward: () => made.sandbox.close() };
+  proxy.hooks = { beforeForward: () => setup.sandbox.close() };
   expect(await getCause(postEntry(proxy))).toBe("ECONNRESET");
 });
 
 test("speaks TLS with its own certificate", async () => {
-  await using made = await startProxiedSandbox();
+  await using setup = await startProxiedSandbox();
   const certificate = makeCertificate("localhost");
-  await using proxy = await startFaultyProxy({ target: made.sandbox.url, certificate });
+  await using proxy = await startFaultyProxy({ target: setup.sandbox.url, certificate });
   expect(await getCause(postEntry(proxy))).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
   expect(proxy.requests).toEqual([]);
   await expect.poll(() => proxy.brokenGreetings).toBe(1);

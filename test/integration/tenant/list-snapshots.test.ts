@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ServiceRequest, ServiceResponse } from "../../../provider/sandbox";
 import type { EntryQuery } from "../../../provider/tenant";
-import { formatPerson } from "../../support/people";
+import { formatPersonAddress } from "../../support/people";
 import { formatDomain, startTenantService } from "./service";
 
 const buildQuery = (at: number, list: "allow" | "deny" = "deny"): EntryQuery => ({
@@ -17,34 +17,34 @@ it("shares one read of each list among 5,000 callers", async () => {
   const { tenant, trace } = acme;
   const reading = ["allow 1 200", "deny 1 200", "deny 2 200", "deny 3 200"];
   const vips = ["vips 1 200", "vips 2 200", "vips 3 200"];
-  const found = await Promise.all(
-    MANY.flatMap((at) => [tenant.findEntry(buildQuery(at)), tenant.findVip(formatPerson(at))]),
+  const matches = await Promise.all(
+    MANY.flatMap((at) => [tenant.findEntry(buildQuery(at)), tenant.findVip(formatPersonAddress(at))]),
   );
-  expect(found.filter((row) => row !== undefined)).toHaveLength(401 + 450);
+  expect(matches.filter((row) => row !== undefined)).toHaveLength(401 + 450);
   expect(trace().sort()).toEqual([...reading, ...vips].sort());
   await Promise.all(MANY.map((at) => tenant.refetchEntry(buildQuery(at))));
   expect(trace().sort()).toEqual(reading);
-  await Promise.all(MANY.map((at) => tenant.refetchVip(formatPerson(at))));
+  await Promise.all(MANY.map((at) => tenant.refetchVip(formatPersonAddress(at))));
   expect(trace()).toEqual(vips);
 });
 
 it("confirms 5,000 missing rows with the reads for one", async () => {
   await using acme = await startTenantService({ people: 450, vips: 450, denied: 401, allowed: 200 });
   const { tenant, trace } = acme;
-  const found = await Promise.all(
+  const matches = await Promise.all(
     MANY.flatMap((at) => [
       tenant.findEntryConfirmed(buildQuery(at + 401)),
-      tenant.findVipConfirmed(formatPerson(at + 450)),
+      tenant.findVipConfirmed(formatPersonAddress(at + 450)),
     ]),
   );
-  expect(found.every((row) => row === undefined)).toBe(true);
+  expect(matches.every((row) => row === undefined)).toBe(true);
   const pages = ["deny 1 200", "deny 2 200", "deny 3 200", "vips 1 200", "vips 2 200", "vips 3 200"];
   expect(trace().sort()).toEqual(repeatLines(6, ["allow 1 200", ...pages]).sort());
   // Other misses in the meantime cause no requests.
   expect(await tenant.findEntryConfirmed(buildQuery(9_999))).toBeUndefined();
-  expect(await tenant.findVipConfirmed(formatPerson(9_999))).toBeUndefined();
+  expect(await tenant.findVipConfirmed(formatPersonAddress(9_999))).toBeUndefined();
   expect(await tenant.findEntryConfirmed(buildQuery(400))).toMatchObject({ value: formatDomain("deny", 400) });
-  expect(await tenant.findVipConfirmed(formatPerson(449))).toMatchObject({ email: formatPerson(449) });
+  expect(await tenant.findVipConfirmed(formatPersonAddress(449))).toMatchObject({ email: formatPersonAddress(449) });
   expect(trace()).toEqual([]);
 });
 
@@ -52,7 +52,7 @@ it("rereads a list for 3 s before reporting a row gone", async () => {
   await using acme = await startTenantService({ people: 200, vips: 200, denied: 200 });
   const { tenant, time, trace } = acme;
   expect(await tenant.findEntryConfirmed(buildQuery(999))).toBeUndefined();
-  expect(await tenant.findVipConfirmed(formatPerson(999))).toBeUndefined();
+  expect(await tenant.findVipConfirmed(formatPersonAddress(999))).toBeUndefined();
   expect(trace().sort()).toEqual(repeatLines(6, ["allow 1 200", "deny 1 200", "vips 1 200"]).sort());
   const pauses = [100, 200, 400, 800, 1_500];
   expect(time.slept).toEqual([...pauses.flatMap((pause) => [pause, pause]), ...pauses]);
@@ -62,7 +62,7 @@ it("skips the rereads for a row that isn't expected", async () => {
   await using acme = await startTenantService({ people: 200, vips: 200, denied: 200 });
   const isExpected = false;
   expect(await acme.tenant.findEntryConfirmed(buildQuery(999), { isExpected })).toBeUndefined();
-  expect(await acme.tenant.findVipConfirmed(formatPerson(999), { isExpected })).toBeUndefined();
+  expect(await acme.tenant.findVipConfirmed(formatPersonAddress(999), { isExpected })).toBeUndefined();
   expect(acme.trace().sort()).toEqual(["allow 1 200", "deny 1 200", "vips 1 200"]);
 });
 
@@ -106,8 +106,8 @@ it("rereads when an entry is deleted between two pages", async () => {
     },
   });
   const { tenant, trace } = acme;
-  const found = await Promise.all(MANY.slice(0, 401).map((at) => tenant.findEntryConfirmed(buildQuery(at))));
-  expect(found.filter((row) => row === undefined)).toHaveLength(1);
+  const matches = await Promise.all(MANY.slice(0, 401).map((at) => tenant.findEntryConfirmed(buildQuery(at))));
+  expect(matches.filter((row) => row === undefined)).toHaveLength(1);
   expect(trace().filter((line) => line.startsWith("deny"))).toEqual([
     "deny 1 200",
     "deny 2 200",
@@ -140,12 +140,12 @@ it("merges its own writes into the snapshots of both lists", async () => {
   expect(await tenant.findEntry(wanted)).toBeUndefined();
   expect(await tenant.readAllEntries()).toHaveLength(500);
   expect(trace()).toEqual([`PATCH allow_deny_entries/${row.id} 200`, `DELETE allow_deny_entries/${row.id} 200`]);
-  await tenant.findVip(formatPerson(0));
-  await tenant.editVipComment(formatPerson(0), "Chair");
-  await tenant.removeVip(formatPerson(1));
+  await tenant.findVip(formatPersonAddress(0));
+  await tenant.editVipComment(formatPersonAddress(0), "Chair");
+  await tenant.removeVip(formatPersonAddress(1));
   expect((await tenant.readAllVips()).map(({ email, comment }) => `${email} ${comment}`).sort()).toEqual([
-    `${formatPerson(0)} Chair`,
-    `${formatPerson(2)} Board`,
+    `${formatPersonAddress(0)} Chair`,
+    `${formatPersonAddress(2)} Board`,
   ]);
 });
 
@@ -155,7 +155,7 @@ it("returns all entries and VIPs from shared snapshots", async () => {
     const { results } = response.body as { results: { items: object[]; total: number } };
     const items = [
       ...results.items,
-      { email: formatPerson(0).toUpperCase(), source: "auto" },
+      { email: formatPersonAddress(0).toUpperCase(), source: "auto" },
       { full_name: "Hiroshi Tanabe", source: "auto" },
     ];
     return { ...response, body: { status: 200, results: { ...results, items, total: items.length } } };
@@ -177,8 +177,8 @@ it("returns all entries and VIPs from shared snapshots", async () => {
   ]);
   expect(entries.slice(0, 2).every(({ list }) => list === "allow")).toBe(true);
   expect(vips.map(({ email, comment }) => `${email} ${comment}`).sort()).toEqual([
-    `${formatPerson(0)} Board`,
-    `${formatPerson(1)} Board`,
+    `${formatPersonAddress(0)} Board`,
+    `${formatPersonAddress(1)} Board`,
   ]);
   expect(trace().sort()).toEqual(["allow 1 200", "deny 1 200", "vips 1 200"]);
 });

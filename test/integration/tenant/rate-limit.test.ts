@@ -2,14 +2,14 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, it } from "vitest";
 import { RateLimitedError } from "../../../provider/client";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { formatPerson } from "../../support/people";
+import { formatPersonAddress } from "../../support/people";
 import { buildDeny, startTenantService } from "./service";
 
 it("sends at most 16 writes concurrently at first", async () => {
   let underWay = 0;
   let most = 0;
   let release = () => {};
-  const held = new Promise<void>((resolve) => {
+  const blocker = new Promise<void>((resolve) => {
     release = resolve;
   });
   await using acme = await startTenantService({
@@ -20,13 +20,13 @@ it("sends at most 16 writes concurrently at first", async () => {
       underWay += 1;
       most = Math.max(most, underWay);
       if (underWay === 16) setTimeout(release, 50);
-      await held;
+      await blocker;
       underWay -= 1;
       return undefined;
     },
   });
   const { tenant, sandbox, trace } = acme;
-  const edits = Array.from({ length: 10 }, (_, at) => tenant.editVipComment(formatPerson(at), "Again"));
+  const edits = Array.from({ length: 10 }, (_, at) => tenant.editVipComment(formatPersonAddress(at), "Again"));
   const creations = Array.from({ length: 12 }, (_, at) => tenant.createEntry(buildDeny(at)));
   await Promise.all([...edits, ...creations]);
   expect(most).toBe(16);
@@ -103,7 +103,7 @@ it("retries a rejected batch unchanged", async () => {
       return refusals < 0 ? undefined : { status: 429, body: { error: "too many" } };
     },
   });
-  await Promise.all([0, 1, 2].map((at) => acme.tenant.addVip(formatPerson(at), "Board")));
+  await Promise.all([0, 1, 2].map((at) => acme.tenant.addVip(formatPersonAddress(at), "Board")));
   expect(acme.trace()).toEqual(["add 3 Board 429", "add 3 Board 429", "add 3 Board 200"]);
   expect(acme.time.slept).toEqual([250, 500]);
 });

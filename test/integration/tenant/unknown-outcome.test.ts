@@ -9,10 +9,10 @@ type FailingService = TenantService & { fail(times: number): void };
 
 /** Starts a service that fails the given number of writes, before or after they take effect. */
 async function startFailingService(when: "before" | "after", people = 0): Promise<FailingService> {
-  let left = 0;
+  let failuresLeft = 0;
   const failWrite = ({ method }: ServiceRequest) => {
-    if (method === "GET" || left === 0) return undefined;
-    left -= 1;
+    if (method === "GET" || failuresLeft === 0) return undefined;
+    failuresLeft -= 1;
     return BOOM;
   };
   const acme = await startTenantService({
@@ -21,7 +21,7 @@ async function startFailingService(when: "before" | "after", people = 0): Promis
   });
   return Object.assign(acme, {
     fail(times: number) {
-      left = times;
+      failuresLeft = times;
     },
   });
 }
@@ -106,9 +106,9 @@ it("reports its own deletion when a retry finds nothing", async () => {
   await using acme = await startFailingService("after");
   await acme.console("POST", "/allow_deny_entries", buildDeny(1));
   acme.fail(1);
-  const [made] = await acme.tenant.readAllEntries();
+  const [createdResource] = await acme.tenant.readAllEntries();
   acme.trace();
-  expect(await acme.tenant.deleteEntry(made?.id ?? "")).toBe("deleted");
+  expect(await acme.tenant.deleteEntry(createdResource?.id ?? "")).toBe("deleted");
   expect(acme.trace()).toHaveLength(2);
 });
 
@@ -116,10 +116,10 @@ it.each([
   ["204", { status: 204 }, true, 1],
   ["an empty 200, after it was done", { status: 200, body: "" }, true, 2],
 ] as const)("accepts a deletion answered with %s", async (_what, answer, isDone, requests) => {
-  let left = 1;
+  let failuresLeft = 1;
   await using acme = await startTenantService({
     denied: 1,
-    afterHandle: ({ method }) => (method === "DELETE" && left-- > 0 ? answer : undefined),
+    afterHandle: ({ method }) => (method === "DELETE" && failuresLeft-- > 0 ? answer : undefined),
   });
   const [entry] = await acme.tenant.readAllEntries();
   acme.trace();
@@ -129,10 +129,10 @@ it.each([
 });
 
 it("retries a deletion answered with an empty 200 but not done", async () => {
-  let left = 1;
+  let failuresLeft = 1;
   await using acme = await startTenantService({
     denied: 1,
-    intercept: ({ method }) => (method === "DELETE" && left-- > 0 ? { status: 200, body: "" } : undefined),
+    intercept: ({ method }) => (method === "DELETE" && failuresLeft-- > 0 ? { status: 200, body: "" } : undefined),
   });
   const [entry] = await acme.tenant.readAllEntries();
   expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe("deleted");

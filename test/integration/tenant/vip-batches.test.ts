@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { NotInOrganizationError, SettingsClient } from "../../../provider/client";
 import { TenantCache } from "../../../provider/tenant";
-import { formatPerson, listPeople } from "../../support/people";
+import { formatPersonAddress, listPeople } from "../../support/people";
 import { startTenantService } from "./service";
 
 it("adds and removes 2,500 VIPs in three requests each", async () => {
@@ -32,16 +32,16 @@ it("groups additions by comment", async () => {
   await Promise.all(listPeople(2_400).map((email, at) => tenant.addVip(email, comments[at % 3])));
   expect(trace().sort()).toEqual(["add 800 Board 200", "add 800 Finance 200", "add 800 undefined 200"]);
   const byMailbox = new Map(sandbox.vips("acme").map((row) => [row.email, row.comment]));
-  expect(comments.map((_, at) => byMailbox.get(formatPerson(at)))).toEqual(["Board", "Finance", ""]);
+  expect(comments.map((_, at) => byMailbox.get(formatPersonAddress(at)))).toEqual(["Board", "Finance", ""]);
 });
 
 it("returns each caller the result of its own mailbox", async () => {
   await using acme = await startTenantService({ people: 3, vips: 1 });
   const results = await Promise.all(listPeople(3).map((email) => acme.tenant.addVip(email, "Board")));
   expect(results).toEqual([
-    { added: [], already_vip: [formatPerson(0)], not_in_org: [] },
-    { added: [formatPerson(1)], already_vip: [], not_in_org: [] },
-    { added: [formatPerson(2)], already_vip: [], not_in_org: [] },
+    { added: [], already_vip: [formatPersonAddress(0)], not_in_org: [] },
+    { added: [formatPersonAddress(1)], already_vip: [], not_in_org: [] },
+    { added: [formatPersonAddress(2)], already_vip: [], not_in_org: [] },
   ]);
   expect(acme.trace()).toEqual(["add 3 Board 200"]);
 });

@@ -204,11 +204,11 @@ export class RepositoryOnGitHub implements AsyncDisposable {
       },
       "actions/setup-node": async () => {},
       "pulumi/actions": async () => {},
-      "aws-actions/configure-aws-credentials": async ({ with: given, environment }) => {
-        environment["ROLE_TAKEN_ON"] = given["role-to-assume"];
+      "aws-actions/configure-aws-credentials": async ({ with: input, environment }) => {
+        environment["ROLE_TAKEN_ON"] = input["role-to-assume"];
       },
-      "aws-actions/aws-secretsmanager-get-secrets": async ({ with: given, environment }) => {
-        const [variable = "", secret] = (given["secret-ids"] ?? "").trim().split(", ");
+      "aws-actions/aws-secretsmanager-get-secrets": async ({ with: input, environment }) => {
+        const [variable = "", secret] = (input["secret-ids"] ?? "").trim().split(", ");
         if (environment["ROLE_TAKEN_ON"] !== ROLE || secret !== "email-security/acme") {
           throw new Error("the secret store refuses");
         }
@@ -226,19 +226,19 @@ export class RepositoryOnGitHub implements AsyncDisposable {
           artifacts.push({ name, expired: false, created_at, workflow_run });
         });
       },
-      "actions/download-artifact": async ({ with: given, workspace }) => {
-        const { name = "", path = "", "run-id": id = this.#runs } = given;
+      "actions/download-artifact": async ({ with: input, workspace }) => {
+        const { name = "", path = "", "run-id": id = this.#runs } = input;
         await cp(this.#artifact(id, name), join(workspace, path), { recursive: true });
       },
-      "github/codeql-action/upload-sarif": async ({ with: given, workspace }) => {
-        await cp(join(workspace, given["sarif_file"] ?? ""), join(this.git.top, "uploaded.sarif"));
+      "github/codeql-action/upload-sarif": async ({ with: input, workspace }) => {
+        await cp(join(workspace, input["sarif_file"] ?? ""), join(this.git.top, "uploaded.sarif"));
       },
     };
     return {
       ...others,
-      "./.github/actions/prepare": async ({ with: inputs, ...given }) => {
-        for (const step of getPreparationSteps(given.workspace))
-          await prepare(step, others, { ...given, with: inputs });
+      "./.github/actions/prepare": async ({ with: inputs, ...context }) => {
+        for (const step of getPreparationSteps(context.workspace))
+          await prepare(step, others, { ...context, with: inputs });
       },
     };
   }
@@ -250,7 +250,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
 
 /** Runs a step of the repository's own action. */
 async function prepare(
-  { uses, run: script, with: given = {} }: WorkflowStep,
+  { uses, run: script, with: input = {} }: WorkflowStep,
   actions: Readonly<Record<string, SimulatedAction>>,
   { with: inputs, ...rest }: Parameters<SimulatedAction>[0],
 ): Promise<void> {
@@ -261,7 +261,7 @@ async function prepare(
   }
   const action = actions[uses.replace(/@.*$/, "")];
   if (action === undefined) throw new Error(`no action ${uses} is simulated`);
-  const filled = Object.entries(given).map(([key, text]) => [
+  const filled = Object.entries(input).map(([key, text]) => [
     key,
     String(text).replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, name: string) => inputs[name] ?? ""),
   ]);

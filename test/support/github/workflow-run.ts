@@ -8,7 +8,7 @@ import type { WorkflowJob, WorkflowStep } from "../pipeline-files";
 export type Contexts = Readonly<Record<string, unknown>>;
 
 /** An action that a test simulates. It may change the environment of later steps. */
-export type SimulatedAction = (given: {
+export type SimulatedAction = (inputs: {
   readonly with: Readonly<Record<string, string>>;
   readonly workspace: string;
   readonly environment: Record<string, string | undefined>;
@@ -67,11 +67,11 @@ export async function runJob({ job, workspace, environment, contexts, actions }:
       const name = step.uses.replace(/@.*$/, "");
       const action = actions[name];
       if (action === undefined) throw new Error(`no action ${name} is simulated`);
-      const given = Object.entries(step.with ?? {}).map(([key, text]) => [
+      const stepInputs = Object.entries(step.with ?? {}).map(([key, text]) => [
         key,
         fillExpressions(String(text), all, workspace),
       ]);
-      await action({ with: Object.fromEntries(given), workspace, environment: own, contexts: all });
+      await action({ with: Object.fromEntries(stepInputs), workspace, environment: own, contexts: all });
       continue;
     }
     const output = join(files, `output-${index}`);

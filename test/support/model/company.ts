@@ -56,7 +56,7 @@ export class Company {
   readonly apiKey: string;
   readonly #sandbox: Sandbox;
   /** Sets a callback that runs when the provider sends a request, before that is answered. */
-  readonly atRequest: (what: (() => Promise<void> | undefined) | undefined) => void;
+  readonly atRequest: (edit: (() => Promise<void> | undefined) | undefined) => void;
 
   constructor(sandbox: Sandbox, name: string, atRequest: Company["atRequest"]) {
     this.url = sandbox.url;

@@ -32,8 +32,8 @@ export type ConsoleEdit =
 export async function performConsoleEdit(company: Company, edit: ConsoleEdit, to?: CompanyEntry): Promise<string> {
   const row = to ?? ("pick" in edit ? pickEntry(company, edit.pick) : undefined);
   const path = `/allow_deny_entries/${row?.id}`;
-  const describeEdit = async (what: string, status: Promise<number>): Promise<string> =>
-    `console: ${what} (${await status})`;
+  const describeEdit = async (label: string, status: Promise<number>): Promise<string> =>
+    `console: ${label} (${await status})`;
   switch (edit.console) {
     case "add": {
       const { list, value, scope, comment } = edit;
@@ -102,8 +102,8 @@ export type CompanyEntry = ReturnType<Company["listEntries"]>[number];
 
 function pickEntry(company: Company, pick: number): CompanyEntry | undefined {
   const rows = company.listEntries().toSorted((one, other) => (formatEntryName(one) < formatEntryName(other) ? -1 : 1));
-  const made = rows.filter(({ created_by }) => created_by === "ci");
-  const some = pick % 2 === 0 && made.length > 0 ? made : rows;
+  const pipelineRows = rows.filter(({ created_by }) => created_by === "ci");
+  const some = pick % 2 === 0 && pipelineRows.length > 0 ? pipelineRows : rows;
   return some[(pick >> 1) % Math.max(1, some.length)];
 }
 

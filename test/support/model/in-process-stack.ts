@@ -103,8 +103,10 @@ export class InProcessStack implements ModelStack {
     await run.waitUntilSettled();
     if (run.result === "ok" && !options.isPreview) {
       const declared = new Set(program.map(formatResourceKey));
-      const gone = [...this.#resources.values()].filter((resource) => !declared.has(formatResourceKey(resource)));
-      const deletions = [...this.#replaced, ...gone].map((one) => () => this.#delete(one, provider, run));
+      const removedResources = [...this.#resources.values()].filter(
+        (resource) => !declared.has(formatResourceKey(resource)),
+      );
+      const deletions = [...this.#replaced, ...removedResources].map((one) => () => this.#delete(one, provider, run));
       for (const deletion of deletions) {
         const done = run.step(deletion);
         if (!options.parallel) await done;
@@ -116,14 +118,14 @@ export class InProcessStack implements ModelStack {
 
   /** Refreshes a resource as the engine does. */
   async #refresh(resource: StateResource, provider: RunProvider): Promise<void> {
-    const found = await provider.of(resource.kind).read(resource.id, serializeProperties(resource.outputs));
-    if (found.id === undefined) {
+    const readResult = await provider.of(resource.kind).read(resource.id, serializeProperties(resource.outputs));
+    if (readResult.id === undefined) {
       this.#forget(resource);
       return;
     }
-    resource.id = found.id;
-    resource.outputs = serializeProperties(found.props ?? {});
-    const inputs = serializeProperties((found as { inputs?: Properties }).inputs ?? {});
+    resource.id = readResult.id;
+    resource.outputs = serializeProperties(readResult.props ?? {});
+    const inputs = serializeProperties((readResult as { inputs?: Properties }).inputs ?? {});
     // If the read returns no inputs, the engine keeps the existing ones.
     if (Object.keys(inputs).length > 0) resource.inputs = inputs;
     resource.hasFailed = false;

@@ -98,12 +98,12 @@ export type ProgramEdit =
 export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): ModelProgram {
   switch (edit.edit) {
     case "declare":
-      return withEntry(program, edit.entry, edit.also ? undefined : formatEntryKey(edit.entry));
+      return addEntry(program, edit.entry, edit.also ? undefined : formatEntryKey(edit.entry));
     case "change": {
       const before = pickElement(program.entries, edit.pick);
       if (before === undefined) return program;
       const rest = { ...program, entries: program.entries.filter((one) => one !== before) };
-      return withEntry(rest, { ...before, ...edit.to }, undefined);
+      return addEntry(rest, { ...before, ...edit.to }, undefined);
     }
     case "declare VIP":
       return withVip(program, edit.vip, edit.also ? undefined : edit.vip.email);
@@ -114,26 +114,26 @@ export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): Mode
       return withVip(rest, { ...before, ...edit.to }, undefined);
     }
     case "remove": {
-      const gone = pickElement(program.entries, edit.pick);
-      return { ...program, entries: program.entries.filter((one) => one !== gone) };
+      const removedItem = pickElement(program.entries, edit.pick);
+      return { ...program, entries: program.entries.filter((one) => one !== removedItem) };
     }
     case "remove VIP": {
-      const gone = pickElement(program.vips, edit.pick);
-      return { ...program, vips: program.vips.filter((one) => one !== gone) };
+      const removedItem = pickElement(program.vips, edit.pick);
+      return { ...program, vips: program.vips.filter((one) => one !== removedItem) };
     }
     case "let go": {
       const { entries, lists } = program;
-      const gone = pickElement(
+      const removedItem = pickElement(
         entries.filter(({ place }) => isListPlace(place)),
         edit.pick,
       );
-      if (gone === undefined || !isListPlace(gone.place)) return program;
-      const options = lists[gone.place] ?? PLAIN;
-      const ignore = [...new Set([...options.ignore, gone.value])];
+      if (removedItem === undefined || !isListPlace(removedItem.place)) return program;
+      const options = lists[removedItem.place] ?? PLAIN;
+      const ignore = [...new Set([...options.ignore, removedItem.value])];
       return {
         ...program,
-        entries: entries.filter((one) => one !== gone),
-        lists: { ...lists, [gone.place]: { ...options, ignore } },
+        entries: entries.filter((one) => one !== removedItem),
+        lists: { ...lists, [removedItem.place]: { ...options, ignore } },
       };
     }
     case "set list":
@@ -166,7 +166,7 @@ export function isListPlace(place: string): place is ListPlace {
 }
 
 /** Puts the entry into its place: a single resource has one entry, and a list has one per key. */
-function withEntry(program: ModelProgram, entry: PlacedEntry, onlyOne: string | undefined): ModelProgram {
+function addEntry(program: ModelProgram, entry: PlacedEntry, onlyOne: string | undefined): ModelProgram {
   const isInTheWay = (other: PlacedEntry): boolean =>
     formatEntryKey(other) === onlyOne ||
     (other.place === entry.place && (!isListPlace(entry.place) || formatEntryKey(other) === formatEntryKey(entry)));
@@ -331,7 +331,7 @@ export const aBeginning: fc.Arbitrary<ProgramEdit> = fc.oneof(
 );
 
 /** Arbitrary changes of a declared entry. */
-export const aChangeOfEntry: fc.Arbitrary<ProgramEdit> = fc.oneof(
+export const entryEdit: fc.Arbitrary<ProgramEdit> = fc.oneof(
   fc.record({
     edit: fc.constant("change" as const),
     pick: fc.nat(5),
@@ -355,7 +355,7 @@ export const aChangeOfEntry: fc.Arbitrary<ProgramEdit> = fc.oneof(
 
 export const aProgramEdit: fc.Arbitrary<ProgramEdit> = fc.oneof(
   { weight: 6, arbitrary: aDeclaredEntry },
-  { weight: 9, arbitrary: aChangeOfEntry },
+  { weight: 9, arbitrary: entryEdit },
   { weight: 3, arbitrary: aDeclaredVip },
   {
     weight: 3,

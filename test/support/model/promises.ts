@@ -81,10 +81,10 @@ export interface Holdings {
 
 const UNMANAGED = "(unmanaged) ";
 
-export function parseHoldings(held: readonly StackItem[]): Holdings {
+export function parseHoldings(stackItems: readonly StackItem[]): Holdings {
   const entries: HeldThing[] = [];
   const vips: HeldThing[] = [];
-  for (const { kind, name, id, outputs, isReplaced } of held) {
+  for (const { kind, name, id, outputs, isReplaced } of stackItems) {
     const common = { by: name, isReplaced, keep: outputs["onDelete"] === "keep" };
     const getText = (property: string): string => String(outputs[property] ?? "").trim();
     if (kind === "allowDenyEntry") {
@@ -152,16 +152,16 @@ export class Memory {
       if (action === "allow_deny_entry.delete") this.#held.delete(parseModelEntry(was as AllowDenyEntryRow).key);
       if (action === "allow_deny_entry.create") this.#held.add(parseModelEntry(is as AllowDenyEntryRow).key);
     }
-    for (const held of holdings.entries) {
-      const isDeclared = program.entries.some((one) => formatEntryKey(one) === held.key);
-      const isLeft = isLetGo(held, parseKeyValue(held.key), program) === "stays";
-      if (!isDeclared && isLeft) this.#held.delete(held.key);
+    for (const heldItem of holdings.entries) {
+      const isDeclared = program.entries.some((one) => formatEntryKey(one) === heldItem.key);
+      const isLeft = predictRemoval(heldItem, parseKeyValue(heldItem.key), program) === "stays";
+      if (!isDeclared && isLeft) this.#held.delete(heldItem.key);
       // A list releases an entry that another resource declares, even if that resource fails to adopt it.
-      const isStill = holdingsAfter.entries.some(({ key }) => key === held.key);
-      if (isDeclared && held.isList && !isStill) this.#held.delete(held.key);
+      const isStill = holdingsAfter.entries.some(({ key }) => key === heldItem.key);
+      if (isDeclared && heldItem.isList && !isStill) this.#held.delete(heldItem.key);
       // An entry that is gone when its resource is deleted may have been recreated by somebody else, who then owns it.
-      const isGone = !held.isList && !after.entries.some(({ id }) => id === held.id);
-      if (!isDeclared && isGone && !isStill) this.#held.delete(held.key);
+      const isGone = !heldItem.isList && !after.entries.some(({ id }) => id === heldItem.id);
+      if (!isDeclared && isGone && !isStill) this.#held.delete(heldItem.key);
     }
   }
 }
@@ -197,10 +197,10 @@ export function checkEveryRun(facts: RunFacts): string[] {
   for (const { action, before, after, target } of audit) {
     switch (action) {
       case "allow_deny_entry.create": {
-        const made = parseModelEntry(after as AllowDenyEntryRow);
+        const createdEntry = parseModelEntry(after as AllowDenyEntryRow);
         own.add(target);
-        if (!program.entries.some((one) => isSame(one, made)))
-          broken.push(`made ${formatEntry(made)}, which nobody declares`);
+        if (!program.entries.some((one) => isSame(one, createdEntry)))
+          broken.push(`made ${formatEntry(createdEntry)}, which nobody declares`);
         break;
       }
       case "allow_deny_entry.update": {
@@ -225,9 +225,11 @@ export function checkEveryRun(facts: RunFacts): string[] {
           ...meanwhile.map((one) => parseModelEntry(one.before as AllowDenyEntryRow)),
           ...facts.before.entries.filter(({ id, key }) => id === was.id || key === was.key),
         ];
-        const holders = holdings.entries.filter((held) => seen.some((one) => isHeldBy(held, one)));
-        const isShown = (held: HeldThing): boolean =>
-          seen.some(({ list, comment }) => list === held.list && (!held.isList || comment === held.comment));
+        const holders = holdings.entries.filter((heldItem) => seen.some((one) => isHeldBy(heldItem, one)));
+        const isShown = (heldItem: HeldThing): boolean =>
+          seen.some(
+            ({ list, comment }) => list === heldItem.list && (!heldItem.isList || comment === heldItem.comment),
+          );
         const isManaged = holders.some((one) => !one.isUnmanaged);
         // The replacement in the same run may have been added first, in place.
         const isOwnMove = program.entries.some((one) => one.value === was.value);
@@ -290,7 +292,7 @@ export function checkQuietRun(facts: RunFacts): string[] {
   const broken = [...compareRefresh(before, holdings), ...findForgottenEntries(facts), ...findRepeatedCreates(facts)];
   const mistakes = findProgramMistakes(program, holdings);
   const obstacles = findObstacles(program, before, holdings);
-  const reasons = `(mistakes: ${mistakes.join("; ") || "none"}; obstacles: ${obstacles.map(({ why }) => why).join("; ") || "none"})`;
+  const reasons = `(mistakes: ${mistakes.join("; ") || "none"}; obstacles: ${obstacles.map(({ reason }) => reason).join("; ") || "none"})`;
   // Without a preview, the run starts the resources that precede the mistake, and one of them may fail first.
   const mayFail = !isPreviewed && obstacles.length > 0;
   if ((run.result === "refused") !== mistakes.length > 0 && !(run.result === "failed" && mayFail)) {
@@ -301,7 +303,7 @@ export function checkQuietRun(facts: RunFacts): string[] {
   }
   if (run.result === "ok" && !isContested(facts)) {
     const sure = obstacles.filter(({ isSure }) => isSure);
-    if (sure.length > 0) broken.push(`the run succeeded over ${sure.map(({ why }) => why).join("; ")}`);
+    if (sure.length > 0) broken.push(`the run succeeded over ${sure.map(({ reason }) => reason).join("; ")}`);
     broken.push(...checkResult(facts));
   } else if (run.result !== "ok" && !isContested(facts)) {
     broken.push(...checkFailure(facts));
@@ -318,7 +320,7 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
   return before.entries.some((row) => {
     const declared = program.entries.filter(({ value }) => value === row.value);
     if (new Set(declared.map(formatEntryKey)).size < 2) return false;
-    const holders = holdings.entries.filter((held) => isHeldBy(held, row) && !held.isUnmanaged);
+    const holders = holdings.entries.filter((heldItem) => isHeldBy(heldItem, row) && !heldItem.isUnmanaged);
     const ofAnotherKey = declared.some(
       (one) =>
         formatEntryKey(one) !== row.key &&
@@ -331,15 +333,18 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
 /** Returns where the state after a refresh differs from the tenant's contents. */
 function compareRefresh({ entries, vips }: TenantSnapshot, holdings: Holdings): string[] {
   const broken: string[] = [];
-  for (const held of holdings.entries) {
-    const row = entries.find(({ id, key }) => (held.id === undefined ? key === held.key : id === held.id));
-    const isRight = row?.key === held.key && row.list === held.list && row.comment === held.comment;
-    if (!isRight) broken.push(`the state of ${held.by} holds ${formatEntry(held)}, but there is ${formatEntry(row)}`);
+  for (const heldItem of holdings.entries) {
+    const row = entries.find(({ id, key }) => (heldItem.id === undefined ? key === heldItem.key : id === heldItem.id));
+    const isRight = row?.key === heldItem.key && row.list === heldItem.list && row.comment === heldItem.comment;
+    if (!isRight)
+      broken.push(`the state of ${heldItem.by} holds ${formatEntry(heldItem)}, but there is ${formatEntry(row)}`);
   }
-  for (const held of holdings.vips) {
-    const row = vips.find(({ email }) => email === held.key);
-    if (row?.comment !== held.comment) {
-      broken.push(`the state of ${held.by} holds ${held.key} "${held.comment}", but there is ${JSON.stringify(row)}`);
+  for (const heldItem of holdings.vips) {
+    const row = vips.find(({ email }) => email === heldItem.key);
+    if (row?.comment !== heldItem.comment) {
+      broken.push(
+        `the state of ${heldItem.by} holds ${heldItem.key} "${heldItem.comment}", but there is ${JSON.stringify(row)}`,
+      );
     }
   }
   return broken;
@@ -365,19 +370,21 @@ function findForgottenEntries({ before, holdings, memory }: RunFacts): string[] 
 /** Returns requests that create an existing object again: a service that permits it would hold duplicates. */
 function findRepeatedCreates({ before, audit, requests }: RunFacts): string[] {
   const broken: string[] = [];
-  const gone = new Set(audit.flatMap(({ action, target }) => (action === "allow_deny_entry.delete" ? [target] : [])));
+  const removedIds = new Set(
+    audit.flatMap(({ action, target }) => (action === "allow_deny_entry.delete" ? [target] : [])),
+  );
   const moved = new Set(audit.flatMap(({ action, target }) => (action === "allow_deny_entry.update" ? [target] : [])));
-  const made = new Set<string>();
+  const createdIds = new Set<string>();
   for (const { method, path, body, status } of requests) {
     if (method !== "POST" || !path.endsWith("/allow_deny_entries")) continue;
     const { value, verdict_scope: scope } = body as { value: string; verdict_scope: string };
     const key = formatEntryKey({ value: canonicalize(value), scope });
     const there = before.entries.find((one) => one.key === key);
-    if (there !== undefined && !gone.has(there.id) && !moved.has(there.id)) {
+    if (there !== undefined && !removedIds.has(there.id) && !moved.has(there.id)) {
       broken.push(`${key} was created (${status}), though it was there`);
     }
-    if (status < 300 && made.has(key) && gone.size === 0) broken.push(`${key} was created twice`);
-    if (status < 300) made.add(key);
+    if (status < 300 && createdIds.has(key) && removedIds.size === 0) broken.push(`${key} was created twice`);
+    if (status < 300) createdIds.add(key);
   }
   return broken;
 }
@@ -448,7 +455,7 @@ export function findProgramMistakes(program: ModelProgram, holdings: Holdings): 
 
 /** An obstacle to applying a program. */
 export interface Obstacle {
-  readonly why: string;
+  readonly reason: string;
   /** Whether the obstacle always makes a run fail; otherwise the run may or may not fail. */
   readonly isSure: boolean;
   /** The entry that a colleague would remove in the console. */
@@ -462,30 +469,31 @@ export function findObstacles(program: ModelProgram, { entries }: TenantSnapshot
   const obstacles: Obstacle[] = [];
   for (const one of program.entries) {
     const by = getResourceName(program, one.place);
-    const own = holdings.entries.find((held) => held.by === by && !held.isReplaced && !held.isList);
+    const own = holdings.entries.find((heldItem) => heldItem.by === by && !heldItem.isReplaced && !heldItem.isList);
     const isAnother = own !== undefined && own.key !== formatEntryKey(one) && parseKeyValue(own.key) === one.value;
     if (isAnother && program.entries.some((other) => other !== one && formatEntryKey(other) === formatEntryKey(one))) {
-      const why = `${by} holds another entry than the one that is declared twice alike`;
-      obstacles.push({ why, isSure: false, duplicate: one });
+      const reason = `${by} holds another entry than the one that is declared twice alike`;
+      obstacles.push({ reason, isSure: false, duplicate: one });
     }
     for (const row of entries.filter(({ value }) => value === one.value)) {
       const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
-      const isOwn = holders.some((held) => held.by === by && !held.isReplaced);
+      const isOwn = holders.some((heldItem) => heldItem.by === by && !heldItem.isReplaced);
       if (row.key === formatEntryKey(one)) {
         const isMoved = own !== undefined && parseKeyValue(own.key) === one.value && own.id !== row.id;
         if (isMoved)
-          obstacles.push({ why: `${by} holds another entry than ${formatEntry(row)}`, isSure: false, entry: row });
+          obstacles.push({ reason: `${by} holds another entry than ${formatEntry(row)}`, isSure: false, entry: row });
         if (isSame(one, row) || isOwn || canAdopt(one, program)) continue;
         const isSure = holders.length === 0 && !isMoved;
-        obstacles.push({ why: `there is ${formatEntry(row)}, not as declared`, isSure, entry: row });
+        obstacles.push({ reason: `there is ${formatEntry(row)}, not as declared`, isSure, entry: row });
       } else if (row.list !== one.list) {
         const isOfTheList = isOwn && isListPlace(one.place);
-        if (!isOfTheList) obstacles.push({ why: `there is ${formatEntry(row)} in the way`, isSure: false, entry: row });
+        if (!isOfTheList)
+          obstacles.push({ reason: `there is ${formatEntry(row)} in the way`, isSure: false, entry: row });
       }
     }
   }
   for (const { email } of program.vips) {
-    if (email === EXTERNAL_MAILBOX) obstacles.push({ why: `${email} is a stranger`, isSure: true, email });
+    if (email === EXTERNAL_MAILBOX) obstacles.push({ reason: `${email} is a stranger`, isSure: true, email });
   }
   return obstacles;
 }
@@ -546,13 +554,13 @@ function checkResult(facts: RunFacts): string[] {
 
 /** Returns where the state differs from the declaration after a successful run. */
 function compareState(program: ModelProgram, { entries, vips }: Holdings): string[] {
-  const held = [...entries, ...vips].map(({ by, key }) => `${by} ${key}`).sort();
+  const heldKeys = [...entries, ...vips].map(({ by, key }) => `${by} ${key}`).sort();
   const declared = [
     ...program.entries.map((one) => `${getResourceName(program, one.place)} ${formatEntryKey(one)}`),
     ...program.vips.map((one) => `${getResourceName(program, one.place)} ${one.email}`),
   ].sort();
-  if (held.join("\n") === declared.join("\n")) return [];
-  return [`the state holds ${held.join(", ")}, and declared is ${declared.join(", ")}`];
+  if (heldKeys.join("\n") === declared.join("\n")) return [];
+  return [`the state holds ${heldKeys.join(", ")}, and declared is ${declared.join(", ")}`];
 }
 
 /** Returns changes to objects of others, and differences between state and tenant, after a refused or failed run. */
@@ -583,8 +591,8 @@ function checkFailure(facts: RunFacts): string[] {
     program.entries.some((one) => formatEntryKey(one) === key && getResourceName(program, one.place) !== by) ||
     program.vips.some(({ email, place }) => email === key && getResourceName(program, place) !== by) ||
     [...holdings.entries, ...holdings.vips].some((other) => other.key === key && other.by !== by);
-  const entries = holdingsAfter.entries.filter((held) => !isElsewhere(held));
-  const vips = holdingsAfter.vips.filter((held) => !isElsewhere(held));
+  const entries = holdingsAfter.entries.filter((heldItem) => !isElsewhere(heldItem));
+  const vips = holdingsAfter.vips.filter((heldItem) => !isElsewhere(heldItem));
   broken.push(...compareRefresh(after, { entries, vips }));
   return broken;
 }
@@ -601,7 +609,7 @@ type EntryFate = "declared" | "goes" | "stays" | "either";
 function predictEntryFate(row: ModelEntry, program: ModelProgram, holdings: Holdings): EntryFate {
   if (program.entries.some((one) => formatEntryKey(one) === row.key)) return "declared";
   const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
-  if (holders.some((held) => isLetGo(held, row.value, program) === "goes")) return "goes";
+  if (holders.some((heldItem) => predictRemoval(heldItem, row.value, program) === "goes")) return "goes";
   // The service may report a conflict with this entry. It never does so for two entries with different scopes on the
   // same list.
   const isTaken = program.entries.some(
@@ -613,16 +621,16 @@ function predictEntryFate(row: ModelEntry, program: ModelProgram, holdings: Hold
 function predictVipFate(email: string, program: ModelProgram, holdings: Holdings): EntryFate {
   if (program.vips.some((one) => one.email === email)) return "declared";
   const holders = holdings.vips.filter(({ key }) => key === email);
-  return holders.some((held) => isLetGo(held, email, program) === "goes") ? "goes" : "stays";
+  return holders.some((heldItem) => predictRemoval(heldItem, email, program) === "goes") ? "goes" : "stays";
 }
 
 /** Returns what a resource does with an undeclared entry that it holds. */
-function isLetGo(held: HeldThing, name: string, program: ModelProgram): "goes" | "stays" {
-  const options = held.isReplaced ? undefined : findListOptions(program, held.by);
-  if (held.isUnmanaged) {
-    return isPruned(options?.mode, held.list) && !options?.ignore.includes(name) ? "goes" : "stays";
+function predictRemoval(heldItem: HeldThing, name: string, program: ModelProgram): "goes" | "stays" {
+  const options = heldItem.isReplaced ? undefined : findListOptions(program, heldItem.by);
+  if (heldItem.isUnmanaged) {
+    return isPruned(options?.mode, heldItem.list) && !options?.ignore.includes(name) ? "goes" : "stays";
   }
-  if (!held.isList || options === undefined) return held.keep ? "stays" : "goes";
+  if (!heldItem.isList || options === undefined) return heldItem.keep ? "stays" : "goes";
   return options.keep || options.ignore.includes(name) ? "stays" : "goes";
 }
 

@@ -3,10 +3,10 @@ import type { Company } from "./company";
 import { aChangeInConsole, aConsoleEdit, type ConsoleEdit, performConsoleEdit } from "./console-edits";
 import {
   aBeginning,
-  aChangeOfEntry,
   aProgramEdit,
   applyProgramEdit,
   buildDeclarations,
+  entryEdit,
   formatEntryKey,
   type ModelProgram,
   NOTHING,
@@ -41,7 +41,7 @@ interface StoryChapter {
    */
   readonly meddled: (StackRunOptions & { readonly at: readonly ConcurrentEdit[] }) | undefined;
   /** The options of the run without concurrent console changes. */
-  readonly quiet: Pick<StackRunOptions, "parallel" | "preview">;
+  readonly quietOptions: Pick<StackRunOptions, "parallel" | "preview">;
 }
 
 interface Clash {
@@ -60,7 +60,7 @@ const runOptions = { parallel: fc.boolean(), preview: fc.boolean() };
 const aChapter: fc.Arbitrary<StoryChapter> = fc.record({
   program: fc.array(aProgramEdit, { minLength: 1, maxLength: 4 }),
   console: fc.array(aConsoleEdit, { maxLength: 3 }),
-  clash: fc.option(fc.record({ console: aChangeInConsole, program: aChangeOfEntry }), {
+  clash: fc.option(fc.record({ console: aChangeInConsole, program: entryEdit }), {
     nil: undefined,
     freq: 1,
   }) as fc.Arbitrary<Clash | undefined>,
@@ -74,7 +74,7 @@ const aChapter: fc.Arbitrary<StoryChapter> = fc.record({
     }),
     { nil: undefined },
   ),
-  quiet: fc.record(runOptions),
+  quietOptions: fc.record(runOptions),
 });
 
 export function generateStory({ chapters }: { readonly chapters: number }): fc.Arbitrary<Story> {
@@ -96,12 +96,12 @@ export async function play(story: Story, company: Company, stack: ModelStack): P
   const teller = new StoryRunner(company, stack);
   for (const edit of story.first.console) await teller.console(edit);
   for (const edit of story.first.program) teller.edit(edit);
-  for (const [at, { program, console, clash, meddled, quiet }] of story.chapters.entries()) {
+  for (const [at, { program, console, clash, meddled, quietOptions }] of story.chapters.entries()) {
     for (const edit of console) await teller.console(edit);
     if (clash !== undefined) await teller.clash(clash);
     for (const edit of program) teller.edit(edit);
     if (meddled !== undefined) await teller.runMeddled(meddled, meddled.at);
-    await teller.settle({ ...quiet, refresh: true }, at === story.chapters.length - 1);
+    await teller.settle({ ...quietOptions, refresh: true }, at === story.chapters.length - 1);
   }
 }
 
@@ -177,10 +177,10 @@ class StoryRunner {
     if (!isLast && !Object.values(this.#program.lists).some(({ mode }) => mode !== "additive")) return;
     // After a refresh, an exclusive list shows undeclared entries; the next run removes them, and then nothing changes
     // any more.
-    const shown = await this.#run(options);
-    this.#hold([...checkEveryRun(shown), ...checkQuietRun(shown)]);
-    const hasShown = [...shown.holdings.entries, ...shown.holdings.vips].some((one) => one.isUnmanaged);
-    if (!hasShown && shown.run.result === "ok") this.#hold(checkRepeatedRun(shown));
+    const output = await this.#run(options);
+    this.#hold([...checkEveryRun(output), ...checkQuietRun(output)]);
+    const hasShown = [...output.holdings.entries, ...output.holdings.vips].some((one) => one.isUnmanaged);
+    if (!hasShown && output.run.result === "ok") this.#hold(checkRepeatedRun(output));
   }
 
   async #clearTheWay({ program, before, holdings, after }: RunFacts): Promise<void> {
@@ -202,7 +202,7 @@ class StoryRunner {
     this.#memory.declare(program);
     const before = readModelTenant(this.#company);
     const auditLength = this.#company.auditLength;
-    const held = await this.#stack.listResources();
+    const stackItems = await this.#stack.listResources();
     this.#company.takeRequests();
     const declared = buildDeclarations(program);
     const run = await this.#stack.up(declared, options);
@@ -211,7 +211,7 @@ class StoryRunner {
       program,
       before,
       after: readModelTenant(this.#company),
-      holdings: parseHoldings(run.refreshed ?? held),
+      holdings: parseHoldings(run.refreshed ?? stackItems),
       holdingsAfter: parseHoldings(await this.#stack.listResources()),
       run,
       isPreviewed: options.preview,

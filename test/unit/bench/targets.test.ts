@@ -13,7 +13,7 @@ function measureTarget(seconds: (count: number) => number | undefined): number |
     const refresh = { ...flat, operation: "refresh" } as const;
     return [flat, ...(taken === undefined ? [] : [{ ...refresh, seconds: taken }])];
   });
-  return evaluateTargets(buildRows(observations)).find(({ what }) => what === WHAT)?.measured;
+  return evaluateTargets(buildRows(observations)).find(({ label }) => label === WHAT)?.measured;
 }
 
 it("measures growth by the fastest-growing operation, without the fixed cost", () => {

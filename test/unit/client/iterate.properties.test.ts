@@ -47,8 +47,8 @@ function createMovingList(
       requestedPages.push(page);
       for (const place of now?.drop ?? []) {
         if (rows.length === 0) continue;
-        const [gone] = rows.splice(place % rows.length, 1);
-        always.delete(gone as string);
+        const [removedRow] = rows.splice(place % rows.length, 1);
+        always.delete(removedRow as string);
       }
       for (const place of now?.add ?? []) {
         const row = `r${created++}`;
@@ -60,7 +60,7 @@ function createMovingList(
     },
     getIdentity: (row) => row,
   };
-  return { list, always, ever, asked: requestedPages, rowsNow: () => rows };
+  return { list, always, ever, requestedPages, rowsNow: () => rows };
 }
 
 const attempts = 5;
@@ -72,17 +72,17 @@ test.each([
 ])("yields each lasting item exactly once or reports instability, %s", async (_name, hasTotal) => {
   await fc.assert(
     fc.asyncProperty(storyWithSwaps, async (scenario) => {
-      const { list, always, ever, asked: requestedPages } = createMovingList(scenario, hasTotal);
-      const given: string[] = [];
+      const { list, always, ever, requestedPages } = createMovingList(scenario, hasTotal);
+      const received: string[] = [];
       const outcome = await (async () => {
-        for await (const item of iterateList(list)) given.push(item);
+        for await (const item of iterateList(list)) received.push(item);
       })().then(
         () => "whole",
         (error: { code?: string }) => error.code,
       );
-      expect(new Set(given).size).toBe(given.length);
-      for (const item of given) expect(ever).toContain(item);
-      if (outcome === "whole") expect([...always].filter((item) => !given.includes(item))).toEqual([]);
+      expect(new Set(received).size).toBe(received.length);
+      for (const item of received) expect(ever).toContain(item);
+      if (outcome === "whole") expect([...always].filter((item) => !received.includes(item))).toEqual([]);
       else expect(outcome).toBe("ERR_LIST_UNSTABLE");
       // A change spoils every attempt but the last two; those two see no changes, and the last finds nothing new.
       if (moveCount(scenario.moves) < attempts - 1) expect(outcome).toBe("whole");
@@ -96,10 +96,10 @@ test.each([
 test("reads an unchanged multi-page list twice and yields it in order", async () => {
   await fc.assert(
     fc.asyncProperty(story, async ({ length, size }) => {
-      const { list, asked: requestedPages, rowsNow } = createMovingList({ length, size, moves: [] });
-      const given: string[] = [];
-      for await (const item of iterateList(list)) given.push(item);
-      expect(given).toEqual(rowsNow());
+      const { list, requestedPages, rowsNow } = createMovingList({ length, size, moves: [] });
+      const received: string[] = [];
+      for await (const item of iterateList(list)) received.push(item);
+      expect(received).toEqual(rowsNow());
       const pages = Array.from({ length: Math.max(1, Math.ceil(length / size)) }, (_, at) => at + 1);
       expect(requestedPages).toEqual(pages.length === 1 ? pages : [...pages, ...pages]);
     }),
@@ -112,7 +112,7 @@ test("requests no page beyond the one where iteration breaks", async () => {
     fc.asyncProperty(story, fc.nat(), async ({ length, size }, at) => {
       fc.pre(length > 0);
       const last = at % length;
-      const { list, asked: requestedPages } = createMovingList({ length, size, moves: [] });
+      const { list, requestedPages } = createMovingList({ length, size, moves: [] });
       let count = 0;
       for await (const _ of iterateList(list)) if (count++ === last) break;
       expect(requestedPages).toHaveLength(Math.floor(last / size) + 1);
@@ -124,7 +124,7 @@ test("requests no page beyond the one where iteration breaks", async () => {
 test("returns the list as of its last read, or reports instability", async () => {
   await fc.assert(
     fc.asyncProperty(story, async (scenario) => {
-      const { list, asked: requestedPages, rowsNow } = createMovingList(scenario);
+      const { list, requestedPages, rowsNow } = createMovingList(scenario);
       const outcome = await readWholeList(list).catch((error: { code?: string }) => error.code);
       if (Array.isArray(outcome)) {
         expect(outcome).toEqual(rowsNow());

@@ -53,9 +53,9 @@ describe.each([
     const rows = Array.from({ length: 3 }, (_, at) => ({ ...whole, another: at }));
     let parsed = 0;
     const { run } = schema._zod;
-    schema._zod.run = (...given) => {
+    schema._zod.run = (...parseArgs) => {
       parsed += 1;
-      return run(...given);
+      return run(...parseArgs);
     };
     try {
       expect(buildArraySchema(schema).parse(rows)).toStrictEqual([whole, whole, whole]);

@@ -45,7 +45,7 @@ function openCalls() {
   const open: { answer: () => void; reject: (error: Error) => void }[] = [];
   const answerLater = () =>
     new Promise<void>((resolve, reject) => {
-      open.push({ answer: resolve, reject: reject });
+      open.push({ answer: resolve, reject });
     });
   return { open, call: answerLater };
 }
@@ -187,7 +187,7 @@ it("starts no write during a rate-limit pause", async () => {
   const limit = new Limit({ time: { now, sleep, random }, retries: true, timeoutMs: 30_000 });
   let attempts = 0;
   let others = 0;
-  const refused = limit.write(async () => {
+  const rejection = limit.write(async () => {
     attempts += 1;
     if (attempts === 1) throw createRateLimitError();
   });
@@ -198,7 +198,7 @@ it("starts no write during a rate-limit pause", async () => {
   await runReadyTasks();
   expect([attempts, others]).toEqual([1, 0]);
   wake();
-  await Promise.all([refused, other]);
+  await Promise.all([rejection, other]);
   expect([attempts, others]).toEqual([2, 1]);
 });
 
@@ -348,22 +348,22 @@ const createUnsentError = () => new NetworkError("ERR_NETWORK", "refused.", { re
 
 /** Returns a call that fails this many times and then succeeds, and its number of attempts. */
 function createFailingCall(times: number, failure: () => ServiceError) {
-  const made = { count: 0 };
+  const requestCount = { count: 0 };
   const failThenSucceed = async () => {
-    made.count += 1;
-    if (made.count <= times) throw failure();
+    requestCount.count += 1;
+    if (requestCount.count <= times) throw failure();
     return "done";
   };
-  return { made, call: failThenSucceed };
+  return { requestCount, call: failThenSucceed };
 }
 
 describe("a transient failure", () => {
   it("is attempted four times with doubling backoff", async () => {
     for (const send of ["read", "patch"] as const) {
       const { limit, time } = createHarness();
-      const { made, call } = createFailingCall(3, () => createResetError(calls[send]));
+      const { requestCount, call } = createFailingCall(3, () => createResetError(calls[send]));
       expect(await limit[send](call)).toBe("done");
-      expect([made.count, time.slept]).toEqual([4, [250, 500, 1_000]]);
+      expect([requestCount.count, time.slept]).toEqual([4, [250, 500, 1_000]]);
     }
   });
 
@@ -393,14 +393,14 @@ describe("a transient failure", () => {
 
   it("isn't retried after 2 minutes, however few its attempts", async () => {
     const { limit, time } = createHarness();
-    let made = 0;
+    let requestCount = 0;
     const failSlowly = async () => {
-      made += 1;
+      requestCount += 1;
       time.atMs += 70_000;
       throw new TimeoutError("ERR_TIMEOUT", "late.", { ...facts, request: calls.patch.request });
     };
     await expect(limit.patch(failSlowly)).rejects.toThrow("late. Tried 2 times.");
-    expect(made).toBe(2);
+    expect(requestCount).toBe(2);
   });
 
   it("delays all calls by Retry-After", async () => {
@@ -425,7 +425,7 @@ describe("a transient failure", () => {
     const { limit } = createHarness();
     const unknown = createFailingCall(1, () => createResetError(calls.write));
     await expect(limit.write(unknown.call)).rejects.toMatchObject({ outcomeUnknown: true, attempts: 1 });
-    expect(unknown.made.count).toBe(1);
+    expect(unknown.requestCount.count).toBe(1);
     const unsent = createFailingCall(3, createUnsentError);
     expect(await limit.write(unsent.call)).toBe("done");
   });
@@ -434,9 +434,9 @@ describe("a transient failure", () => {
     const time = new VirtualTime();
     const scheduler = new Limit({ time, retries: false, timeoutMs: 30_000 });
     for (const failure of [() => createResetError(calls.read), () => createRateLimitError()]) {
-      const { made, call } = createFailingCall(1, failure);
+      const { requestCount, call } = createFailingCall(1, failure);
       await expect(scheduler.read(call)).rejects.toMatchObject({ attempts: 1 });
-      expect(made.count).toBe(1);
+      expect(requestCount.count).toBe(1);
     }
     expect(scheduler.consumeRetryBudget()).toBe(false);
   });
@@ -490,12 +490,12 @@ describe("a rate-limit token", () => {
 
   it("is discarded if a pause starts before it arrives", async () => {
     let give = () => {};
-    const held = new Promise<void>((resolve) => (give = resolve));
+    const blocker = new Promise<void>((resolve) => (give = resolve));
     const { limit, time, marks, marked } = createTokenLimit((takeCount) =>
-      takeCount === 2 ? held : Promise.resolve(),
+      takeCount === 2 ? blocker : Promise.resolve(),
     );
     const { open, call } = openCalls();
-    const refused = limit.read(marked(call));
+    const rejection = limit.read(marked(call));
     await runReadyTasks();
     const waiting = limit.read(marked(async () => "late"));
     await runReadyTasks();
@@ -507,7 +507,7 @@ describe("a rate-limit token", () => {
     expect(time.atMs).toBe(7_000);
     await runReadyTasks();
     open[1]?.answer();
-    await refused;
+    await rejection;
     expect(marks.slice(0, 5)).toEqual(["asked", "permit", "sent", "asked", "pause 7000"]);
     // The held token is discarded, and each of the two calls takes its own.
     expect(marks.filter((mark) => mark === "permit")).toHaveLength(4);
@@ -557,9 +557,9 @@ describe("a rate-limit token", () => {
     for (let at = 0; at < 40; at += 1) await limit.write(async () => undefined);
     expect(limit.concurrency).toBe(16);
     // The deadline starts with the first token; the second token comes after it.
-    const { made, call } = createFailingCall(2, createUnsentError);
+    const { requestCount, call } = createFailingCall(2, createUnsentError);
     await expect(limit.write(call)).rejects.toMatchObject({ code: "ERR_NETWORK", attempts: 1 });
-    expect(made.count).toBe(1);
+    expect(requestCount.count).toBe(1);
   });
 
   it("isn't taken while the circuit breaker is open", async () => {
@@ -576,19 +576,19 @@ describe("a rate-limit token", () => {
 describe("the retry budget", () => {
   it("allows 10 retries per tenant and reports when it is exhausted", async () => {
     const { limit } = createHarness();
-    let made = 0;
+    let requestCount = 0;
     const failures = new Set<string>();
     // Each failure follows an answer, so that it is not the circuit breaker that ends the calls.
-    const gone = new NotFoundError("ERR_NOT_FOUND", "no", { request, status: 404 });
+    const notFound = new NotFoundError("ERR_NOT_FOUND", "no", { request, status: 404 });
     for (let at = 0; at < 5; at += 1) {
-      await limit.read(() => Promise.reject(gone)).catch(() => undefined);
+      await limit.read(() => Promise.reject(notFound)).catch(() => undefined);
       const broken = limit.patch(async () => {
-        made += 1;
+        requestCount += 1;
         throw createResetError();
       });
       failures.add((await broken.catch((error: Error) => error.message)) as string);
     }
-    expect(made).toBe(5 + 10);
+    expect(requestCount).toBe(5 + 10);
     expect([...failures]).toEqual([
       "reset. Tried 4 times.",
       "reset. Tried 2 times. Not retried: too many requests failed, and the retry budget is used up. You can safely run again: only the remaining changes are made.",
@@ -614,18 +614,18 @@ describe("the retry budget", () => {
 
 describe("the circuit breaker", () => {
   const simulateOutage = async (limit: Limit, kinds: readonly (keyof typeof calls)[]) => {
-    let made = 0;
+    let requestCount = 0;
     const all = await Promise.allSettled(
       kinds.map((kind) =>
         limit[kind](async () => {
-          made += 1;
+          requestCount += 1;
           await runReadyTasks();
           throw createUnsentError();
         }),
       ),
     );
     const codes = all.map((one) => (one.status === "rejected" ? one.reason.code : ""));
-    return { made, codes };
+    return { requestCount, codes };
   };
 
   it.each([
@@ -633,10 +633,10 @@ describe("the circuit breaker", () => {
     ["the reading of all three lists", Array<"read">(3).fill("read"), 12],
   ])("opens after a few requests from %s", async (_what, kinds, most) => {
     const { limit } = createHarness();
-    const { made } = await simulateOutage(limit, kinds);
-    expect(made).toBeLessThanOrEqual(most);
+    const { requestCount } = await simulateOutage(limit, kinds);
+    expect(requestCount).toBeLessThanOrEqual(most);
     await simulateOutage(limit, ["read"]);
-    const { made: more, codes } = await simulateOutage(limit, ["read", "write", "patch"]);
+    const { requestCount: more, codes } = await simulateOutage(limit, ["read", "write", "patch"]);
     expect([more, codes]).toEqual([0, ["ERR_CIRCUIT_OPEN", "ERR_CIRCUIT_OPEN", "ERR_CIRCUIT_OPEN"]]);
   });
 
@@ -659,14 +659,14 @@ describe("the circuit breaker", () => {
     const { limit, time } = createHarness();
     for (let at = 0; at < 6; at += 1)
       await limit.write(() => Promise.reject(createResetError(calls.write))).catch(() => {});
-    let made = 0;
+    let requestCount = 0;
     const failProbe = async () => {
-      made += 1;
+      requestCount += 1;
       throw createResetError(calls.write);
     };
     time.atMs += 30_000;
     const probes = await Promise.allSettled([limit.write(failProbe), limit.write(failProbe)]);
-    expect(made).toBe(1);
+    expect(requestCount).toBe(1);
     expect(probes.map((one) => one.status === "rejected" && one.reason.code)).toEqual([
       "ERR_NETWORK",
       "ERR_CIRCUIT_OPEN",
@@ -694,7 +694,7 @@ it("stops retrying once the caller's deadline expires", async () => {
   const { time, limit } = createHarness();
   const requests: string[] = [];
   let isOver = false;
-  const deadline = { isExpired: () => isOver, recordRequest: (what: string) => requests.push(what) };
+  const deadline = { isExpired: () => isOver, recordRequest: (label: string) => requests.push(label) };
   const down = new ServerError("ERR_SERVER", "down", { request, isTransient: true });
   const failing = limit.send({ ...calls.patch, deadline }, async () => {
     isOver = requests.length === 2;

@@ -216,8 +216,8 @@ async function observeAddressHealth(error: EmailSecurityError) {
   const health = new AddressHealth({ probe: () => Promise.reject(error) });
   await health.run(buildTarget("a"), () => Promise.reject(error)).catch(() => {});
   return {
-    isAsked: await detectProbe(error),
-    isAskedByCode: await detectProbe(new EmailSecurityError(error.code, "as the engine tells it")),
+    isProbed: await detectProbe(error),
+    isProbedByCode: await detectProbe(new EmailSecurityError(error.code, "as the engine tells it")),
     isDown: health.isDown(buildTarget("a")),
     isUnreachable: isAddressWideFailure(error),
   };
@@ -239,35 +239,35 @@ async function listDecides(error: ServiceError): Promise<number | undefined> {
 }
 
 /** Returns the number of attempts of a request. */
-function getExpectedAttempts(found: ResponseClass, method: string, most: number): number {
-  if (getFailureHandling(found, method) !== "retry") return 1;
-  return found.scope === "rate limit" ? MAX_RATE_LIMITED_ATTEMPTS : most;
+function getExpectedAttempts(responseClass: ResponseClass, method: string, most: number): number {
+  if (getFailureHandling(responseClass, method) !== "retry") return 1;
+  return responseClass.scope === "rate limit" ? MAX_RATE_LIMITED_ATTEMPTS : most;
 }
 
 it.each(Object.entries(RESPONSES))("handles each response as its class prescribes: %s", async (_name, response) => {
   const { is } = response;
-  const found = classifyResponse(is);
-  const effects = FAILURE_SCOPES[found.scope];
+  const responseClass = classifyResponse(is);
+  const effects = FAILURE_SCOPES[responseClass.scope];
   const isEmpty = "body" in is && is.body === "empty";
   const attempts = METHODS.map((method) => {
-    const own = isEmpty && method === "DELETE" ? classifyResponse({ body: "empty deletion" }) : found;
+    const own = isEmpty && method === "DELETE" ? classifyResponse({ body: "empty deletion" }) : responseClass;
     const outcome = method !== "GET" && own.outcomeUnknown ? "unknown" : "known";
     return [method, `${getExpectedAttempts(own, method, MAX_ATTEMPTS)} ${outcome}`];
   });
   expect(await observeClient(response)).toEqual({
-    code: found.code,
+    code: responseClass.code,
     attempts: Object.fromEntries(attempts),
-    pauseMs: found.retryAfterMs ?? (found.scope === "rate limit" ? 250 : undefined),
+    pauseMs: responseClass.retryAfterMs ?? (responseClass.scope === "rate limit" ? 250 : undefined),
     isBroken: effects.isBreakerFailure === true,
   });
   const { error } = await sendRequest(response, "GET");
   const { error: ofPost } = await sendRequest(response, "POST");
-  expect(await detectOutcomeCheck(ofPost)).toBe(found.outcomeUnknown);
-  const byCode = getScopeByCode(found.code);
+  expect(await detectOutcomeCheck(ofPost)).toBe(responseClass.outcomeUnknown);
+  const byCode = getScopeByCode(responseClass.code);
   const isShared = effects.isSharedByAddress === true;
   expect(await observeAddressHealth(error)).toEqual({
-    isAsked: isShared,
-    isAskedByCode: byCode !== undefined && FAILURE_SCOPES[byCode].isSharedByAddress === true,
+    isProbed: isShared,
+    isProbedByCode: byCode !== undefined && FAILURE_SCOPES[byCode].isSharedByAddress === true,
     isDown: isShared,
     isUnreachable: isShared,
   });
@@ -280,10 +280,10 @@ it("retries notices as the response class prescribes", async () => {
     const [receiver] = getReceivers(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: hook.url });
     const options = { signal: new AbortController().signal, attemptTimeoutMs: 60_000, time: new VirtualTime() };
     const problem = receiver && (await deliverNotice(receiver, "1", "{}", options));
-    const found = classifyResponse(code === 0 ? { failure: "ECONNRESET" } : { status: code });
+    const responseClass = classifyResponse(code === 0 ? { failure: "ECONNRESET" } : { status: code });
     expect([code, hook.received.length]).toEqual([
       code,
-      getExpectedAttempts({ ...found, outcomeUnknown: false }, "POST", 5),
+      getExpectedAttempts({ ...responseClass, outcomeUnknown: false }, "POST", 5),
     ]);
     expect(problem).toBe(code === 0 ? "slack could not be reached (UND_ERR_SOCKET)" : `slack returned ${code}`);
   }

@@ -66,9 +66,9 @@ describe.for([
     expect(Object.keys(tables).toSorted()).toEqual(known.toSorted());
   });
 
-  test.for(Object.entries(tables))('documents exactly the keys of the schema under "%s"', ([path, where]) => {
+  test.for(Object.entries(tables))('documents exactly the keys of the schema under "%s"', ([path, table]) => {
     const keys = mappings.get(path) ?? [];
     const isShared = path === "defaults";
-    expect(listDocumentedKeys(where).toSorted()).toEqual([...keys, ...(isShared ? OF_TENANTS_ALONE : [])].toSorted());
+    expect(listDocumentedKeys(table).toSorted()).toEqual([...keys, ...(isShared ? OF_TENANTS_ALONE : [])].toSorted());
   });
 });

@@ -11,10 +11,10 @@ it("matches the freshly generated reference pages", () => {
 });
 
 it.each(["reference/errors", "reference/cli"])("contains no obsolete page in docs/%s", (directory) => {
-  const made = [...pages.keys()].filter((path) => path.startsWith(`${directory}/`));
+  const generatedPages = [...pages.keys()].filter((path) => path.startsWith(`${directory}/`));
   expect(
     readdirSync(`docs/${directory}`)
       .map((name) => `${directory}/${name}`)
       .sort(),
-  ).toEqual(made.sort());
+  ).toEqual(generatedPages.sort());
 });

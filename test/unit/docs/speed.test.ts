@@ -3,15 +3,15 @@ import { expect, it } from "vitest";
 
 it("shows the same benchmark rows and commit as the speed page", () => {
   const page = readFileSync("docs/reference/speed.md", "utf8");
-  const [shown = "", of = ""] = [
+  const [figure = "", of = ""] = [
     extractPart(readFileSync("README.md", "utf8"), "bench-brief"),
     extractPart(page, "bench"),
   ];
-  const rows = listTableRows(shown);
+  const rows = listTableRows(figure);
   // The header, and five peers.
   expect(rows).toHaveLength(1 + 5);
   expect(listTableRows(of)).toEqual(expect.arrayContaining(rows));
-  const [commit] = /commit [0-9a-f]{9}\b/.exec(shown) ?? [];
+  const [commit] = /commit [0-9a-f]{9}\b/.exec(figure) ?? [];
   expect(of).toContain(commit ?? "a commit that the README names");
 });
 

@@ -46,17 +46,17 @@ it("reports where it looked and how to install Pulumi", async () => {
 });
 
 it("builds an environment in which the CLI finds Node.js and its hosts", async () => {
-  const found = await requireEngine({ env: createEngineCache("environment", ["3.259.0"]) });
-  expect(found.directory).toBe(dirname(found.command));
-  expect(found.environment({ Path: "/usr/bin", OTHER: "kept", EMAIL_SECURITY_CACHE_DIR: "/cache" })).toEqual({
+  const engine = await requireEngine({ env: createEngineCache("environment", ["3.259.0"]) });
+  expect(engine.directory).toBe(dirname(engine.command));
+  expect(engine.environment({ Path: "/usr/bin", OTHER: "kept", EMAIL_SECURITY_CACHE_DIR: "/cache" })).toEqual({
     OTHER: "kept",
     EMAIL_SECURITY_CACHE_DIR: "/cache",
     NODE_COMPILE_CACHE: join("/cache", "compiled"),
     PULUMI_SKIP_UPDATE_CHECK: "true",
     NO_PROXY: "127.0.0.1,localhost",
     no_proxy: "127.0.0.1,localhost",
-    Path: [found.directory, dirname(process.execPath), "/usr/bin"].join(delimiter),
+    Path: [engine.directory, dirname(process.execPath), "/usr/bin"].join(delimiter),
   });
-  const own = found.environment({ NODE_COMPILE_CACHE: "/own" });
+  const own = engine.environment({ NODE_COMPILE_CACHE: "/own" });
   expect(own["NODE_COMPILE_CACHE"]).toBe("/own");
 });

@@ -13,13 +13,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeDirectoryFiles, writeFiles, writeSettings } from "../../../provider/files/atomic-write";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
-let made: TestDirectory;
+let testDirectory: TestDirectory;
 let directory: string;
 beforeEach(() => {
-  made = createTestDirectory({});
-  directory = made.path;
+  testDirectory = createTestDirectory({});
+  directory = testDirectory.path;
 });
-afterEach(() => made[Symbol.dispose]());
+afterEach(() => testDirectory[Symbol.dispose]());
 
 describe("writeSettings", () => {
   it("replaces a file and keeps its mode", () => {
@@ -130,16 +130,16 @@ describe("writeFiles", () => {
   });
 
   it("changes nothing when one file can't be written", () => {
-    const gone = join(directory, "gone.yaml");
-    writeFileSync(gone, "old");
+    const missingPath = join(directory, "gone.yaml");
+    writeFileSync(missingPath, "old");
     mkdirSync(join(directory, "taken.yaml"));
     const files = new Map([
-      [gone, undefined],
+      [missingPath, undefined],
       [join(directory, "a", "new.yaml"), "0"],
       [join(directory, "taken.yaml"), "1"],
     ]);
     expect(() => writeFiles(files)).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
     expect(readdirSync(directory).sort()).toEqual(["gone.yaml", "taken.yaml"]);
-    expect(readFileSync(gone, "utf8")).toBe("old");
+    expect(readFileSync(missingPath, "utf8")).toBe("old");
   });
 });

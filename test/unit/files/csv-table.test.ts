@@ -246,8 +246,8 @@ describe("exported CSV", () => {
       fc.property(fc.array(fc.oneof(entry, vip), { maxLength: 8 }), (ones) => {
         const edits = ones.map(({ section, ...rest }, at) => {
           const key = section === "vips" ? { email: `-p${at}@acme.example` } : { value: `d${at}.example` };
-          const given = Object.entries(rest).filter((pair): pair is [string, string] => pair[1] !== undefined);
-          return { action: "add" as const, section, element: { ...key, ...Object.fromEntries(given) } };
+          const cells = Object.entries(rest).filter((pair): pair is [string, string] => pair[1] !== undefined);
+          return { action: "add" as const, section, element: { ...key, ...Object.fromEntries(cells) } };
         });
         using directory = createTestDirectory({ "a.yaml": editSettings("version: 1\n", edits) });
         const settings = readSettings(directory.at("a.yaml"), { today: "2026-11-21" });

@@ -97,22 +97,22 @@ describe("an include", () => {
   });
 
   it("requires a decision when two included files differ", () => {
-    const left = { "left.yaml": "deny:\n  - { value: evil.example, comment: left }\n" };
+    const leftFile = { "left.yaml": "deny:\n  - { value: evil.example, comment: left }\n" };
     const right = { "right.yaml": "deny:\n  - { value: evil.example, comment: right }\n" };
-    const differing = readIncluding({ "tenant.yaml": "include: [left.yaml, right.yaml]\n", ...left, ...right });
+    const differing = readIncluding({ "tenant.yaml": "include: [left.yaml, right.yaml]\n", ...leftFile, ...right });
     expect(differing.spots).toEqual(["tenant.yaml:2:10 error duplicate-declaration"]);
     expect(differing.messages).toEqual([
       '"evil.example" is declared differently at left.yaml:3 and right.yaml:3, and this file includes both; declare it in this file too, to resolve the conflict',
     ]);
     const decided = readIncluding({
       "tenant.yaml": "include: [left.yaml, right.yaml]\ndeny: [evil.example]\n",
-      ...left,
+      ...leftFile,
       ...right,
     });
     expect(decided.entries).toEqual([["evil.example = deny", ["tenant.yaml:3", "left.yaml:3"]]]);
     const agreeing = readIncluding({
       "tenant.yaml": "include: [left.yaml, right.yaml]\n",
-      ...left,
+      ...leftFile,
       "right.yaml": "deny:\n  - { value: EVIL.example, comment: left }\n",
     });
     expect(agreeing.entries).toEqual([["evil.example = deny: left", ["left.yaml:3"]]]);

@@ -89,9 +89,9 @@ describe("an expiry date", () => {
     ["2026-11-21", "note expires-soon", "on 2026-11-21, which is today;"],
     ["2026-11-22", "note expires-soon", "on 2026-11-22, which is tomorrow;"],
     ["2026-12-21", "note expires-soon", "on 2026-12-21, in 30 days;"],
-  ])("of %s is a %s", (expires, what, words) => {
+  ])("of %s is a %s", (expires, label, words) => {
     const { spots, messages } = lintTenant(`vips:\n  - { email: ceo@acme.example, expires: ${expires} }\n`);
-    expect(spots).toEqual([`tenant.yaml:3:14 ${what}`]);
+    expect(spots).toEqual([`tenant.yaml:3:14 ${label}`]);
     expect(messages[0]).toContain(words);
   });
 

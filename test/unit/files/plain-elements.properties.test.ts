@@ -124,8 +124,8 @@ it("reads any file exactly as the full YAML parser does", () => {
       fc.boolean(),
       fc.array(paths, { minLength: 3, maxLength: 8 }),
       fc.option(fc.tuple(fc.nat(), fc.constantFrom(...SIGNS), fc.nat(1)), { freq: 3 }),
-      (made, lineEnd, isOpen, queries, slip) => {
-        const text = applySlip(made.flat().join(lineEnd) + (isOpen ? "" : lineEnd), slip);
+      (tables, lineEnd, isOpen, queries, slip) => {
+        const text = applySlip(tables.flat().join(lineEnd) + (isOpen ? "" : lineEnd), slip);
         if (extractPlainElements(text).sections.length > 0 && readFullYaml(text, "a").findings.length === 0) taken += 1;
         expect(describeSource(readYaml(text, "a"), queries)).toStrictEqual(
           describeSource(readFullYaml(text, "a"), queries),

@@ -79,9 +79,13 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
 
   it("can't get a looser override unless that file allows it", () => {
     for (const value of looser) {
-      const refused = lintOverride(formatOption(path, value), baseline);
-      expect([value, refused.codes, refused.first]).toEqual([value, ["error override-rejected"], "override-rejected"]);
-      expect(refused.messages[0]).toContain(`add \`mayLoosen: [${path}]\` to "baseline.yaml"`);
+      const rejection = lintOverride(formatOption(path, value), baseline);
+      expect([value, rejection.codes, rejection.first]).toEqual([
+        value,
+        ["error override-rejected"],
+        "override-rejected",
+      ]);
+      expect(rejection.messages[0]).toContain(`add \`mayLoosen: [${path}]\` to "baseline.yaml"`);
       const free = lintOverride(formatOption(path, value), `mayLoosen: [${path}]\n${baseline}`);
       expect([value, free.codes, free.first]).toEqual([value, ["note override"], "override"]);
       expect(free.messages[0]).toContain("baseline.yaml allows it (`mayLoosen`)");
@@ -102,9 +106,10 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
         });
         const [head = "", ...rest] = path.split(".").reverse();
         const holder = rest.reverse().reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], settings);
-        const held = (holder as Record<string, unknown> | undefined)?.[head];
+        const baselineValue = (holder as Record<string, unknown> | undefined)?.[head];
         // Either the stricter value applies, or the conflict is an error that a person has to resolve.
-        const isTight = JSON.stringify(held) !== undefined && lintOption(path, held, requirement).length === 0;
+        const isTight =
+          JSON.stringify(baselineValue) !== undefined && lintOption(path, baselineValue, requirement).length === 0;
         expect([order, value, isTight || findings.join().includes("error") || codes.length > 0]).toEqual([
           order,
           value,

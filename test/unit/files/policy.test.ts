@@ -8,10 +8,10 @@ const TODAY = "2026-11-21";
 function listViolations(policy: string, rest: string): [spot: string, message: string][] {
   using directory = createTestDirectory({ "tenant.yaml": `version: 1\npolicy: ${policy}\n${rest}` });
   const { findings, settings } = lintSettings(directory.at("tenant.yaml"), { today: TODAY });
-  const found = findings.filter(({ code }) => code.startsWith("policy-"));
-  expect(settings === undefined).toBe(found.length > 0);
-  const spots = directory.formatFindings(found);
-  return directory.formatMessages(found).map((message, at) => [spots[at] ?? "", message]);
+  const policyFindings = findings.filter(({ code }) => code.startsWith("policy-"));
+  expect(settings === undefined).toBe(policyFindings.length > 0);
+  const spots = directory.formatFindings(policyFindings);
+  return directory.formatMessages(policyFindings).map((message, at) => [spots[at] ?? "", message]);
 }
 
 function formatEntry(fields: Record<string, string>): string {

@@ -260,9 +260,9 @@ describe("editSettings on files of every style", () => {
         expect(result.endsWith("\n")).toBe(file.text.endsWith("\n"));
         expect(result.startsWith("\uFEFF")).toBe(file.text.startsWith("\uFEFF"));
         if (file.lineEnd === "\r\n") expect(result.replaceAll("\r\n", "")).not.toContain("\n");
-        for (const gone of edits) {
-          if (gone.action !== "remove") continue;
-          const own = file.lines.filter(({ of }) => of === `${gone.section} ${gone.value.toLowerCase()}`);
+        for (const removalEdit of edits) {
+          if (removalEdit.action !== "remove") continue;
+          const own = file.lines.filter(({ of }) => of === `${removalEdit.section} ${removalEdit.value.toLowerCase()}`);
           // A line such as "owner: Me" occurs in other elements too.
           for (const { text } of own.filter((line) => line.text.includes("#"))) expect(lines).not.toContain(text);
         }
@@ -345,16 +345,15 @@ describe("editSettings on files of every style", () => {
         const written = all.map(({ name, gap, behind, style }) => gap + style(`${name}.example`) + behind);
         const text = `version: 1\ndeny: [${written.join(",")}${hasComma && all.length > 0 ? "," : ""}${last}]\n`;
         const names = new Set(all.map((one) => one.name));
-        const meant = wishes.flatMap(({ do: what, name, to }): Edit[] => {
+        const meant = wishes.flatMap(({ do: action, name, to }): Edit[] => {
           const value = `${name}.example`;
-          if ((what === "add") === names.has(name)) return [];
-          if (what === "add") {
+          if ((action === "add") === names.has(name)) return [];
+          if (action === "add") {
             names.add(name);
             const element = to === null ? { value } : { value, comment: to };
-            return [{ action: what, section: "deny", element, ...(hasNote && { yamlComment: `about ${name}` }) }];
+            return [{ action, section: "deny", element, ...(hasNote && { yamlComment: `about ${name}` }) }];
           }
-          if (what === "set")
-            return [{ action: what, section: "deny", value, key: "comment", newValue: to ?? undefined }];
+          if (action === "set") return [{ action, section: "deny", value, key: "comment", newValue: to ?? undefined }];
           names.delete(name);
           return [{ action: "remove", section: "deny", value }];
         });

@@ -178,7 +178,7 @@ describe("editSettings", () => {
     );
   });
 
-  it.each<[what: string, text: string, edit: Edit, reason: RegExp]>([
+  it.each<[label: string, text: string, edit: Edit, reason: RegExp]>([
     [
       "what is not there",
       FILE,

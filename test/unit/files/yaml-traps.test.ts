@@ -13,7 +13,7 @@ function listFindings(content: string | Uint8Array, name = "a.yaml"): string[] {
   });
 }
 
-/** Like {@link told}, with the content below `version: 1`, so that its lines count from 2. */
+/** Like {@link listFindings}, with the content below `version: 1`, so that its lines count from 2. */
 const listContentFindings = (content: string): string[] => listFindings(`version: 1\n${content}`);
 
 describe("a value that YAML doesn't read as text", () => {

@@ -52,10 +52,10 @@ describe("the files of a site", () => {
       expect(text).toContain("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:");
       expect({
         path,
-        found: text.match(
+        matches: text.match(
           /<script(?! defer src="[.a-z])(?! type="application\/json")[^>]*>|<style|\sstyle=|\son[a-z]+=|https?:\/\/|(?:href|src)="\//g,
         ),
-      }).toEqual({ path, found: null });
+      }).toEqual({ path, matches: null });
     }
   });
 
@@ -80,7 +80,7 @@ describe("the files of a site", () => {
       const files = generateFiles(generateSite({ tenants: 6, entries: 6, own: 3, text }));
       for (const [path, content] of files) {
         if (path.startsWith("assets/")) continue;
-        expect({ path, text, found: findTerminalCommands(content) }).toEqual({ path, text, found: [] });
+        expect({ path, text, matches: findTerminalCommands(content) }).toEqual({ path, text, matches: [] });
         expect(content).not.toContain("<script>");
         expect(content).not.toContain("<img");
       }

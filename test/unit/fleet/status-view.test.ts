@@ -103,7 +103,7 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
     actual: { list: "allow" },
     declared: { list: "deny" },
   };
-  const gone: FleetDifference = {
+  const missingEntry: FleetDifference = {
     driftKind: "missing",
     list: "deny",
     value: "gone.example",
@@ -113,7 +113,7 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
     ...Array.from({ length: 60 }, (_, index) =>
       buildAddition(`a${index}.example`, { list: "deny", comment: "c".repeat(300) }, { list: "deny" }),
     ),
-    ...(at === 39 ? [gone, turned] : []),
+    ...(at === 39 ? [missingEntry, turned] : []),
   ]);
   const broken = { error: { code: "Error", message: "x".repeat(500) }, drift: [] };
   const failing = status.tenants.map((one, at) => ({

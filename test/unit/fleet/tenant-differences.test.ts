@@ -23,10 +23,10 @@ const buildRow = ([list, value, comment = ""]: RowFields, at: number): AllowDeny
     comment,
   }) as AllowDenyEntryRow;
 
-const buildObserved = (held: readonly RowFields[], vips: readonly (readonly [string, string?])[] = []): ObservedState =>
+const buildObserved = (rows: readonly RowFields[], vips: readonly (readonly [string, string?])[] = []): ObservedState =>
   buildObservedState(
     "2026-11-21T00:00:00.000Z",
-    held.map(buildRow),
+    rows.map(buildRow),
     vips.map(([email, source = "manual"]) => ({ email, source }) as VipEmployeeRow),
   );
 
@@ -36,7 +36,7 @@ const buildStackLists = (entries: Record<string, string>, vips: Record<string, s
 });
 
 async function findDifferences(text: string, observed: ObservedState, lists: StackLists | undefined) {
-  const found: TenantDifferences = await compareTenant(
+  const differences: TenantDifferences = await compareTenant(
     readTextSettings(text),
     observed,
     () => Promise.resolve(lists === undefined ? { unknownRollout: "unknown" } : { lists }),
@@ -46,9 +46,9 @@ async function findDifferences(text: string, observed: ObservedState, lists: Sta
   const formatDifferences = (all: TenantDifferences["drift"]) =>
     all.map(({ driftKind, list, value }) => `${driftKind} ${list} ${value}`);
   return {
-    drift: formatDifferences(found.drift),
-    pendingChanges: formatDifferences(found.pendingChanges),
-    unclassified: formatDifferences(found.unclassified),
+    drift: formatDifferences(differences.drift),
+    pendingChanges: formatDifferences(differences.pendingChanges),
+    unclassified: formatDifferences(differences.unclassified),
   };
 }
 
@@ -130,9 +130,9 @@ it.each([
   ],
 ] as const)(
   "distinguishes drift from pending changes for an entry %s",
-  async (_, text, held, content, which, expected) => {
-    const found = await findDifferences(text, buildObserved(held), buildStackLists(content));
-    expect(found).toEqual({ drift: [], pendingChanges: [], unclassified: [], [which]: [expected] });
+  async (_, text, rows, content, category, expected) => {
+    const differences = await findDifferences(text, buildObserved(rows), buildStackLists(content));
+    expect(differences).toEqual({ drift: [], pendingChanges: [], unclassified: [], [category]: [expected] });
   },
 );
 
@@ -154,7 +154,7 @@ it("leaves differences unclassified when no rollout is known", async () => {
 it("agrees with drift detection when no rollout is known", async () => {
   const value = fc.constantFrom("a.example", "b.example", "c.example");
   const comment = fc.constantFrom("", "x", " x ");
-  const held = fc.uniqueArray(fc.tuple(fc.constantFrom("allow", "deny"), value, comment), {
+  const rowsArbitrary = fc.uniqueArray(fc.tuple(fc.constantFrom("allow", "deny"), value, comment), {
     selector: ([, one]) => one,
     maxLength: 3,
   });
@@ -164,7 +164,7 @@ it("agrees with drift detection when no rollout is known", async () => {
   );
   let plain = 0;
   await fc.assert(
-    fc.asyncProperty(held, held, vips, fc.boolean(), async (declared, other, people, isSame) => {
+    fc.asyncProperty(rowsArbitrary, rowsArbitrary, vips, fc.boolean(), async (declared, other, people, isSame) => {
       const formatElement = ([, one, comment]: readonly string[]) =>
         `  - { value: ${one}${comment === "" ? "" : `, comment: "${comment}"`} }\n`;
       const lists = ["allow", "deny"].map((list) => {
@@ -175,11 +175,14 @@ it("agrees with drift detection when no rollout is known", async () => {
       const settings = readTextSettings(`${lists.join("")}${named}`);
       const observed = buildObserved(isSame ? declared : other, people);
       const { items, unchanged } = detectDrift(settings, observed, "host");
-      const found = await compareTenant(settings, observed, async () => ({ unknownRollout: "unknown" }), "host", {
+      const differences = await compareTenant(settings, observed, async () => ({ unknownRollout: "unknown" }), "host", {
         environment: {},
       });
-      expect([found.drift.length + found.pendingChanges.length, found.unclassified.length]).toEqual([0, items.length]);
-      expect(found.unchanged).toBe(unchanged);
+      expect([differences.drift.length + differences.pendingChanges.length, differences.unclassified.length]).toEqual([
+        0,
+        items.length,
+      ]);
+      expect(differences.unchanged).toBe(unchanged);
       if (items.length === 0) plain += 1;
     }),
     { numRuns: 200 },

@@ -40,8 +40,8 @@ let count = 0;
 function buildRow(list: string, value: string, comment?: string): AllowDenyEntryRow {
   count += 1;
   const entry_type = value.includes("@") ? "email_address" : "domain";
-  const made = { created_by: "Dana", created_at: "2026-11-20T10:00:00Z" };
-  return { id: `id-${count}`, list, entry_type, value, verdict_scope: "global", comment, ...made };
+  const creation = { created_by: "Dana", created_at: "2026-11-20T10:00:00Z" };
+  return { id: `id-${count}`, list, entry_type, value, verdict_scope: "global", comment, ...creation };
 }
 function buildVip(email: string, more: Partial<VipEmployeeRow> = {}): VipEmployeeRow {
   const { full_name, job_title, department, comment, added_by, date_added, updated_at, source } = more;
@@ -188,11 +188,11 @@ describe("wrong tenant", () => {
 
 describe("adopting drift", () => {
   it("adds to the tenant's own file instead of the shared baseline", () => {
-    const found = detectTestDrift(
+    const report = detectTestDrift(
       [...asDeclared, buildRow("deny", "clicked.example", "saw: it"), buildRow("allow", "new.example")],
       [buildVip("ceo@acme.example"), buildVip("pay@acme.example", { added_by: "Tomas" })],
     );
-    const { files, unadopted } = adoptDrift(found, readDriftSettings(), readFile);
+    const { files, unadopted } = adoptDrift(report, readDriftSettings(), readFile);
     expect(unadopted).toEqual([]);
     expect(files.map(({ file }) => file).sort()).toEqual(["acme/deny.yaml", "acme/settings.yaml"]);
     const denied = files.find(({ file }) => file === "acme/deny.yaml")?.after ?? "";
@@ -218,12 +218,12 @@ describe("adopting drift", () => {
     const readText = (path: string): string => files[path as keyof typeof files] ?? "";
     const late = readSettings("acme/settings.yaml", { today: "2026-11-21", readFile: readText });
     const rows = [...asDeclared, buildRow("allow", "past.example"), buildRow("deny", "other.example")];
-    const found = detectDrift(
+    const report = detectDrift(
       late,
       buildObservedState("2026-11-21T00:00:00.000Z", rows, [buildVip("ceo@acme.example")]),
       "host",
     );
-    const { steps, unadopted } = adoptDrift(found, late, readText);
+    const { steps, unadopted } = adoptDrift(report, late, readText);
     expect(steps.map(({ items }) => items[0]?.key)).toEqual(["other.example"]);
     expect(unadopted.map(({ reason }) => reason)).toEqual([
       expect.stringContaining("its declaration at acme/deny.yaml:6 expired on 2026-11-20"),
@@ -231,7 +231,7 @@ describe("adopting drift", () => {
   });
 
   it("skips risky entries", () => {
-    const found = detectTestDrift(
+    const report = detectTestDrift(
       [
         ...asDeclared,
         buildRow("allow", "gmail.com"),
@@ -240,7 +240,7 @@ describe("adopting drift", () => {
       ],
       [buildVip("ceo@acme.example")],
     );
-    const { steps, unadopted } = adoptDrift(found, readDriftSettings(), readFile);
+    const { steps, unadopted } = adoptDrift(report, readDriftSettings(), readFile);
     expect(steps.map(({ items }) => items[0]?.key)).toEqual(["ok.example"]);
     expect(unadopted.map(({ item, reason }) => `${item.key}: ${reason}`)).toEqual([
       expect.stringContaining("acme-login.example: it allows a look-alike of your own domain (allow-look-alike)"),
@@ -250,7 +250,7 @@ describe("adopting drift", () => {
 
   it.each(["allow", "deny"])("shows dangerous drift in Markdown among 3,000 additions to %s", (list) => {
     const long = "c".repeat(300);
-    const found = detectTestDrift(
+    const report = detectTestDrift(
       [
         buildRow("allow", "bad.example"),
         buildRow("allow", "partner.example"),
@@ -259,7 +259,7 @@ describe("adopting drift", () => {
       ],
       [],
     );
-    const markdown = renderDriftMarkdown(found);
+    const markdown = renderDriftMarkdown(report);
     expect(Buffer.byteLength(markdown)).toBeLessThan(61_000);
     expect(markdown).toContain("- `allow bad.example`");
     expect(markdown).toContain("- `deny worse.example`");
@@ -274,7 +274,7 @@ describe("adopting drift", () => {
   });
 
   it("lists dangerous changes first in a long commit message", () => {
-    const found = detectTestDrift(
+    const report = detectTestDrift(
       [
         ...asDeclared,
         ...Array.from({ length: 150 }, (_, index) => buildRow("deny", `added-${index}.example`)),
@@ -282,7 +282,7 @@ describe("adopting drift", () => {
       ],
       [buildVip("ceo@acme.example")],
     );
-    const { body } = buildAdoptionMessage(adoptDrift(found, readDriftSettings(), readFile).steps);
+    const { body } = buildAdoptionMessage(adoptDrift(report, readDriftSettings(), readFile).steps);
     const lines = body.split("\n");
     expect(lines[0]).toMatch(/^- added allow zz\.example, created by Dana/);
     expect(lines.slice(100)).toEqual([
@@ -291,24 +291,24 @@ describe("adopting drift", () => {
   });
 
   it.each(Object.entries(HOSTILE))("sanitizes %s in files, commands and reports", (_what, text) => {
-    const found = detectTestDrift(
+    const report = detectTestDrift(
       [
         ...asDeclared,
         { ...buildRow("deny", "evil.example", text), created_by: text, id: `a'b$(c)${text.slice(0, 5)}` },
       ],
       [buildVip("ceo@acme.example")],
     );
-    const [file] = adoptDrift(found, readDriftSettings(), readFile).files;
+    const [file] = adoptDrift(report, readDriftSettings(), readFile).files;
     expect(file?.after).toContain("evil.example");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may come through.
     const harm = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]|^::|##vso/m;
-    for (const shown of [
-      renderDriftText(found),
-      renderDriftMarkdown(found),
-      buildRevertCommands(found, "pulumi up").join("\n"),
+    for (const output of [
+      renderDriftText(report),
+      renderDriftMarkdown(report),
+      buildRevertCommands(report, "pulumi up").join("\n"),
       file?.after ?? "",
     ]) {
-      expect(shown).not.toMatch(harm);
+      expect(output).not.toMatch(harm);
     }
   });
 });

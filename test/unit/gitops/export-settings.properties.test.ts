@@ -92,9 +92,9 @@ describe("exportSettings for an arbitrary tenant", () => {
           // A row with a missing scope stands for another scope only if no row has that scope.
           const ofScope = ofValue.filter((row) => (row.verdict_scope ?? "global") === one.verdictScope);
           const alike = ofScope.length > 0 ? ofScope : ofValue.filter((row) => row.verdict_scope === undefined);
-          const found = alike.find((row) => row.value === one.value) ?? alike[0];
-          expect(found, one.key).toBeDefined();
-          expect(canonicalizeComment(found?.comment)).toBe(one.comment ?? "");
+          const match = alike.find((row) => row.value === one.value) ?? alike[0];
+          expect(match, one.key).toBeDefined();
+          expect(canonicalizeComment(match?.comment)).toBe(one.comment ?? "");
         }
         for (const one of settings.vips) {
           const rows = vips.filter(({ email }) => email !== undefined && email.trim().toLowerCase() === one.email);

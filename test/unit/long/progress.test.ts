@@ -29,10 +29,10 @@ const computeKillsProgress = (entries: readonly ShardResult[], part = KILLS) =>
 
 describe("completed work", () => {
   it("counts shards passed with the same sources, seed and case count", () => {
-    const left = computeKillsProgress([buildShardResult()]);
-    expect(left).toMatchObject({ done: 2, undone: [{ from: 0 }, { from: 4, count: 1 }] });
+    const progress = computeKillsProgress([buildShardResult()]);
+    expect(progress).toMatchObject({ done: 2, undone: [{ from: 0 }, { from: 4, count: 1 }] });
     // From measured runs: half a minute per case.
-    expect(left.secondsLeft).toBe(90);
+    expect(progress.secondsLeft).toBe(90);
     expect(computeKillsProgress([]).secondsLeft).toBe(375);
   });
 

@@ -8,8 +8,8 @@ it("passes on no variable that could hold a tenant's key", () => {
   const word = fc.stringMatching(/^[A-Z][A-Z0-9]{0,8}$/);
   const suffix = fc.constantFrom("KEY", "API_KEY", "TOKEN", "SECRET", "API_TOKEN", "EMAIL_KEY", "PASSWORD");
   const name = fc.oneof(
-    fc.tuple(word, suffix).map(([tenant, what]) => `${tenant}_${what}`),
-    fc.tuple(suffix, word).map(([what, tenant]) => `${what}_${tenant}`),
+    fc.tuple(word, suffix).map(([tenant, label]) => `${tenant}_${label}`),
+    fc.tuple(suffix, word).map(([label, tenant]) => `${label}_${tenant}`),
     fc.tuple(fc.constantFrom("NODE", "XDG", "LC", "NVM"), word, suffix).map((parts) => parts.join("_")),
     word.map((tenant) => `EMAIL_SECURITY_API_KEY_${tenant}`),
     fc.constantFrom("EMAIL_SECURITY_API_KEY", "EMAIL_SECURITY_BASE_URL", "EMAIL_SECURITY_DATABASE"),

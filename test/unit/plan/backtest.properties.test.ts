@@ -132,9 +132,9 @@ it("matches a brute-force search for a domain's or mailbox's threats", () => {
     fc.property(fc.oneof(domain, mailbox), fc.array(threat, { maxLength: 15 }), (value, threats) => {
       const base = buildEvidenceBase({ threats, vips: [vip] });
       const of = { key: "", list: "deny", value, verdictScope: "global", entryType: "domain" } as const;
-      const found = collectEvidence(base, { kind: "entry", value });
-      expect(found?.threats).toBe(threats.filter((one) => isAbout(of, one)).length);
-      expect(found?.verdicts.reduce((sum, { count }) => sum + count, 0)).toBe(found?.threats);
+      const evidence = collectEvidence(base, { kind: "entry", value });
+      expect(evidence?.threats).toBe(threats.filter((one) => isAbout(of, one)).length);
+      expect(evidence?.verdicts.reduce((sum, { count }) => sum + count, 0)).toBe(evidence?.threats);
     }),
     { numRuns: 500 },
   );

@@ -128,10 +128,10 @@ describe("evidence", () => {
       recipient_email: "jo@own.example",
     }));
     const many = buildEvidenceBase({ threats });
-    const found = Array.from(
+    const threatCounts = Array.from(
       { length: 5_000 },
       (_, at) => collectEvidence(many, { kind: "entry", value: `evil${at}.example` })?.threats,
     );
-    expect(new Set(found)).toEqual(new Set([2]));
+    expect(new Set(threatCounts)).toEqual(new Set([2]));
   });
 });

@@ -90,9 +90,9 @@ describe("plan", () => {
         "removed from the tenant since the stack's last run; the service doesn't report by whom",
       ],
     ]);
-    const shown = renderPlanText(plan, { width: 200 });
-    expect(shown).toContain(`changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`);
-    expect(shown).toContain("created by ci");
+    const output = renderPlanText(plan, { width: 200 });
+    expect(output).toContain(`changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`);
+    expect(output).toContain("created by ci");
   });
 
   it("shows a scope that was changed by hand as a removal and an addition", () => {

@@ -68,13 +68,13 @@ ${Array.from({ length: 150 }, (_, at) => `  - { value: a${at}.example, comment: 
     entry_type: "domain",
     value,
   }));
-  const gone = { id: "gone", list: "deny", entry_type: "domain", value: "zz-gone.example" };
+  const removedRow = { id: "gone", list: "deny", entry_type: "domain", value: "zz-gone.example" };
   const { changes } = makePlan({
     desired: buildDesiredState(readSettings("x.yaml", { today, readFile: () => text }), {
       entries: { content: { "zz-gone.example": "deny" } },
       vips: { content: {} },
     }),
-    observed: buildObservedState(`${today}T00:00:00Z`, [...rows, gone] as AllowDenyEntryRow[], []),
+    observed: buildObservedState(`${today}T00:00:00Z`, [...rows, removedRow] as AllowDenyEntryRow[], []),
     tenant: { host: "host", name: "x" },
     source: { kind: "files", files: ["x.yaml"], stack: "x" },
     mail: buildEmptyEvidence(today, "not asked"),

@@ -153,7 +153,7 @@ function changeMembers(
   return copy;
 }
 
-it.each<[what: string, words: () => DocIndex, message: string]>([
+it.each<[label: string, words: () => DocIndex, message: string]>([
   [
     "an argument that nothing is said of",
     () => changeMembers("VipEmployeeArgs", (members) => delete members["onDelete"]),

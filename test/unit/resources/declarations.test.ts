@@ -124,8 +124,8 @@ it("removes only files of ended runs and old files", () => {
   for (const name of Object.values(files)) writeFileSync(join(directory, name), "x\n");
   utimesSync(join(directory, files.oldElsewhere), old, old);
   createDeclarations().declare(["deny:evil.example"], "tenant");
-  const left = readdirSync(directory).filter((name) => Object.values(files).includes(name));
-  expect(left.sort()).toEqual([files.elsewhere, files.running].sort());
+  const leftoverFiles = readdirSync(directory).filter((name) => Object.values(files).includes(name));
+  expect(leftoverFiles.sort()).toEqual([files.elsewhere, files.running].sort());
 });
 
 describe.skipIf(process.getuid === undefined)("unsafe shared directory", () => {
@@ -150,11 +150,11 @@ describe.skipIf(process.getuid === undefined)("unsafe shared directory", () => {
     }),
   };
 
-  it.each(Object.keys(planted))("stays untouched when it %s", (how) => {
+  it.each(Object.keys(planted))("stays untouched when it %s", (failure) => {
     const own = join(directory, "own");
     mkdirSync(own, { mode: 0o700 });
     writeFileSync(join(own, "1-precious"), "x\n");
-    planted[how]?.(own);
+    planted[failure]?.(own);
     const before = listTree(directory);
     const directories = [{ parent: directory, name: "shared" }];
     createDeclarations({ directories }).shareManagedIds(["ade_1"]);

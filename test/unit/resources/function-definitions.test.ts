@@ -45,7 +45,7 @@ it.each<[name: string, args: unknown, message: string]>([
 
 it("returns exactly the fields of each result schema", async () => {
   const { reports } = (await callFunction("getPhishingReports", { limit: 1 })) as { reports: { id: string }[] };
-  const given: Record<string, object> = {
+  const inputs: Record<string, object> = {
     getPhishingReport: { id: reports[0]?.id },
     getPhishingReportsByReportInternetMessageId: { internetMessageId: "<no@message.example>" },
     getThreatsByInternetMessageId: { internetMessageId: "<no@message.example>" },
@@ -53,7 +53,7 @@ it("returns exactly the fields of each result schema", async () => {
     getAllowDenyEntries: { list: undefined },
   };
   for (const [name, { result }] of Object.entries(definitions)) {
-    const answer = await callFunction(name, given[name] ?? {});
+    const answer = await callFunction(name, inputs[name] ?? {});
     expect(result.strict().safeParse(answer), name).toMatchObject({ success: true });
     expect(answer, name).toEqual(result.parse(answer));
   }

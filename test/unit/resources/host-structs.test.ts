@@ -45,17 +45,17 @@ async function prepareClasses(of: unknown = messages): Promise<void> {
 
 describe("known host", () => {
   it("reads a request without creating a message for each value", async () => {
-    const made = vi.spyOn(Struct.prototype, "getFieldsMap");
+    const fieldsMapSpy = vi.spyOn(Struct.prototype, "getFieldsMap");
     await prepareClasses();
-    made.mockClear();
+    fieldsMapSpy.mockClear();
     const request = CheckRequest.deserializeBinary(written);
     expect([request.getUrn(), request.getOlds()?.toJavaScript()]).toEqual(["urn", OURS]);
     expect(JSON.stringify(request.getNews()?.toJavaScript())).toBe(
       '{"__provider":"exports.handler = () => require(\\"pulumi-email-security/runtime\\").allowDenyList","entries":{"a.example":"allow","b.example":"deny: é"},"ignore":["*.example",null,true],"limit":0.5}',
     );
     expect(request.getNews()?.toJavaScript()).not.toBe(request.getNews()?.toJavaScript());
-    expect(made).not.toHaveBeenCalled();
-    made.mockRestore();
+    expect(fieldsMapSpy).not.toHaveBeenCalled();
+    fieldsMapSpy.mockRestore();
   });
 
   it("writes responses byte for byte as before", async () => {
@@ -74,9 +74,9 @@ describe("known host", () => {
 
   it("copies properties when they are set", async () => {
     await prepareClasses();
-    const given: Record<string, string> = { ...OURS, a: "before" };
-    const struct = Struct.fromJavaScript(given);
-    given["a"] = "after";
+    const fields: Record<string, string> = { ...OURS, a: "before" };
+    const struct = Struct.fromJavaScript(fields);
+    fields["a"] = "after";
     expect(struct.toJavaScript()).toEqual({ ...OURS, a: "before" });
   });
 

@@ -45,12 +45,12 @@ function isSameTwice(one: VipEmployeeRow, other: VipEmployeeRow): boolean {
   return isOfOne && (one.source === other.source || isStoredRow(one) === isStoredRow(other));
 }
 
-let held: TenantContents;
+let contents: TenantContents;
 let sandbox: Sandbox;
 beforeAll(async () => {
   const answers = createRowHooks(
-    () => held.entries,
-    () => held.vips,
+    () => contents.entries,
+    () => contents.vips,
   );
   sandbox = await startSandbox({ scenario: "empty", ...answers });
 });
@@ -120,7 +120,7 @@ async function expectSettled<Inputs, State>(
   const isConflict = ({ property }: PropertyChange): boolean => ["incomplete", "conflict"].includes(property);
   const changes = lifecycle.diff(refreshed.state, complete);
   expect(changes.filter((change) => !isConflict(change))).toEqual([]);
-  if (!isContradictory(held)) expect(changes).toEqual([]);
+  if (!isContradictory(contents)) expect(changes).toEqual([]);
 }
 
 /** Returns whether a value is both allowed and denied. */
@@ -142,20 +142,22 @@ describe("lookUp for an arbitrary tenant", () => {
   it("resolves an entry by id and by name to its arguments", async () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
-        held = tenant;
+        contents = tenant;
         const context = createProcessContext(tenant);
         for (const row of tenant.entries) {
-          const found = await lookUp(allowDenyEntryLifecycle, row.id, context);
-          if (found === undefined) {
+          const lookupResult = await lookUp(allowDenyEntryLifecycle, row.id, context);
+          if (lookupResult === undefined) {
             expect(isPlain(row)).toBe(false);
             continue;
           }
-          expect(found.state.entryId ?? found.id).toBe(row.id);
-          expect(canonicalizeComment(found.state.comment)).toBe(canonicalizeComment(row.comment));
+          expect(lookupResult.state.entryId ?? lookupResult.id).toBe(row.id);
+          expect(canonicalizeComment(lookupResult.state.comment)).toBe(canonicalizeComment(row.comment));
           const key = buildNaturalKey(row.entry_type, row.value);
           const ofValue = tenant.entries.filter((one) => buildNaturalKey(one.entry_type, one.value) === key);
-          await expectSettled(allowDenyEntryLifecycle, found, context);
-          expect(await lookUp(allowDenyEntryLifecycle, formatUniqueEntryName(row, ofValue), context)).toEqual(found);
+          await expectSettled(allowDenyEntryLifecycle, lookupResult, context);
+          expect(await lookUp(allowDenyEntryLifecycle, formatUniqueEntryName(row, ofValue), context)).toEqual(
+            lookupResult,
+          );
         }
         expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
         sandbox.clearRequests();
@@ -167,21 +169,21 @@ describe("lookUp for an arbitrary tenant", () => {
   it("resolves exactly the ids that a listing returns", async () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
-        held = tenant;
+        contents = tenant;
         const context = createProcessContext(tenant);
         const entries = await allowDenyEntryLifecycle.list({}, context);
-        const found = await Promise.all(entries.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, context)));
-        expect(found.map((one) => one?.id)).toEqual(entries.map(({ id }) => id));
-        const left = await Promise.all(
+        const lookupResults = await Promise.all(entries.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, context)));
+        expect(lookupResults.map((one) => one?.id)).toEqual(entries.map(({ id }) => id));
+        const missedRows = await Promise.all(
           tenant.entries
-            .filter((row) => !found.some((one) => (one?.state.entryId ?? one?.id) === row.id))
+            .filter((row) => !lookupResults.some((one) => (one?.state.entryId ?? one?.id) === row.id))
             .map(({ id }) => lookUp(allowDenyEntryLifecycle, id, context)),
         );
-        expect(left.filter((one) => one !== undefined)).toEqual([]);
-        expect(context.messages).toHaveLength(left.length === 0 ? 0 : 1);
+        expect(missedRows.filter((one) => one !== undefined)).toEqual([]);
+        expect(context.messages).toHaveLength(missedRows.length === 0 ? 0 : 1);
         for (const list of ENTRY_LISTS) {
           const own = await allowDenyEntryLifecycle.list({ list }, context);
-          const rows = own.map(({ id }) => found.find((one) => one?.id === id)?.state.list);
+          const rows = own.map(({ id }) => lookupResults.find((one) => one?.id === id)?.state.list);
           expect(new Set(rows)).toEqual(new Set(own.length === 0 ? [] : [list]));
         }
         const vips = await vipEmployeeLifecycle.list({}, context);
@@ -196,16 +198,16 @@ describe("lookUp for an arbitrary tenant", () => {
   it("resolves whole lists to the arguments that declare them", async () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
-        held = tenant;
+        contents = tenant;
         const context = createProcessContext(tenant);
         for (const id of ["allow-deny-list", "allow", "deny"]) {
-          const found = await allowDenyListLifecycle.lookUp(id, context);
-          expect(found?.id).toBe("allow-deny-list");
-          if (found !== undefined) await expectSettled(allowDenyListLifecycle, found, context);
+          const lookupResult = await allowDenyListLifecycle.lookUp(id, context);
+          expect(lookupResult?.id).toBe("allow-deny-list");
+          if (lookupResult !== undefined) await expectSettled(allowDenyListLifecycle, lookupResult, context);
         }
-        const found = await vipListLifecycle.lookUp("vip-list", context);
-        expect(found?.id).toBe("vip-list");
-        if (found !== undefined) await expectSettled(vipListLifecycle, found, context);
+        const lookupResult = await vipListLifecycle.lookUp("vip-list", context);
+        expect(lookupResult?.id).toBe("vip-list");
+        if (lookupResult !== undefined) await expectSettled(vipListLifecycle, lookupResult, context);
         expect(findTerminalCommands(context.messages.join("\n"))).toEqual([]);
       }),
       { numRuns: 60 },
@@ -215,13 +217,13 @@ describe("lookUp for an arbitrary tenant", () => {
   it("resolves a VIP by mailbox to its arguments", async () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
-        held = tenant;
+        contents = tenant;
         const context = createProcessContext(tenant);
         for (const { email } of tenant.vips) {
           if (email === undefined) continue;
-          const found = await lookUp(vipEmployeeLifecycle, email.toUpperCase(), context);
-          if (found === undefined) expect(email).not.toMatch(/^[a-d]+@acme\.example$/);
-          else await expectSettled(vipEmployeeLifecycle, found, context);
+          const lookupResult = await lookUp(vipEmployeeLifecycle, email.toUpperCase(), context);
+          if (lookupResult === undefined) expect(email).not.toMatch(/^[a-d]+@acme\.example$/);
+          else await expectSettled(vipEmployeeLifecycle, lookupResult, context);
         }
       }),
       { numRuns: 60 },
@@ -231,7 +233,7 @@ describe("lookUp for an arbitrary tenant", () => {
   it("resolves each id of an import file exactly once", async () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, fc.boolean(), async (tenant, includeAutomatic) => {
-        held = tenant;
+        contents = tenant;
         const context = createProcessContext(tenant);
         const observed = buildObservedState("2026-11-21T20:00:00.000Z", tenant.entries, tenant.vips);
         const { ownDomains } = tenant;
@@ -241,14 +243,14 @@ describe("lookUp for an arbitrary tenant", () => {
         };
         expect([resources.length, file.entries + file.vips]).toEqual([file.resources, file.resources]);
         expect(new Set(resources.map(({ name }) => name)).size).toBe(resources.length);
-        const found = await Promise.all(
+        const lookupResults = await Promise.all(
           resources.map(async ({ type, id }) => {
             const isEntry = type === "email-security:index:AllowDenyEntry";
             return await (isEntry ? allowDenyEntryLifecycle : vipEmployeeLifecycle).lookUp(id, context);
           }),
         );
-        expect(found).not.toContain(undefined);
-        expect(new Set(found.map((one) => one?.id)).size).toBe(resources.length);
+        expect(lookupResults).not.toContain(undefined);
+        expect(new Set(lookupResults.map((one) => one?.id)).size).toBe(resources.length);
         // Each row is imported, left to auto-detection, or reported.
         const mailboxes = new Set(tenant.vips.map(({ email }) => email?.trim().toLowerCase()));
         mailboxes.delete(undefined);

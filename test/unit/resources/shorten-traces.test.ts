@@ -98,14 +98,14 @@ describe("resource in a program", () => {
       },
       call: () => ({}),
     });
-    const refused = Promise.withResolvers<Error>();
+    const rejection = Promise.withResolvers<Error>();
     const heard = process.listeners("unhandledRejection");
     process.removeAllListeners("unhandledRejection");
-    process.on("unhandledRejection", (error: Error) => refused.resolve(error));
+    process.on("unhandledRejection", (error: Error) => rejection.resolve(error));
     try {
       const constructInFunction = (): unknown => new VipList("one", { members: {} });
       constructInFunction();
-      const { message, stack } = await refused.promise;
+      const { message, stack } = await rejection.promise;
       expect(message).toContain("failed to register new resource one");
       expect(stack).toContain("shorten-traces.test.ts");
       // Each output of the resource rejects with the same error.

@@ -190,13 +190,13 @@ describe("Struct message", () => {
     writer.writeString(4, "after");
     const reader = new BinaryReader(writer.getResultBuffer());
     const [first, second] = [Struct.of({ x: 1 }), Struct.of({ x: 1 })];
-    const found: unknown[] = [];
+    const values: unknown[] = [];
     while (reader.nextField()) {
       if (reader.getFieldNumber() === 2) reader.readMessage(first, Struct.deserializeBinaryFromReader);
       else if (reader.getFieldNumber() === 3) reader.readMessage(second, Struct.deserializeBinaryFromReader);
-      else found.push(reader.readString());
+      else values.push(reader.readString());
     }
-    expect([first.toProperties(), second.toProperties(), found]).toEqual([{ a: "b" }, {}, ["before", "after"]]);
+    expect([first.toProperties(), second.toProperties(), values]).toEqual([{ a: "b" }, {}, ["before", "after"]]);
     expect([first.mayContain("b"), first.mayContain("c")]).toEqual([true, false]);
   });
 });

@@ -56,7 +56,7 @@ describe("allow/deny entry", () => {
     ["no comment", {}],
     ["null", { comment: null, entryType: null, verdictScope: null, adopt: null }],
     ["undefined", { comment: undefined, entryType: undefined, verdictScope: undefined, adopt: undefined }],
-    ["null for a name that is none", { lsit: null }],
+    ["null for an unknown name", { lsit: null }],
   ])("treats %s as left out", (_name, more) => {
     expect(checkAllowDenyEntry({ ...entry, ...more })).toStrictEqual({
       inputs: entry,

@@ -10,7 +10,7 @@ import {
 } from "../../../provider/settings/danger";
 
 describe("danger rank", () => {
-  test.each<[what: string, transition: Transition, rank: number]>([
+  test.each<[label: string, transition: Transition, rank: number]>([
     ["a deny that becomes an allow", { from: "deny", to: "allow" }, 0],
     ["a new allow", { to: "allow" }, 1],
     ["an allow from a list that nobody knows", { from: "quarantine", to: "allow" }, 1],

@@ -48,8 +48,8 @@ describe("defined entry field", () => {
   });
 
   it("is sent by the client when it changes in place", async () => {
-    const held = Object.fromEntries(FIELDS.map(([name, { wire = name }]) => [wire, "another"]));
-    const body = buildChangeBody(ENTRY_FIELD_DEFINITIONS, held, { ...ENTRY });
+    const existingFields = Object.fromEntries(FIELDS.map(([name, { wire = name }]) => [wire, "another"]));
+    const body = buildChangeBody(ENTRY_FIELD_DEFINITIONS, existingFields, { ...ENTRY });
     expect(await client.update("id", body as EntryChange)).toEqual(body);
     const inPlace = listFieldNames(({ wire, change }) => wire !== undefined && change === "in place");
     expect(Object.keys(body)).toHaveLength(inPlace.length);

@@ -304,8 +304,10 @@ describe("removal guard", () => {
   });
 
   it("counts unmanaged entries only in exclusive mode", () => {
-    const shown = Object.fromEntries(Object.keys(buildDenies(20)).map((key) => [`x-${key}`, "(unmanaged) deny"]));
-    const before = { entries: { ...buildDenies(10), ...shown } };
+    const ignoredEntries = Object.fromEntries(
+      Object.keys(buildDenies(20)).map((key) => [`x-${key}`, "(unmanaged) deny"]),
+    );
+    const before = { entries: { ...buildDenies(10), ...ignoredEntries } };
     expect(checkEntries(buildDenies(10), { mode: "additive" }, before).failures).toEqual([]);
     expect(formatReasons(checkEntries(buildDenies(10), { mode: "exclusive" }, before))).toEqual([
       expect.stringContaining("would lose 20 of 30 entries (67 %)"),

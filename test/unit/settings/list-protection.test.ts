@@ -105,9 +105,9 @@ describe("removals", () => {
   });
 
   it("exclude unmanaged keys unless the mode prunes them", () => {
-    const shown = { "a.example": "(unmanaged) deny" };
-    expect(listRemovals(shown, {})).toEqual([]);
-    expect(listRemovals(shown, {}, { mode: "exclusive" })).toEqual(["a.example"]);
+    const unmanagedEntries = { "a.example": "(unmanaged) deny" };
+    expect(listRemovals(unmanagedEntries, {})).toEqual([]);
+    expect(listRemovals(unmanagedEntries, {}, { mode: "exclusive" })).toEqual(["a.example"]);
   });
 
   it("are none if a destroyed list keeps its entries", () => {

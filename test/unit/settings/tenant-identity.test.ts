@@ -28,13 +28,13 @@ function findSame(readings: Readonly<Record<string, TenantIdentity>>): readonly 
 const UUID = "7f3c1b9e-52aa-4d0e-8b16-90e4c7d2a5f8";
 
 it("groups tenants that share a random entry id and creation date", () => {
-  const held = buildEntry(UUID, "evil.example");
+  const existingEntry = buildEntry(UUID, "evil.example");
   expect(
     findSame({
-      a: buildIdentity([held]),
+      a: buildIdentity([existingEntry]),
       b: buildIdentity([]),
-      c: buildIdentity([held]),
-      d: buildIdentity([held], ["x@d.example"]),
+      c: buildIdentity([existingEntry]),
+      d: buildIdentity([existingEntry], ["x@d.example"]),
     }),
   ).toEqual([["a", "c", "d"]]);
 });
@@ -49,8 +49,8 @@ it("separates tenants whose equal ids have different creation dates", () => {
 });
 
 it("groups different spellings of one address only", () => {
-  const held = [buildEntry(UUID, "evil.example")];
-  const buildIdentityAt = (address: string): TenantIdentity => buildIdentity(held, [], address);
+  const existingEntries = [buildEntry(UUID, "evil.example")];
+  const buildIdentityAt = (address: string): TenantIdentity => buildIdentity(existingEntries, [], address);
   expect(
     findSame({
       a: buildIdentityAt("https://mail.example"),

@@ -26,8 +26,8 @@ describe("quote", () => {
     ["line\nbreak", '"line\\u{a}break"'],
     ["\u{1b}[2J", '"\\u{1b}[2J"'],
     ["\u{2028}\u{202e}\u{feff}", '"\\u{2028}\\u{202e}\\u{feff}"'],
-  ])("shows %o as %s", (value, shown) => {
-    expect(quote(value)).toBe(shown);
+  ])("shows %o as %s", (value, displayText) => {
+    expect(quote(value)).toBe(displayText);
   });
 
   test("handles a value that can't be serialized to JSON", () => {
@@ -74,8 +74,8 @@ describe("sanitizeLine", () => {
     ["04da6b54-80e4-46f7-96ec-b56ff0331ba9", "\\u{30}4da6b54-80e4-46f7-96ec-b56ff0331ba9"],
     ["<{%fg 1%}>", "\\u{3c}{%fg 1%}>"],
     ["half \ud800 a character", "half \\u{d800} a character"],
-  ])("escapes %j as %s", (text, shown) => {
-    expect(sanitizeLine(text)).toBe(shown);
+  ])("escapes %j as %s", (text, displayText) => {
+    expect(sanitizeLine(text)).toBe(displayText);
   });
 });
 
@@ -92,15 +92,15 @@ describe("external text", () => {
   test("becomes one harmless line when printed", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        for (const shown of [
+        for (const sanitized of [
           sanitizeLine(text),
           quote(text),
           quote({ [text]: [text] }),
           percentEncodeUnprintable(text),
         ]) {
-          expect(shown).not.toMatch(/[\n\t]/);
-          expect(findTerminalCommands(shown)).toEqual([]);
-          expect(sanitizeLine(shown)).toBe(shown);
+          expect(sanitized).not.toMatch(/[\n\t]/);
+          expect(findTerminalCommands(sanitized)).toEqual([]);
+          expect(sanitizeLine(sanitized)).toBe(sanitized);
         }
       }),
     );

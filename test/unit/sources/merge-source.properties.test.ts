@@ -80,8 +80,8 @@ describe("an entry of a feed with a term", () => {
   });
 
   it("has no last day once it is back", () => {
-    const left = mergeItems(first, buildItems("a.example"), "2026-11-05").state;
-    const { merged, state } = mergeItems(left, buildItems("a.example", "b.example"), "2026-11-06");
+    const stateWithoutRemoved = mergeItems(first, buildItems("a.example"), "2026-11-05").state;
+    const { merged, state } = mergeItems(stateWithoutRemoved, buildItems("a.example", "b.example"), "2026-11-06");
     expect(merged.returned).toEqual(["b.example"]);
     expect(findElement(state, "b.example")).toMatchObject({
       fields: { expires: "2026-11-20" },
@@ -122,9 +122,11 @@ describe("the removal guard", () => {
     [27, 13, false],
     [27, 12, true],
     [0, undefined, true],
-  ])("with %i of 40 left and confirmRemovals %s blocks: %s", (left, confirmRemovals, isBlocked) => {
+  ])("with %i of 40 left and confirmRemovals %s blocks: %s", (remainingCount, confirmRemovals, isBlocked) => {
     const source = confirmRemovals === undefined ? FEED : { ...FEED, confirmRemovals };
-    expect(mergeItems(before, buildDomains(left), "2026-11-02", source).merged.blocker !== undefined).toBe(isBlocked);
+    expect(mergeItems(before, buildDomains(remainingCount), "2026-11-02", source).merged.blocker !== undefined).toBe(
+      isBlocked,
+    );
   });
 
   it("names the number to confirm", () => {

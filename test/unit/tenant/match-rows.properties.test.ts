@@ -42,18 +42,18 @@ it("finds an entry by value, and by id only among its duplicates", () => {
         for (const row of all) if (row.list === list) rows.set(row.id, row);
         return rows;
       });
-      const found = findMatchingEntry(lists, addQueryKey(query));
+      const match = findMatchingEntry(lists, addQueryKey(query));
       const key = buildNaturalKey(query.entryType, query.value);
       const ofValue = all.filter((row) => getRowNaturalKey(row) === key);
       const own = ofValue.find(({ id }) => id === query.id);
       const ofScope = ofValue.filter(({ verdict_scope: scope = query.verdictScope }) => scope === query.verdictScope);
       const onList = ofScope.filter(({ list }) => list === query.list);
-      if (own !== undefined) expect(found).toBe(own);
-      else if (ofScope.length === 0) expect(found).toBeUndefined();
-      else expect(onList.length > 0 ? onList : ofScope).toContain(found);
+      if (own !== undefined) expect(match).toBe(own);
+      else if (ofScope.length === 0) expect(match).toBeUndefined();
+      else expect(onList.length > 0 ? onList : ofScope).toContain(match);
       // Among those, an entry with the declared spelling wins.
       const written = onList.filter(({ value }) => value === query.value);
-      if (own === undefined && written.length > 0) expect(written).toContain(found);
+      if (own === undefined && written.length > 0) expect(written).toContain(match);
     }),
     { numRuns: 2_000 },
   );

@@ -23,8 +23,8 @@ test("finds rows by key and by name in insertion order", () => {
       // Rewriting a row keeps the position of its key, but moves the row to the end of the rows with the same name.
       let keys: string[] = [];
       let written: { readonly key: string; readonly row: NamedRow }[] = [];
-      const removeRows = (gone: (one: { readonly key: string; readonly row: NamedRow }) => boolean) => {
-        written = written.filter((one) => !gone(one));
+      const removeRows = (isRemoved: (one: { readonly key: string; readonly row: NamedRow }) => boolean) => {
+        written = written.filter((one) => !isRemoved(one));
       };
       for (const [at, one] of steps.entries()) {
         if (one.does === "set") {

@@ -146,11 +146,11 @@ it("confirms missing rows of a multi-page list with one refetch", async () => {
     { id: "1", value: "a" },
     { id: "2", value: "b" },
   ]);
-  const [two, ...gone] = await Promise.all(
+  const [two, ...staleIndexes] = await Promise.all(
     ["2", "3", "4", "5"].map((id) => snapshot.confirmMissing(createMissCheck(id))),
   );
   expect(two?.get("2")).toBeDefined();
-  expect(gone.map((rows, at) => rows.get(String(at + 3)))).toEqual([undefined, undefined, undefined]);
+  expect(staleIndexes.map((rows, at) => rows.get(String(at + 3)))).toEqual([undefined, undefined, undefined]);
   expect(readings()).toBe(2);
   // Both reads are in use, so a row that they miss is gone.
   await Promise.all(["6", "7"].map((id) => snapshot.confirmMissing(createMissCheck(id))));

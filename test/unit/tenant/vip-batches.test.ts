@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type AddVipResult, BadRequestError, NotInOrganizationError, ServerError } from "../../../provider/client";
 import { VipBatches } from "../../../provider/tenant/vip-batches";
-import { formatPerson, listPeople } from "../../support/people";
+import { formatPersonAddress, listPeople } from "../../support/people";
 import { runReadyTasks, VirtualTime } from "../../support/virtual-time";
 
 type AdditionHandler = (emails: readonly string[]) => Promise<AddVipResult>;
@@ -16,9 +16,9 @@ function createRefusingAnswer(
   atATime = Number.POSITIVE_INFINITY,
 ): AdditionHandler {
   return async (emails) => {
-    const found = emails.filter((email) => externalMailboxes.includes(email.toLowerCase()));
-    if (found.length === 0) return await addAll(emails);
-    throw createOutsideError(found.slice(0, atATime));
+    const externalEmails = emails.filter((email) => externalMailboxes.includes(email.toLowerCase()));
+    if (externalEmails.length === 0) return await addAll(emails);
+    throw createOutsideError(externalEmails.slice(0, atATime));
   };
 }
 
@@ -60,14 +60,14 @@ it("sends 2,500 additions of one comment in three requests", async () => {
   await time.endGathering();
   const results = await all;
   expect(sent).toEqual(["add 1000 Board", "add 1000 Board", "add 500 Board"]);
-  expect(results[1_234]).toEqual({ added: [formatPerson(1_234)], already_vip: [], not_in_org: [] });
+  expect(results[1_234]).toEqual({ added: [formatPersonAddress(1_234)], already_vip: [], not_in_org: [] });
 });
 
 it("waits for the batch window before sending", async () => {
   const { batches, time, sent } = createHarness();
-  const first = batches.add(formatPerson(1), "Board");
+  const first = batches.add(formatPersonAddress(1), "Board");
   await runReadyTasks();
-  const second = batches.add(formatPerson(2), "Board");
+  const second = batches.add(formatPersonAddress(2), "Board");
   await runReadyTasks();
   expect([sent, time.gatherings]).toEqual([[], 1]);
   await time.endGathering();
@@ -79,10 +79,10 @@ it("batches additions by exact comment and separately from removals", async () =
   const { batches, time, sent } = createHarness();
   const all = Promise.all([
     ...["Board", "board", "Board ", "", undefined, "undefined", "Board"].map((comment, at) =>
-      batches.add(formatPerson(at), comment),
+      batches.add(formatPersonAddress(at), comment),
     ),
-    batches.remove(formatPerson(8)),
-    batches.remove(formatPerson(9)),
+    batches.remove(formatPersonAddress(8)),
+    batches.remove(formatPersonAddress(9)),
   ]);
   await time.endGathering();
   await all;
@@ -99,19 +99,19 @@ it("batches additions by exact comment and separately from removals", async () =
 
 it("collects additions for the next batch while one is in flight", async () => {
   let answer = () => {};
-  const held = new Promise<void>((resolve) => {
+  const blocker = new Promise<void>((resolve) => {
     answer = resolve;
   });
   const { batches, time, sent } = createHarness(async (emails) => {
-    await held;
+    await blocker;
     return await addAll(emails);
   });
-  const first = batches.add(formatPerson(0), "Board");
+  const first = batches.add(formatPersonAddress(0), "Board");
   await time.endGathering();
-  const second = batches.add(formatPerson(1), "Board");
+  const second = batches.add(formatPersonAddress(1), "Board");
   await time.endGathering();
-  const third = batches.add(formatPerson(2), "Board");
-  const other = batches.add(formatPerson(3), "Other");
+  const third = batches.add(formatPersonAddress(2), "Board");
+  const other = batches.add(formatPersonAddress(3), "Other");
   await time.endGathering();
   expect(sent).toEqual(["add 1 Board", "add 1 Other"]);
   answer();
@@ -133,7 +133,7 @@ it("sends a mailbox once and answers every caller", async () => {
 });
 
 it("rejects each external mailbox by its address and resends the rest once", async () => {
-  const { batches, time, sent } = createHarness(createRefusingAnswer([formatPerson(1), formatPerson(3)]));
+  const { batches, time, sent } = createHarness(createRefusingAnswer([formatPersonAddress(1), formatPersonAddress(3)]));
   const all = Promise.allSettled(
     ["Person-1@acme.example", ...listPeople(5)].map((email) => batches.add(email, "Board")),
   );
@@ -152,11 +152,11 @@ it("rejects each external mailbox by its address and resends the rest once", asy
   expect(error).toBeInstanceOf(NotInOrganizationError);
   expect(error).toMatchObject({
     code: "ERR_NOT_IN_ORGANIZATION",
-    addresses: [formatPerson(3)],
+    addresses: [formatPersonAddress(3)],
     status: 422,
     request,
     serviceMessage: undefined,
-    message: `According to the service, ${formatPerson(3)} isn't a mailbox of the organization; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key belongs to the right tenant.`,
+    message: `According to the service, ${formatPersonAddress(3)} isn't a mailbox of the organization; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key belongs to the right tenant.`,
   });
   expect(error.cause).toBeUndefined();
 });
@@ -184,7 +184,7 @@ it("sends at most five requests when external mailboxes are named singly", async
   await six.time.endGathering();
   const reasons = (await failed).map((one) => (one.status === "rejected" ? one.reason.addresses : undefined));
   expect(reasons.slice(0, 5)).toEqual(listPeople(5).map((email) => [email]));
-  expect(new Set(reasons.slice(5))).toEqual(new Set([[formatPerson(4)]]));
+  expect(new Set(reasons.slice(5))).toEqual(new Set([[formatPersonAddress(4)]]));
   expect(six.sent).toHaveLength(5);
 });
 
@@ -200,7 +200,7 @@ it("rejects the whole batch when an error names none of its mailboxes", async ()
 it("bisects a batch to find the one rejected address", async () => {
   const bad = new BadRequestError("ERR_BAD_REQUEST", "bad", { request });
   const { batches, time, sent } = createHarness(async (emails) => {
-    if (emails.includes(formatPerson(700))) throw bad;
+    if (emails.includes(formatPersonAddress(700))) throw bad;
     return await addAll(emails);
   });
   const all = Promise.allSettled(listPeople(1_000).map((email) => batches.add(email, "x")));
@@ -222,7 +222,7 @@ it("stops bisecting when the service rejects everything", async () => {
 it("rejects only the callers of the failed batch", async () => {
   const broken = new ServerError("ERR_SERVER", "boom", { request });
   const { batches, time, sent } = createHarness(async (emails) => {
-    if (emails.includes(formatPerson(1_500))) throw broken;
+    if (emails.includes(formatPersonAddress(1_500))) throw broken;
     return await addAll(emails);
   });
   const adds = Promise.allSettled(listPeople(2_500).map((email) => batches.add(email, "x")));

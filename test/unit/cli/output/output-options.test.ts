@@ -36,8 +36,8 @@ afterEach(() => {
 /** Formats each output as `format:place`, with the file's base name. */
 function readOutputOptions(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: string): string[] {
   const placed = (options.output ?? []).map((one) => one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${directory}/$2`));
-  const given = options.output === undefined ? options : { ...options, output: placed };
-  return parseOutputs(given, FORMATS, stdoutUse).map(
+  const inputs = options.output === undefined ? options : { ...options, output: placed };
+  return parseOutputs(inputs, FORMATS, stdoutUse).map(
     ({ format, to }) => `${format}:${typeof to === "object" ? to.file.replace(`${directory}/`, "") : to}`,
   );
 }
@@ -96,11 +96,11 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, RegExp]>([
 it("refuses a directory and a read-only file up front", () => {
   mkdirSync(getPath("there.md"));
   writeFileSync(getPath("kept.md"), "kept", { mode: 0o400 });
-  for (const [name, why] of [
+  for (const [name, reasonPattern] of [
     ["there.md", /it is a directory/],
     ["kept.md", /is read-only/],
   ] as const) {
-    expect(() => parseOutputs({ output: [getPath(name)] }, FORMATS)).toThrow(why);
+    expect(() => parseOutputs({ output: [getPath(name)] }, FORMATS)).toThrow(reasonPattern);
   }
 });
 

@@ -31,13 +31,13 @@ it("refuses a change that breaks a file including the changed one", () => {
   };
   const prepareAddition = (text: string, metadata = {}) =>
     prepareListChange(place, { action: "add", section: "allow", values: [parseValue(text)], metadata });
-  let refused = "";
+  let rejectedFile = "";
   try {
     prepareAddition("new.example");
   } catch (error) {
-    refused = (error as Error).message.replaceAll(`${directory.path}/`, "");
+    rejectedFile = (error as Error).message.replaceAll(`${directory.path}/`, "");
   }
-  const [first, ...reasons] = refused.split("\n");
+  const [first, ...reasons] = rejectedFile.split("\n");
   expect(first).toBe("Nothing was written:");
   expect(reasons).toEqual([
     expect.stringMatching(

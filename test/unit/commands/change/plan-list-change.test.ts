@@ -54,7 +54,7 @@ function planChange(change: ListChange): ListChangePlan {
 }
 
 /** Returns the lines added to and removed from the tenant's file. */
-function diffLines({ edits }: ListChangePlan): { added: string[]; gone: string[] } {
+function diffLines({ edits }: ListChangePlan): { added: string[]; removed: string[] } {
   expect(new Set(edits.map(({ file }) => file))).toEqual(new Set(["acme.yaml"]));
   const before = readFile("acme.yaml");
   const after = editSettings(
@@ -63,7 +63,7 @@ function diffLines({ edits }: ListChangePlan): { added: string[]; gone: string[]
   );
   const [old, now] = [before.split("\n"), after.split("\n")];
   const added = now.filter((line) => !old.includes(line));
-  return { added, gone: old.filter((line) => !now.includes(line)) };
+  return { added, removed: old.filter((line) => !now.includes(line)) };
 }
 
 it("adds a new value once and notes the entry that covers it", () => {
@@ -75,17 +75,17 @@ it("adds a new value once and notes the entry that covers it", () => {
     metadata,
   });
   expect(planned.rejections).toEqual([]);
-  expect(planned.steps.map(({ description, notes }) => ({ what: description, told: notes }))).toEqual([
+  expect(planned.steps.map(({ description, notes }) => ({ description, notes }))).toEqual([
     {
-      what: "deny www.bad.example until 2026-12-23",
-      told: [
+      description: "deny www.bad.example until 2026-12-23",
+      notes: [
         "The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already, presumably; the service's API reference doesn't confirm it.",
       ],
     },
   ]);
   expect(diffLines(planned)).toEqual({
     added: ["  - value: www.bad.example", "    ticket: INC-2", "    expires: 2026-12-23"],
-    gone: [],
+    removed: [],
   });
 });
 
@@ -107,8 +107,8 @@ it("notes the narrower entries that an added entry covers", () => {
 });
 
 it("leaves existing entries unchanged, in included files too", () => {
-  const given = parseValues("bad.example", "base.example");
-  const planned = planChange({ action: "add", section: "deny", values: given, metadata: { expires: "never" } });
+  const values = parseValues("bad.example", "base.example");
+  const planned = planChange({ action: "add", section: "deny", values, metadata: { expires: "never" } });
   expect(planned.edits).toEqual([]);
   expect(planned.steps.map(({ isDone, isUnresolved }) => [isDone, isUnresolved])).toEqual([
     [true, true],
@@ -121,7 +121,7 @@ it("replaces an expired entry", () => {
   const planned = planChange({ action: "add", section: "deny", values: parseValues("old.example"), metadata });
   expect(diffLines(planned)).toEqual({
     added: ["    ticket: INC-3", "    expires: 2027-03-03"],
-    gone: ["    expires: 2026-01-01"],
+    removed: ["    expires: 2026-01-01"],
   });
 });
 
@@ -134,7 +134,7 @@ it("replaces an expired deny with an allow", () => {
   ]);
   expect(diffLines(planned)).toEqual({
     added: ["    expires: 2027-03-03"],
-    gone: ["    expires: 2026-01-01"],
+    removed: ["    expires: 2026-01-01"],
   });
 });
 
@@ -143,7 +143,7 @@ it("moves an entry with its owner and expiry, dropping other metadata", () => {
   const planned = planChange({ action: "move", to: "deny", values: parseValues("partner.example"), metadata });
   expect(diffLines(planned)).toEqual({
     added: ["    ticket: INC-4", "allow: []"],
-    gone: ["allow:", "    comment: they pay", "    approvedBy: Ruth", "    reviewed: { on: 2026-11-01, by: Ruth }"],
+    removed: ["allow:", "    comment: they pay", "    approvedBy: Ruth", "    reviewed: { on: 2026-11-01, by: Ruth }"],
   });
   expect(planned.steps[0]?.notes[1]).toBe(
     "Not moved, because it applies to the old list: comment, approvedBy, reviewed.",
@@ -158,20 +158,20 @@ it("sets a new expiry and notes that it is earlier", () => {
   });
   expect(diffLines(planned)).toEqual({
     added: ["    expires: 2026-12-01"],
-    gone: ["    expires: 2027-01-01"],
+    removed: ["    expires: 2027-01-01"],
   });
   expect(planned.steps[0]?.notes[1]).toBe("Its new expiry is earlier than before.");
 });
 
 it("applies other metadata when the expiry stays the same", () => {
-  const given = parseValues("bad.example");
+  const values = parseValues("bad.example");
   const metadata = { expires: "2027-01-01", ticket: "INC-9" };
-  const planned = planChange({ action: "extend", values: given, metadata });
+  const planned = planChange({ action: "extend", values, metadata });
   expect(planned.steps.map(({ isDone }) => isDone)).toEqual([false]);
-  expect(buildChangeMessage({ action: "extend", values: given, metadata }, planned.steps).title).toBe(
+  expect(buildChangeMessage({ action: "extend", values, metadata }, planned.steps).title).toBe(
     "Extend the deny of bad.example until 2027-01-01 (INC-9)",
   );
-  const same = planChange({ action: "extend", values: given, metadata: { expires: "2027-01-01" } });
+  const same = planChange({ action: "extend", values, metadata: { expires: "2027-01-01" } });
   expect(same.steps.map(({ isDone }) => isDone)).toEqual([true]);
   expect(same.edits).toEqual([]);
 });
@@ -185,7 +185,7 @@ it("records a keep decision along with changed metadata", () => {
   ]);
   expect(diffLines(planned)).toEqual({
     added: ["    owner: Ruth", "    reviewed: { on: 2026-11-23, by: lena@acme.example, reason: in use }"],
-    gone: ["    owner: Dana", "    reviewed: { on: 2026-11-01, by: Ruth }"],
+    removed: ["    owner: Dana", "    reviewed: { on: 2026-11-01, by: Ruth }"],
   });
 });
 
@@ -193,7 +193,7 @@ it("removes an entry with its comment, even an expired one", () => {
   const planned = planChange({ action: "remove", values: parseValues("bad.example", "old.example"), metadata: {} });
   expect(diffLines(planned)).toEqual({
     added: [],
-    gone: [
+    removed: [
       "  # a kit",
       "  - value: bad.example",
       "    ticket: INC-1",
@@ -265,7 +265,7 @@ it("removes the entry in the given scope", () => {
   const planned = planChange({ action: "remove", scope: "graymail", values: parseValues("two.example"), metadata: {} });
   expect(diffLines(planned)).toEqual({
     added: [],
-    gone: ["  - value: two.example", "    scope: graymail"],
+    removed: ["  - value: two.example", "    scope: graymail"],
   });
 });
 

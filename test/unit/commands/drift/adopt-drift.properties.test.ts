@@ -19,7 +19,7 @@ const TYPES = {
 } as const;
 const VALUES = (Object.keys(TYPES) as (keyof typeof TYPES)[]).slice(0, -1);
 
-const standing = {
+const rowFields = {
   list: fc.constantFrom("allow", "deny"),
   scope: fc.constantFrom("global", "graymail"),
   comment: fc.constantFrom(undefined, "INC-1", "a: b # c", '"', "two\nlines", "- x", "---", "ja"),
@@ -33,10 +33,10 @@ const worlds = fc.record({
     ...VALUES.map((value) =>
       fc.record({
         value: fc.constant(value),
-        declared: fc.option(fc.record({ ...standing, approvedBy: fc.constantFrom(undefined, "tomas") }), {
+        declared: fc.option(fc.record({ ...rowFields, approvedBy: fc.constantFrom(undefined, "tomas") }), {
           nil: undefined,
         }),
-        there: fc.oneof(fc.constantFrom("as declared" as const, "gone" as const), fc.record(standing)),
+        there: fc.oneof(fc.constantFrom("as declared" as const, "gone" as const), fc.record(rowFields)),
       }),
     ),
   ),
@@ -68,9 +68,9 @@ it("leaves no drift in adopted values and changes nothing else", () => {
         : { "x/settings.yaml": `version: 1\n${options}${formatSection("allow")}${formatSection("deny")}` };
       const all = [...values, { value: kept.value, declared: kept, there: "as declared" as const }];
       const rows = all.flatMap(({ value, declared, there }): AllowDenyEntryRow[] => {
-        const held = there === "as declared" ? declared : there === "gone" ? undefined : there;
-        if (held === undefined) return [];
-        const { list, scope, comment } = held;
+        const row = there === "as declared" ? declared : there === "gone" ? undefined : there;
+        if (row === undefined) return [];
+        const { list, scope, comment } = row;
         return [
           {
             id: value,

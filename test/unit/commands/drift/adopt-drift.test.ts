@@ -37,11 +37,11 @@ interface AdoptionSetup {
   readonly rows?: readonly AllowDenyEntryRow[];
   readonly vips?: readonly VipEmployeeRow[];
   /** The state after the stack's last run. Default: as the files declare; undefined if no state was read. */
-  readonly left?: { readonly entries?: EncodedList; readonly vips?: EncodedList } | "nothing read";
+  readonly lastApplied?: { readonly entries?: EncodedList; readonly vips?: EncodedList } | "nothing read";
 }
 
 /** Sets up `acme/settings.yaml`, the files that it includes, and a tenant. */
-function createAdoption({ files, rows = [], vips = [], left }: AdoptionSetup) {
+function createAdoption({ files, rows = [], vips = [], lastApplied }: AdoptionSetup) {
   const top = "acme/settings.yaml";
   const observed = buildObservedState(AT, rows, vips);
   const createTextReader = (texts: Readonly<Record<string, string>>) => (path: string) => texts[path] ?? "";
@@ -51,18 +51,18 @@ function createAdoption({ files, rows = [], vips = [], left }: AdoptionSetup) {
   const encodeList = (all: readonly { readonly key: string; readonly text: string }[]): EncodedList =>
     Object.fromEntries(all.map(({ key, text }) => [key, text]));
   const known =
-    left === "nothing read"
+    lastApplied === "nothing read"
       ? undefined
       : {
-          entries: { content: left?.entries ?? encodeList(settings.entries) },
-          vips: { content: left?.vips ?? encodeList(settings.vips) },
+          entries: { content: lastApplied?.entries ?? encodeList(settings.entries) },
+          vips: { content: lastApplied?.vips ?? encodeList(settings.vips) },
         };
   const detectAdoptionDrift = (texts: Readonly<Record<string, string>> = files) =>
     detectDrift(readAdoptionSettings(texts), observed, "host", known);
   return {
     drift: detectAdoptionDrift,
-    adopt: (...what: readonly AdoptableKind[]) =>
-      adoptDrift(detectAdoptionDrift(), settings, createTextReader(files), what),
+    adopt: (...kinds: readonly AdoptableKind[]) =>
+      adoptDrift(detectAdoptionDrift(), settings, createTextReader(files), kinds),
     after: ({ files: changed }: Adoption) => ({
       ...files,
       ...Object.fromEntries(changed.map(({ file, after }) => [file, after])),
@@ -312,7 +312,7 @@ describe("adopting removed entries", () => {
       "bulk.example": "deny",
       "over.example": "deny",
     };
-    const acme = createAdoption({ files, rows: [buildRow("deny", "kept.example")], left: { entries: applied } });
+    const acme = createAdoption({ files, rows: [buildRow("deny", "kept.example")], lastApplied: { entries: applied } });
     const adoption = acme.adopt(...ALL);
     expect(adoption.files).toEqual([]);
     expect(summarizeAdoption(adoption)).toEqual([
@@ -322,7 +322,7 @@ describe("adopting removed entries", () => {
       expect.stringContaining("left over.example: it is in an included file (baseline.yaml:2)"),
       'left safe.example: it is protected (`protect`: "safe.example"), so it must be declared',
     ]);
-    const unread = createAdoption({ files, rows: [buildRow("deny", "kept.example")], left: "nothing read" });
+    const unread = createAdoption({ files, rows: [buildRow("deny", "kept.example")], lastApplied: "nothing read" });
     expect(unread.adopt(...ALL).steps).toEqual([]);
     expect(unread.adopt(...ALL).unadopted).toHaveLength(5);
   });
@@ -363,7 +363,7 @@ describe("the stack's last applied state", () => {
     const acme = createAdoption({
       files,
       rows: there,
-      left: { entries: { "bad.example": text, "b.example": "deny" } },
+      lastApplied: { entries: { "bad.example": text, "b.example": "deny" } },
     });
     expect(renderDriftText(acme.drift(), 200)).toContain(`      reason    ${expectedLine}`);
     expect(renderDriftText(acme.drift(), 200)).not.toContain("report later changes");
@@ -377,7 +377,7 @@ it("leaves the cause of drift open without the stack's state", () => {
   const acme = createAdoption({
     files: { "acme/settings.yaml": "version: 1\ndeny: [{ value: bad.example, comment: now }]\n" },
     rows: [buildRow("deny", "bad.example", { comment: "before" })],
-    left: "nothing read",
+    lastApplied: "nothing read",
   });
   expect(renderDriftText(acme.drift(), 200)).toContain(
     "created   by Pulumi (ci) on 2026-11-01T08:00:00Z; the service doesn't report later changes",
@@ -398,8 +398,8 @@ describe("hostile text", () => {
     const { title, body } = buildAdoptionMessage(adoption.steps);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may come through.
     const harm = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]|^::|##vso/m;
-    for (const shown of [after["acme/settings.yaml"], title, body, renderDriftText(acme.drift())]) {
-      expect(shown).not.toMatch(harm);
+    for (const output of [after["acme/settings.yaml"], title, body, renderDriftText(acme.drift())]) {
+      expect(output).not.toMatch(harm);
     }
   });
 });
@@ -408,9 +408,9 @@ it("adopts drift in linear time", () => {
   const measureSteps = (scale: number): number => {
     const listHosts = (name: string): string[] =>
       Array.from({ length: 100 * scale }, (_, at) => `${name}-${at}.example`);
-    const [kept, gone] = [listHosts("kept"), listHosts("gone")];
-    const lines = [...kept, ...gone].map((host) => `  - value: ${host}\n    comment: before\n`).join("");
-    const options = `lists: { entries: { confirmRemovals: ${gone.length}, protect: [protected.example] } }\n`;
+    const [kept, removedLines] = [listHosts("kept"), listHosts("gone")];
+    const lines = [...kept, ...removedLines].map((host) => `  - value: ${host}\n    comment: before\n`).join("");
+    const options = `lists: { entries: { confirmRemovals: ${removedLines.length}, protect: [protected.example] } }\n`;
     const acme = createAdoption({
       files: { "acme/settings.yaml": `version: 1\n${options}allow: [protected.example]\ndeny:\n${lines}` },
       rows: [

@@ -56,20 +56,20 @@ describe("an added entry", () => {
       [{ login: "mei", commit: "0".repeat(40) }],
       'but "mei" approved commit 0000000000, which is not in this clone; let them approve the current change, or fetch its whole history (`fetch-depth: 0`)',
     ],
-  ])("is unproven where %s", async (_name, name, given, why) => {
-    using made = change(buildApprovedChange(name));
-    const approvals = (given as ReviewFields[]).map((one) => ({
+  ])("is unproven where %s", async (_name, name, reviews, reason) => {
+    using approvedChange = change(buildApprovedChange(name));
+    const approvals = (reviews as ReviewFields[]).map((one) => ({
       ...one,
-      commit: one.commit === "head" ? made.head : one.commit,
+      commit: one.commit === "head" ? approvedChange.head : one.commit,
     }));
-    expect((await check(made.history, approvals)).told).toEqual([
-      `settings/acme.yaml:5 error approval-unproven: "partner.example" declares that "${name}" approved it, ${why}`,
+    expect((await check(approvedChange.history, approvals)).lines).toEqual([
+      `settings/acme.yaml:5 error approval-unproven: "partner.example" declares that "${name}" approved it, ${reason}`,
     ]);
   });
 
   it("is unproven when its approver wrote a commit of the change", async () => {
-    using made = change(buildApprovedChange("Mei Chen"));
-    made.history.git(
+    using approvedChange = change(buildApprovedChange("Mei Chen"));
+    approvedChange.history.git(
       "-c",
       "user.name=mei chen",
       "commit",
@@ -79,8 +79,8 @@ describe("an added entry", () => {
       "--message",
       "More",
     );
-    const head = made.history.git("rev-parse", "HEAD").trim();
-    expect((await check(made.history, [{ login: "mei", commit: head }])).told).toEqual([
+    const head = approvedChange.history.git("rev-parse", "HEAD").trim();
+    expect((await check(approvedChange.history, [{ login: "mei", commit: head }])).lines).toEqual([
       expect.stringContaining("but that person wrote a commit of this change; let somebody else approve it"),
     ]);
   });
@@ -88,16 +88,16 @@ describe("an added entry", () => {
 
 describe("authorship of a commit", () => {
   const mergeMain = (own: string, more?: (history: SettingsRepository) => void) => {
-    const made = change(buildApprovedChange("Mei Chen"));
-    const { git, commit } = made.history;
+    const approvedChange = change(buildApprovedChange("Mei Chen"));
+    const { git, commit } = approvedChange.history;
     git("switch", "--quiet", "main");
     commit("Main moves", { "other.txt": "x\n" });
     git("switch", "--quiet", "change");
     git("merge", "--quiet", "--no-commit", "--no-ff", "main");
-    more?.(made.history);
+    more?.(approvedChange.history);
     git("add", "--all");
     git("commit", "--quiet", `--author=${own}`, "--message", "Merge main");
-    return made;
+    return approvedChange;
   };
   const approveHead = (history: SettingsRepository): ReviewFields[] => [
     { login: "mei", commit: history.git("rev-parse", "HEAD").trim() },
@@ -108,16 +108,16 @@ describe("authorship of a commit", () => {
     ["the mailbox that GitHub gives to it", "M. C. <123+mei@users.noreply.github.com>"],
     ["the mailbox that GitLab gives to it", "M. C. <123-mei@users.noreply.gitlab.com>"],
   ])("is recognized by %s", async (_, own) => {
-    using made = change(buildApprovedChange("Mei Chen"));
-    made.history.git("commit", "--quiet", "--amend", `--author=${own}`, "--no-edit");
-    expect((await check(made.history, approveHead(made.history))).told).toEqual([
+    using approvedChange = change(buildApprovedChange("Mei Chen"));
+    approvedChange.history.git("commit", "--quiet", "--amend", `--author=${own}`, "--no-edit");
+    expect((await check(approvedChange.history, approveHead(approvedChange.history))).lines).toEqual([
       expect.stringContaining("but that person wrote a commit of this change; let somebody else approve it"),
     ]);
   });
 
   it("includes whoever merged only if the merge adds changes", async () => {
     using plain = mergeMain("Mei Chen <m@x.example>");
-    expect((await check(plain.history, approveHead(plain.history))).told).toEqual([]);
+    expect((await check(plain.history, approveHead(plain.history))).lines).toEqual([]);
     using more = mergeMain("Mei Chen <m@x.example>", (history) => {
       const also = formatAllowEntry({ approvedBy: "Mei Chen" }, "also.example");
       writeFileSync(
@@ -125,7 +125,7 @@ describe("authorship of a commit", () => {
         formatTenantFile(old, formatAllowEntry({ approvedBy: "Mei Chen" }), also),
       );
     });
-    expect((await check(more.history, approveHead(more.history))).told).toEqual([
+    expect((await check(more.history, approveHead(more.history))).lines).toEqual([
       expect.stringContaining('"also.example" declares that "Mei Chen" approved it, but that person wrote a commit'),
       expect.stringContaining('"partner.example" declares that "Mei Chen" approved it, but that person wrote a commit'),
     ]);
@@ -136,24 +136,24 @@ describe("an approval", () => {
   const approveCommit = (commit: string): ReviewFields[] => [{ login: "tomas-l", commit }];
 
   it("stays valid for an unchanged entry after later commits and merges", async () => {
-    using made = change(buildApprovedChange("Tomas Lindqvist"));
-    const { history, head } = made;
+    using approvedChange = change(buildApprovedChange("Tomas Lindqvist"));
+    const { history, head } = approvedChange;
     history.commit("Another file", { "README.md": "Words\n" });
     history.git("switch", "--quiet", "main");
     history.commit("Main moves", { "settings/acme.yaml": formatTenantFile(old), "other.txt": "x\n" });
     history.git("switch", "--quiet", "change");
     history.git("merge", "--quiet", "--no-edit", "main");
-    expect(await check(history, approveCommit(head))).toMatchObject({ told: [], checked: 1, unchanged: 1 });
+    expect(await check(history, approveCommit(head))).toMatchObject({ lines: [], checked: 1, unchanged: 1 });
   });
 
   it("is required for a removed entry that a merge restores", async () => {
-    using made = change({ "README.md": "Words\n" });
-    const { history } = made;
+    using approvedChange = change({ "README.md": "Words\n" });
+    const { history } = approvedChange;
     history.git("switch", "--quiet", "main");
     history.commit("Out with it", { "settings/acme.yaml": formatTenantFile() });
     history.git("switch", "--quiet", "change");
     history.git("merge", "--quiet", "--no-edit", "--strategy=ours", "main");
-    expect((await check(history, [])).told).toEqual([
+    expect((await check(history, [])).lines).toEqual([
       expect.stringContaining('"old.example" declares that "Somebody Gone" approved it, but that person was not in'),
     ]);
   });
@@ -166,9 +166,9 @@ describe("an existing entry", () => {
     ["its comment", { approvedBy: "Somebody Gone", comment: "Else" }],
     ["who approved", { approvedBy: "Tomas Lindqvist" }],
   ])("needs approval again when a change alters %s", async (_name, fields) => {
-    using made = change({ "settings/acme.yaml": formatTenantFile(formatAllowEntry(fields, "old.example")) });
-    expect(await check(made.history, [])).toMatchObject({
-      told: [expect.any(String)],
+    using approvedChange = change({ "settings/acme.yaml": formatTenantFile(formatAllowEntry(fields, "old.example")) });
+    expect(await check(approvedChange.history, [])).toMatchObject({
+      lines: [expect.any(String)],
       checked: 1,
       unchanged: 0,
     });
@@ -176,8 +176,8 @@ describe("an existing entry", () => {
 
   it("needs no approval when reformatted, moved within its file or reviewed", async () => {
     const written = `version: 1\ninclude: [baseline.yaml]\ndeny: [evil.example]\nallow:\n  - value: OLD.example\n    comment: Contract\n    acceptRisk: all of it\n    approvedBy: Somebody Gone\n    reviewed: { on: 2026-11-20, by: Mei Chen }\n`;
-    using made = change({ "settings/acme.yaml": written });
-    expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notRequired: 1 });
+    using approvedChange = change({ "settings/acme.yaml": written });
+    expect(await check(approvedChange.history, [])).toEqual({ lines: [], checked: 0, unchanged: 1, notRequired: 1 });
   });
 
   it("needs approval when a moved entry reaches other tenants", async () => {
@@ -186,12 +186,12 @@ describe("an existing entry", () => {
       "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml, acme/allow.yaml]\n",
       "settings/acme/allow.yaml": `${part}${old}`,
     };
-    using made = change(files);
-    expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notRequired: 0 });
-    made.history.commit("Another tenant takes it in", {
+    using approvedChange = change(files);
+    expect(await check(approvedChange.history, [])).toEqual({ lines: [], checked: 0, unchanged: 1, notRequired: 0 });
+    approvedChange.history.commit("Another tenant takes it in", {
       "settings/globex.yaml": "version: 1\ninclude: [baseline.yaml, acme/allow.yaml]\n",
     });
-    expect((await check(made.history, [])).told).toEqual([
+    expect((await check(approvedChange.history, [])).lines).toEqual([
       expect.stringContaining('settings/acme/allow.yaml:3 error approval-unproven: "old.example"'),
     ]);
   });
@@ -207,7 +207,7 @@ describe("an existing entry", () => {
     history.git("switch", "--quiet", "--create", "change");
     const head = history.commit("Back", { "settings/acme.yaml": formatTenantFile() });
     expect(await check(history, [{ login: "tomas-l", commit: head }])).toEqual({
-      told: [
+      lines: [
         expect.stringContaining(
           'settings/baseline.yaml:4 error approval-unproven: "old.example" declares that "Somebody Gone"',
         ),
@@ -220,8 +220,8 @@ describe("an existing entry", () => {
   });
 
   it("needs approval when copied into another tenant's file", async () => {
-    using made = change({ "settings/other.yaml": formatTenantFile(old) });
-    expect((await check(made.history, [])).told).toEqual([
+    using approvedChange = change({ "settings/other.yaml": formatTenantFile(old) });
+    expect((await check(approvedChange.history, [])).lines).toEqual([
       expect.stringMatching(
         /^settings\/other\.yaml:4 error approval-unproven: "old\.example" declares that "Somebody Gone"/,
       ),
@@ -233,13 +233,15 @@ describe("a file that another file includes", () => {
   const hiding = "version: 1\ninclude: [acme.yaml]\nremove: { allow: [partner.example] }\n";
 
   it("needs approval for entries that a new including file removes", async () => {
-    using made = change({ ...buildApprovedChange("Tomas Lindqvist"), "settings/zzz.yaml": hiding });
-    const unapproved = await check(made.history, []);
-    expect(unapproved.told).toEqual([
+    using approvedChange = change({ ...buildApprovedChange("Tomas Lindqvist"), "settings/zzz.yaml": hiding });
+    const unapproved = await check(approvedChange.history, []);
+    expect(unapproved.lines).toEqual([
       expect.stringContaining('settings/acme.yaml:5 error approval-unproven: "partner.example"'),
     ]);
     expect(unapproved.checked).toBe(1);
-    expect((await check(made.history, [{ login: "tomas-l", commit: made.head }])).told).toEqual([]);
+    expect((await check(approvedChange.history, [{ login: "tomas-l", commit: approvedChange.head }])).lines).toEqual(
+      [],
+    );
   });
 
   it("needs approval for entries that an existing including file removes", async () => {
@@ -255,13 +257,13 @@ describe("a file that another file includes", () => {
       "settings/shows.yaml": "version: 1\ninclude: [acme.yaml]\nremove: { allow: [old.example] }\n",
     });
     const expectedLines = [expect.stringContaining('settings/acme.yaml:5 error approval-unproven: "partner.example"')];
-    expect((await check(history, [])).told).toEqual(expectedLines);
+    expect((await check(history, [])).lines).toEqual(expectedLines);
 
     history.git("switch", "--quiet", "main");
-    history.commit("Begin anew", { "settings/acme.yaml": formatTenantFile(old), "settings/shows.yaml": hiding });
+    history.commit("Start again", { "settings/acme.yaml": formatTenantFile(old), "settings/shows.yaml": hiding });
     history.git("switch", "--quiet", "--create", "later");
     history.commit("Add it", buildApprovedChange("Tomas Lindqvist"));
-    expect((await check(history, [])).told).toEqual(expectedLines);
+    expect((await check(history, [])).lines).toEqual(expectedLines);
   });
 });
 
@@ -296,8 +298,8 @@ describe("approval rules in a change", () => {
       },
     ],
   ])("reject approvers that the change introduces: %s", async (_name, files) => {
-    using made = change(files);
-    const { told: lines } = await check(made.history, [{ login: "sock", commit: made.head }]);
+    using approvedChange = change(files);
+    const { lines } = await check(approvedChange.history, [{ login: "sock", commit: approvedChange.head }]);
     expect(lines.filter((one) => one.includes('"partner.example" declares that'))).toHaveLength(1);
   });
 
@@ -308,14 +310,14 @@ describe("approval rules in a change", () => {
     ],
     ["demand no more, in a new file", { "settings/new.yaml": `version: 1\nallow:\n${formatAllowEntry({})}` }],
   ])("keep the approval requirement: %s", async (_name, files) => {
-    using made = change(files);
-    const { told: lines } = await check(made.history, []);
+    using approvedChange = change(files);
+    const { lines } = await check(approvedChange.history, []);
     expect(lines).toEqual([expect.stringContaining('error approval-missing: "partner.example" is added')]);
   });
 
   it("cover a new directory that includes nothing", async () => {
-    using made = change({ "settings/new/sub.yaml": `version: 1\nallow:\n${formatAllowEntry({})}` });
-    expect((await check(made.history, [])).told).toEqual([
+    using approvedChange = change({ "settings/new/sub.yaml": `version: 1\nallow:\n${formatAllowEntry({})}` });
+    expect((await check(approvedChange.history, [])).lines).toEqual([
       expect.stringContaining('settings/new/sub.yaml:3 error approval-missing: "partner.example"'),
     ]);
   });
@@ -328,7 +330,7 @@ describe("approval rules in a change", () => {
       "settings/baseline.yaml": BASELINE,
       ...buildApprovedChange("Tomas Lindqvist"),
     });
-    const { told: lines } = await check(history, [{ login: "tomas-l", commit: head }]);
+    const { lines } = await check(history, [{ login: "tomas-l", commit: head }]);
     expect(lines).toHaveLength(2);
     expect(lines[1]).toContain("before this change the policy had no approvers; first merge `approvers:");
     history[Symbol.dispose]();
@@ -340,7 +342,7 @@ it("requires no approval without a policy", async () => {
   history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
   history.git("switch", "--quiet", "--create", "change");
   history.commit("Change", { "settings/acme.yaml": `version: 1\nallow:\n${old}` });
-  expect(await check(history, [])).toEqual({ told: [], checked: 0, unchanged: 0, notRequired: 1 });
+  expect(await check(history, [])).toEqual({ lines: [], checked: 0, unchanged: 0, notRequired: 1 });
   history[Symbol.dispose]();
 });
 
@@ -354,7 +356,7 @@ it("requires approval for VIPs when the policy names them", async () => {
   const head = history.commit("Change", { "settings/acme.yaml": `version: 1\n${policy}${vips}` });
   const result = await check(history, [{ login: "tomas-l", commit: head }]);
   expect(result).toMatchObject({ checked: 2, unchanged: 1, notRequired: 0 });
-  expect(result.told).toEqual([expect.stringContaining('approval-missing: "cfo@acme.example"')]);
+  expect(result.lines).toEqual([expect.stringContaining('approval-missing: "cfo@acme.example"')]);
   history[Symbol.dispose]();
 });
 
@@ -368,13 +370,13 @@ describe("an unavailable base revision", () => {
     ["of an option in its place", "--output=/tmp/x", /^--base "--output=\/tmp\/x" isn't a commit of this repository/],
     ["of nothing", "", /^--base "" isn't a commit of this repository/],
   ])("is rejected: %s", async (_name, base, message) => {
-    using made = change(buildApprovedChange("Mei Chen"));
-    await expect(check(made.history, [], { base })).rejects.toThrow(message);
+    using approvedChange = change(buildApprovedChange("Mei Chen"));
+    await expect(check(approvedChange.history, [], { base })).rejects.toThrow(message);
   });
 
   it("is reported in a shallow clone", async () => {
-    using made = change(buildApprovedChange("Mei Chen"));
-    const { history } = made;
+    using approvedChange = change(buildApprovedChange("Mei Chen"));
+    const { history } = approvedChange;
     history.git("switch", "--quiet", "main");
     history.commit("Main moves", { "other.txt": "x\n" });
     const url = `file://${history.path}`;

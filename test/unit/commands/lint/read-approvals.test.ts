@@ -54,7 +54,7 @@ describe("GitHub's reviews", () => {
       [],
     ],
     ["a comment undoes nothing", [buildReview("dana", "APPROVED", 1), buildReview("Dana", "COMMENTED", 2)], ["dana"]],
-    ["a comment is no approval", [buildReview("dana", "COMMENTED", 1)], []],
+    ["a comment isn't an approval", [buildReview("dana", "COMMENTED", 1)], []],
     ["one that was dismissed", [buildReview("dana", "APPROVED", 1), buildReview("dana", "DISMISSED", 2)], []],
     ["a draft has no time", [{ user: { login: "dana" }, state: "PENDING" }], []],
     ["of an account that is gone", [buildReview(null, "APPROVED", 1)], []],
@@ -105,7 +105,7 @@ it.each([
 });
 
 describe("an invalid approvals file", () => {
-  const how =
+  const pipelineHint =
     "The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`";
   it.each([
     ["", '"answer.json" (0 characters) isn\'t valid JSON.'],
@@ -127,7 +127,9 @@ describe("an invalid approvals file", () => {
     ],
   ])("is rejected with sanitized text: %j", (text, expectedText) => {
     const message = captureRejection(text);
-    expect(message).toEqual(typeof expectedText === "string" ? `ERR_APPROVALS: ${expectedText} ${how}` : expectedText);
+    expect(message).toEqual(
+      typeof expectedText === "string" ? `ERR_APPROVALS: ${expectedText} ${pipelineHint}` : expectedText,
+    );
     expect(message.startsWith("ERR_APPROVALS: ")).toBe(true);
   });
 

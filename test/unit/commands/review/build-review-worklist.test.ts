@@ -34,10 +34,10 @@ function buildTenantReview(
     threats === undefined
       ? undefined
       : { observed: buildObservedState(`${TODAY}T00:00:00Z`, rows, []), base: buildEvidenceBase({ threats }) };
-  const found = buildReviewWorklist(settings, reviewInput);
+  const worklist = buildReviewWorklist(settings, reviewInput);
   return {
-    found,
-    told: found.items.map(
+    worklist,
+    lines: worklist.items.map(
       ({ list, value, reasons }) => `${list} ${value}: ${reasons.map(({ kind }) => kind).join(" ")}`,
     ),
   };
@@ -56,12 +56,12 @@ describe("a review", () => {
   });
 
   it("lists a kept malicious allow again after further malicious mail", () => {
-    expect(buildTenantReview(buildOwnFiles(""), [buildMaliciousThreat("10")]).told).toEqual([
+    expect(buildTenantReview(buildOwnFiles(""), [buildMaliciousThreat("10")]).lines).toEqual([
       "allow bad.example: malicious",
     ]);
-    expect(buildTenantReview(buildOwnFiles(`, ${KEPT}`), [buildMaliciousThreat("10")]).told).toEqual([]);
+    expect(buildTenantReview(buildOwnFiles(`, ${KEPT}`), [buildMaliciousThreat("10")]).lines).toEqual([]);
     expect(
-      buildTenantReview(buildOwnFiles(`, ${KEPT}`), [buildMaliciousThreat("10"), buildMaliciousThreat("16")]).told,
+      buildTenantReview(buildOwnFiles(`, ${KEPT}`), [buildMaliciousThreat("10"), buildMaliciousThreat("16")]).lines,
     ).toEqual(["allow bad.example: malicious"]);
   });
 
@@ -70,7 +70,7 @@ describe("a review", () => {
       "acme.yaml": "version: 1\ninclude: [base.yaml]\n",
       "base.yaml": `version: 1\nallow:\n  - { value: bad.example, ${KEPT} }\n`,
     };
-    expect(buildTenantReview(files, [buildMaliciousThreat("10")]).told).toEqual(["allow bad.example: malicious"]);
+    expect(buildTenantReview(files, [buildMaliciousThreat("10")]).lines).toEqual(["allow bad.example: malicious"]);
   });
 
   const buildFeedFiles = (elements: string) => ({
@@ -88,8 +88,8 @@ describe("a review", () => {
       formatFeedElement("quiet.example", "2026-12-02"),
     ];
     const output = buildTenantReview(buildFeedFiles(elements.join("")), [buildMaliciousThreat("10")]);
-    expect(output.told).toEqual(["deny gone.example: unused", "deny quiet.example: unused"]);
-    expect(output.found.items.map(({ source }) => source)).toEqual([
+    expect(output.lines).toEqual(["deny gone.example: unused", "deny quiet.example: unused"]);
+    expect(output.worklist.items.map(({ source }) => source)).toEqual([
       { name: "feed", kind: "url", firstSeen: "2026-10-01", lastSeen: "2026-11-08", hasLeft: true },
       { name: "feed", kind: "url", firstSeen: "2026-10-01", lastSeen: "2026-11-18" },
     ]);
@@ -97,33 +97,33 @@ describe("a review", () => {
 
   it("asks for no decision about the end of an entry that a sync renews or removes", () => {
     const elements = `${formatFeedElement("ending.example", "2026-11-22")}${formatFeedElement("ended.example", "2026-11-20", ", last: 2026-11-06")}`;
-    expect(buildTenantReview(buildFeedFiles(elements), undefined).told).toEqual([]);
+    expect(buildTenantReview(buildFeedFiles(elements), undefined).lines).toEqual([]);
   });
 
   it("lists entries that are expiring, expired, unused or violate the policy", () => {
     const files = {
       "acme.yaml": `version: 1\npolicy: { requireOwner: [allow] }\nallow:\n  - { value: a.example, expires: never, ${KEPT} }\n  - { value: b.example, owner: Dana, expires: 2026-11-30 }\n  - { value: c.example, owner: Dana, expires: 2026-11-20, ${KEPT} }\ndeny:\n  - old.example\n  - { value: kept.example, ${KEPT} }\n`,
     };
-    expect(buildTenantReview(files, []).told).toEqual([
+    expect(buildTenantReview(files, []).lines).toEqual([
       "allow a.example: policy",
       "allow c.example: expired",
       "allow b.example: expiring unused",
       "deny old.example: unused",
     ]);
-    expect(buildTenantReview(files, [], "2026-11-20").told).not.toContain("deny old.example: unused");
+    expect(buildTenantReview(files, [], "2026-11-20").lines).not.toContain("deny old.example: unused");
     const offline = buildTenantReview(files, undefined);
-    expect(offline.told).toEqual(["allow a.example: policy", "allow c.example: expired", "allow b.example: expiring"]);
-    expect(offline.found.limitations[0]).toContain("The tenant was not read");
+    expect(offline.lines).toEqual(["allow a.example: policy", "allow c.example: expired", "allow b.example: expiring"]);
+    expect(offline.worklist.limitations[0]).toContain("The tenant was not read");
   });
 
   it("reports every broken policy rule", () => {
-    const { found } = buildTenantReview(
+    const { worklist } = buildTenantReview(
       {
         "acme.yaml": "version: 1\npolicy: { requireOwner: [deny], requireTicket: [deny] }\ndeny: [a.example]\n",
       },
       undefined,
     );
-    expect(found.items.map(({ reasons }) => reasons)).toEqual([
+    expect(worklist.items.map(({ reasons }) => reasons)).toEqual([
       [{ kind: "policy", evidence: expect.stringMatching(/has no ticket.* has no owner/) }],
     ]);
   });
@@ -134,8 +134,8 @@ describe("a review", () => {
         "version: 1\npolicy: { reviewEvery: 30d }\ndeny:\n  - { value: a.example, reviewed: { on: 2026-10-01, by: Dana } }\n  - { value: b.example, reviewed: { on: 2026-11-01, by: Dana } }\n  - c.example\n",
     };
     const mail = ["a", "b", "c"].map((name): ThreatFields => ({ sender_email: `x@${name}.example` }));
-    expect(buildTenantReview(files, mail).told).toEqual(["deny a.example: due", "deny c.example: due"]);
-    expect(buildTenantReview(files, mail, "2026-11-15").told).toEqual(["deny a.example: due"]);
+    expect(buildTenantReview(files, mail).lines).toEqual(["deny a.example: due", "deny c.example: due"]);
+    expect(buildTenantReview(files, mail, "2026-11-15").lines).toEqual(["deny a.example: due"]);
   });
 });
 
@@ -173,8 +173,8 @@ describe("a review of people and undeclared entries", () => {
     options: ReviewOptions = {},
   ) => {
     const observed = buildObservedState(`${TODAY}T00:00:00Z`, rows, vips);
-    const found = buildReviewWorklist(readTextSettings(about), { observed, base: buildEvidenceBase(mail) }, options);
-    return found.items.map(({ list, value, scope, reasons }) =>
+    const worklist = buildReviewWorklist(readTextSettings(about), { observed, base: buildEvidenceBase(mail) }, options);
+    return worklist.items.map(({ list, value, scope, reasons }) =>
       [`${list} ${value}`, scope === "global" ? [] : (scope ?? []), reasons.map(({ kind }) => kind)].flat().join(" "),
     );
   };
@@ -191,11 +191,11 @@ describe("a review of people and undeclared entries", () => {
     ];
     const about =
       "lists: { entries: { ignore: [left.*] } }\nallow:\n  - { value: late.example, expires: 2026-11-01 }\n  - mine.example\ndeny: [turned.example]\n";
-    const found = listReasons(about, rows, [], {
+    const matches = listReasons(about, rows, [], {
       threats: [buildMaliciousThreat("10"), { sender_email: "x@mine.example", verdict: "spam" }],
       reports: [{ sender: "a@bad.example", verdict: "unknown" }],
     });
-    expect(found).toEqual([
+    expect(matches).toEqual([
       "allow bad.example graymail malicious reported undeclared",
       "allow console.example undeclared",
       "allow turned.example undeclared",
@@ -272,7 +272,7 @@ describe("a review of people and undeclared entries", () => {
       "acme.yaml": "version: 1\ninclude: [allow.yaml]\n",
       "allow.yaml": `version: 1\nallow:\n  - { value: bad.example, ${KEPT} }\n`,
     };
-    expect(buildTenantReview(files, [buildMaliciousThreat("10")]).told).toEqual([]);
-    expect(buildTenantReview(files, [buildMaliciousThreat("16")]).told).toEqual(["allow bad.example: malicious"]);
+    expect(buildTenantReview(files, [buildMaliciousThreat("10")]).lines).toEqual([]);
+    expect(buildTenantReview(files, [buildMaliciousThreat("16")]).lines).toEqual(["allow bad.example: malicious"]);
   });
 });

@@ -12,7 +12,7 @@ const TODAY = "2026-11-21";
 
 describe("suggested VIPs", () => {
   it("are the most targeted people of the own domains", () => {
-    const { told: lines, edited } = runSuggestions({
+    const { lines, edited } = runSuggestions({
       files: { "acme.yaml": "version: 1\nownDomains: [own.example]\nvips:\n  - cfo@own.example\n" },
       threats: [
         ...repeatThreat(9, { recipient_email: "cfo@own.example", verdict: "malicious" }),
@@ -45,7 +45,7 @@ vips:
     const threats = ["a", "b", "c", "d"].flatMap((name) =>
       repeatThreat(5, { recipient_email: `${name}@own.example`, verdict: "malicious" }),
     );
-    const { told: lines } = runSuggestions({
+    const { lines } = runSuggestions({
       files: {
         "acme.yaml":
           "version: 1\ninclude: [base.yaml]\nremove: { vips: [a@own.example] }\nvips:\n  - { email: b@own.example, expires: 2026-01-01 }\n",
@@ -67,7 +67,7 @@ describe("suggested denies", () => {
       verdict: "malicious",
       report_date: "2026-11-20T10:00:00Z",
     });
-    const { told: lines, edited } = runSuggestions({
+    const { lines, edited } = runSuggestions({
       files: {
         "acme.yaml": `version: 1
 include: [base.yaml]
@@ -107,7 +107,7 @@ deny:
       verdict: "malicious",
       report_date: "2026-11-20T10:00:00Z",
     });
-    const { told: lines } = runSuggestions({
+    const { lines } = runSuggestions({
       files: { "acme.yaml": "version: 1\nownDomains: [acme.example]\n" },
       reports: ["x@host.wild.example", "x@box.example", "x@wild.example"].map(buildSenderReport),
       rows: [
@@ -125,7 +125,7 @@ deny:
       verdict: "malicious",
       report_date: "2026-11-20T10:00:00Z",
     });
-    const { told: lines, edited } = runSuggestions({
+    const { lines, edited } = runSuggestions({
       files: {
         "acme.yaml":
           "version: 1\nownDomains: [acme.example]\nallow:\n  - partner.example\n  - friend@known.example\ndeny:\n  - covered.example\n",
@@ -186,7 +186,7 @@ deny:
       action_taken: "none",
       ...more,
     });
-    const { told: lines, edited } = runSuggestions({
+    const { lines, edited } = runSuggestions({
       files: { "acme.yaml": "version: 1\nallow: [{ value: partner.example, acceptRisk: They are told }]\n" },
       threats: [
         buildUnblockedThreat("a@evil.example"),
@@ -274,7 +274,7 @@ allow:
   const recent = { list: "allow", entry_type: "domain", value: "new.example", created_at: "2026-11-20" };
 
   it("cover expiring and unused allows with their evidence", () => {
-    const { told: lines, edited } = runSuggestions({ files, threats, rows: [...rows, recent] });
+    const { lines, edited } = runSuggestions({ files, threats, rows: [...rows, recent] });
     const unknownMail =
       "No mail that the service detected came from it in the last 30 days; the service doesn't report other mail.";
     const unused =
@@ -301,7 +301,7 @@ allow:
   });
 
   it("call no allow unused when mail data is incomplete", () => {
-    const { told: lines } = runSuggestions({
+    const { lines } = runSuggestions({
       files,
       threats,
       rows,
@@ -313,7 +313,7 @@ allow:
 
   it("respect the policy's maximum duration and protected entries", () => {
     const policy = "policy: { maxDays: 40 }\nlists: { entries: { protect: [quiet.example, bad.example] } }\n";
-    const { told: lines, edited } = runSuggestions({
+    const { lines, edited } = runSuggestions({
       files: { "acme.yaml": files["acme.yaml"].replace("allow:", `${policy}allow:`) },
       threats,
       rows,
@@ -327,7 +327,7 @@ allow:
   });
 
   it("edit the included file and note that others may include it", () => {
-    const { told: lines, edited } = runSuggestions({
+    const { lines, edited } = runSuggestions({
       files: {
         "acme.yaml": "version: 1\ninclude: [base/all.yaml]\n",
         "base/all.yaml": "version: 1\nallow:\n  - quiet.example\n",
@@ -342,7 +342,7 @@ allow:
 
 describe("redundant entries", () => {
   it("are removed when a wider entry has the same effect", () => {
-    const { told: lines, edited } = runSuggestions({
+    const { lines, edited } = runSuggestions({
       files: {
         "acme.yaml": `version: 1
 allow:
@@ -378,7 +378,7 @@ deny:
   });
 
   it("stay in an included file that lacks the wider entry", () => {
-    const { told: lines, edited } = runSuggestions({
+    const { lines, edited } = runSuggestions({
       files: {
         "acme.yaml": "version: 1\ninclude: [base.yaml]\ndeny:\n  - evil.example\n  - www.bad.example\n",
         "base.yaml": "version: 1\ndeny:\n  - www.evil.example\n  - bad.example\n  - www.bad.example\n",
@@ -420,7 +420,7 @@ function runSuggestions({
   const all: Suggestion[] = suggest(settings, observed, buildEvidenceBase({ threats, reports, missing }), options);
   return {
     all,
-    told: all.map(({ kind, action, evidence }) => `${kind} ${action}: ${evidence}`),
+    lines: all.map(({ kind, action, evidence }) => `${kind} ${action}: ${evidence}`),
     edited(name: string): string {
       const edits = all.flatMap((one) => one.edits);
       return editAndValidateFiles(settings, edits, readFile).find(({ file }) => file === name)?.after ?? readFile(name);

@@ -212,7 +212,7 @@ it("ignores a removed include while another path includes the file", async () =>
 it("reports only the merge that discarded a branch's change", async () => {
   const deny = "version: 1\ndeny: [evil.example]\n";
   repository.commit("begin", { "a.yaml": "version: 1\n" });
-  for (const [branch, how] of [
+  for (const [branch, mergeArgs] of [
     ["kept", []],
     ["lost", ["--strategy=ours"]],
   ] as const) {
@@ -220,7 +220,7 @@ it("reports only the merge that discarded a branch's change", async () => {
     repository.commit(`deny on ${branch}`, { "a.yaml": deny });
     repository.git("checkout", "--quiet", "main");
     repository.commit(`beside ${branch}`, { "b.yaml": `version: 1\nallow: [${branch}.example]\n` });
-    repository.git("merge", "--quiet", "--no-ff", "-m", `merge ${branch}`, ...how, branch);
+    repository.git("merge", "--quiet", "--no-ff", "-m", `merge ${branch}`, ...mergeArgs, branch);
     if (branch === "kept") repository.commit("out again", { "a.yaml": "version: 1\n" });
   }
   repository.commit("after", { "b.yaml": "version: 1\n" });

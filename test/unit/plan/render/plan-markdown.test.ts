@@ -61,11 +61,11 @@ describe("plan as Markdown", () => {
     expect(text.match(/add allow `sender-/g)).toHaveLength(100);
     expect(text).toContain("in [the artifact](<https://ci.example/jobs/7?a=1&amp;b=2>)");
     // Every change is accounted for, in whatever form.
-    const shown = text.match(/^(?:#### |- |\| )`[+~-]` (?:add|change|remove) /gm) ?? [];
+    const changeLines = text.match(/^(?:#### |- |\| )`[+~-]` (?:add|change|remove) /gm) ?? [];
     const rest = [...text.matchAll(/^… and ([\d,]+) more in \[the artifact\]\(<[^>]*>\): /gm)].map(([, count]) =>
       Number(count?.replace(",", "")),
     );
-    expect(shown.length + rest.reduce((sum, count) => sum + count, 0)).toBe(10_000);
+    expect(changeLines.length + rest.reduce((sum, count) => sum + count, 0)).toBe(10_000);
     expect(text).toMatch(/^… and [\d,]+ more, in \[the artifact\]/m);
   });
 
@@ -92,14 +92,14 @@ describe("plan as Markdown", () => {
         fc.integer({ min: 32_768, max: 70_000 }),
         fc.option(fc.webUrl(), { nil: undefined }),
         (text, times, limit, artifact) => {
-          const shown = renderPlanMarkdown(repeatLists(buildTextPlan(text), times), {
+          const output = renderPlanMarkdown(repeatLists(buildTextPlan(text), times), {
             limit,
             ...(artifact !== undefined && { artifact }),
           });
-          expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(limit);
-          expect(shown.length).toBeLessThanOrEqual(limit);
-          expect(shown).toMatch(/\nDigest: .*\n$/);
-          expect(findBreakouts(shown.replaceAll(/\[the artifact\]\(<https:[^<>\\`\s]*>\)/g, ""))).toEqual([]);
+          expect(Buffer.byteLength(output)).toBeLessThanOrEqual(limit);
+          expect(output.length).toBeLessThanOrEqual(limit);
+          expect(output).toMatch(/\nDigest: .*\n$/);
+          expect(findBreakouts(output.replaceAll(/\[the artifact\]\(<https:[^<>\\`\s]*>\)/g, ""))).toEqual([]);
         },
       ),
       { numRuns: 25, endOnFailure: true },
@@ -109,9 +109,9 @@ describe("plan as Markdown", () => {
   test("neutralizes markup, links, mentions and commands in external text", () => {
     fc.assert(
       fc.property(markupText, (text) => {
-        const shown = renderPlanMarkdown(buildTextPlan(text));
-        expect(findBreakouts(shown)).toEqual([]);
-        expect(findTerminalCommands(shown)).toEqual([]);
+        const output = renderPlanMarkdown(buildTextPlan(text));
+        expect(findBreakouts(output)).toEqual([]);
+        expect(findTerminalCommands(output)).toEqual([]);
       }),
       { examples: [["www"], ["www."], ["mailto:"]] },
     );
@@ -161,8 +161,8 @@ describe("Markdown escaping", () => {
     ["a\u200bb", "`a\\u{200b}b`"],
     ["", "(empty)"],
     ["  ", "(blank)"],
-  ])("formats %o as the code span %s", (text, shown) => {
-    expect(formatMarkdownCode(text)).toBe(shown);
+  ])("formats %o as the code span %s", (text, output) => {
+    expect(formatMarkdownCode(text)).toBe(output);
   });
 
   test("truncates a long code span", () => {
@@ -179,8 +179,8 @@ describe("Markdown escaping", () => {
     ["<b>bold</b> *it*", "`<b>bold</b>` `*it*`"],
     ["commit deadbeef", "commit `deadbeef`"],
     ["begins with www. or with mailto: alone", "begins with `www`. or with `mailto`: alone"],
-  ])("escapes the sentence %o as %s", (text, shown) => {
-    expect(escapeMarkdown(text)).toBe(shown);
+  ])("escapes the sentence %o as %s", (text, output) => {
+    expect(escapeMarkdown(text)).toBe(output);
   });
 
   test("escapes any markup in a sentence", () => {

@@ -100,9 +100,9 @@ describe("plan as text", () => {
   test("sanitizes external text", () => {
     fc.assert(
       fc.property(markupText, fc.integer({ min: 0, max: 200 }), (text, width) => {
-        const shown = renderPlanText(buildTextPlan(text), { width });
-        expect(findTerminalCommands(shown)).toEqual([]);
-        expect(shown.match(/^ {2}~ change /gm)).toHaveLength(3);
+        const output = renderPlanText(buildTextPlan(text), { width });
+        expect(findTerminalCommands(output)).toEqual([]);
+        expect(output.match(/^ {2}~ change /gm)).toHaveLength(3);
       }),
     );
   });

@@ -252,10 +252,10 @@ it("explains every SQLite and system error with a remedy", () => {
 });
 
 describe("a file that isn't a journal", () => {
-  const expectRejection = async (path: string, why: RegExp) =>
+  const expectRejection = async (path: string, reasonPattern: RegExp) =>
     await expect(openSqlite(path)).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
-      message: expect.stringMatching(why),
+      message: expect.stringMatching(reasonPattern),
     });
 
   it("is rejected and left unchanged when empty", async () => {
@@ -295,12 +295,16 @@ describe("a new journal file", () => {
       "",
     );
     expect(killed).toMatchObject({ signal: "SIGKILL" });
-    const made = join(directory, "made", "here");
-    expect(readdirSync(made).sort()).toEqual(["journal.db.new", "journal.db.new.lock", "journal.db.new.lock-journal"]);
+    const databaseDirectory = join(directory, "made", "here");
+    expect(readdirSync(databaseDirectory).sort()).toEqual([
+      "journal.db.new",
+      "journal.db.new.lock",
+      "journal.db.new.lock-journal",
+    ]);
     const database = await openSqlite(file);
     expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: JOURNAL_VERSION }]);
     await database.close();
-    expect(readdirSync(made).sort()).toEqual(["journal.db", "journal.db.new.lock"]);
+    expect(readdirSync(databaseDirectory).sort()).toEqual(["journal.db", "journal.db.new.lock"]);
   });
 
   it("is created once by concurrent processes", async () => {
@@ -329,22 +333,26 @@ describe("an open journal file that is lost or replaced", () => {
     ],
   };
 
-  it.each(Object.entries(CHANGES))("fails all operations when %s", async (_, [change, why]) => {
+  it.each(Object.entries(CHANGES))("fails all operations when %s", async (_, [change, reasonPattern]) => {
     const database = await openSqlite(file);
     await database.query("CREATE TABLE a (x TEXT)");
     change();
-    const gone = { code: "ERR_ROLLOUT_JOURNAL", isFileLost: true, message: expect.stringMatching(why) };
-    await expect(database.query("INSERT INTO a VALUES ('lost')")).rejects.toMatchObject(gone);
-    await expect(database.query("SELECT x FROM a")).rejects.toMatchObject(gone);
-    await expect(database.transaction(async () => {})).rejects.toMatchObject(gone);
-    await expect(database.lock("rollout", () => {})).rejects.toMatchObject(gone);
+    const lostFileError = {
+      code: "ERR_ROLLOUT_JOURNAL",
+      isFileLost: true,
+      message: expect.stringMatching(reasonPattern),
+    };
+    await expect(database.query("INSERT INTO a VALUES ('lost')")).rejects.toMatchObject(lostFileError);
+    await expect(database.query("SELECT x FROM a")).rejects.toMatchObject(lostFileError);
+    await expect(database.transaction(async () => {})).rejects.toMatchObject(lostFileError);
+    await expect(database.lock("rollout", () => {})).rejects.toMatchObject(lostFileError);
     await database.close();
   });
 
   it("ends the held lock when its lock file is deleted", async () => {
     const database = await openSqlite(file);
     const lost: string[] = [];
-    const hold = await database.lock("rollout", (why) => lost.push(why));
+    const hold = await database.lock("rollout", (reason) => lost.push(reason));
     expect(hold).toBeDefined();
     await database.query("SELECT 1 AS one");
     expect(lost).toEqual([]);

@@ -8,15 +8,15 @@ import type {
 import { mergeLastApplied } from "../../../../provider/rollout/journal/merge-last-applied";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 
-function buildAppliedRollout(rollout: string, seq: number, left: Partial<AppliedRollout> = {}): AppliedRollout {
+function buildAppliedRollout(rollout: string, seq: number, overrides: Partial<AppliedRollout> = {}): AppliedRollout {
   return {
     stackSeq: seq,
-    ...left,
+    ...overrides,
     rollout,
     name: "acme",
     order: { id: rollout, seq, startedAtMs: 0 },
     wave: "all",
-    state: left.state ?? "done",
+    state: overrides.state ?? "done",
     atMs: 0,
     today: "2026-11-11",
     settings: "settings/acme.yaml",
@@ -81,11 +81,11 @@ test("takes another journal's change over a rollout that left the stack unchange
     acme: { applied: buildAppliedRollout("unchanged", 3, { state: "unchanged", stackSeq: 1 }) },
   });
   const changed = buildJournal({ acme: { applied: buildAppliedRollout("changed", 2) } });
-  const found = buildJournal({
+  const lastApplied = buildJournal({
     acme: { applied: buildAppliedRollout("found", 4, { state: "unchanged", stackSeq: 2 }) },
   });
   expect(mergeLastApplied([unchanged, changed]).stacks.get("acme")?.applied?.rollout).toBe("changed");
-  expect(mergeLastApplied([found, changed]).stacks.get("acme")?.applied?.rollout).toBe("found");
+  expect(mergeLastApplied([lastApplied, changed]).stacks.get("acme")?.applied?.rollout).toBe("found");
 });
 
 test("drops the readings before an acceptance in another journal", async () => {

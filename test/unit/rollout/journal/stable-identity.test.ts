@@ -64,10 +64,10 @@ describe("a partially changed tenant", () => {
   ])("is still recognized if the plan %s", async (_about, changes) => {
     expect(await isRefused(changes, BEFORE, OTHER)).toBe(true);
     expect(await isRefused(changes, BEFORE, BEFORE)).toBe(false);
-    const gone = new Set(changes.filter(({ sign }) => sign !== "add").map(({ value }) => value));
-    const left = buildRows("own", 0, 1, 2).filter(({ value }) => !gone.has(value));
-    const vips = gone.has("ceo@acme.example") ? [] : [CEO];
-    const replaced = [...left, buildRow("new", 9, "new.example")];
+    const removedValues = new Set(changes.filter(({ sign }) => sign !== "add").map(({ value }) => value));
+    const remainingRows = buildRows("own", 0, 1, 2).filter(({ value }) => !removedValues.has(value));
+    const vips = removedValues.has("ceo@acme.example") ? [] : [CEO];
+    const replaced = [...remainingRows, buildRow("new", 9, "new.example")];
     expect(await isRefused(changes, BEFORE, buildObserved(replaced, ...vips))).toBe(false);
   });
 

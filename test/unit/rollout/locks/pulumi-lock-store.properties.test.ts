@@ -91,16 +91,16 @@ it("allows a new rollout after a foreign one is abandoned", async () => {
   await story.performAction(buildAction("run"));
   await story.performAction(buildAction("stop elsewhere", 1));
   await story.performAction(buildAction("run", 1));
-  expect(story.held).toEqual({ canary: 2, early: 0, rest: 0 });
+  expect(story.lockCounts).toEqual({ canary: 2, early: 0, rest: 0 });
   await story.performAction(buildAction("continue", 1));
   await story.performAction(buildAction("continue", 1));
-  expect(story.held).toEqual({ canary: 2, early: 2, rest: 2 });
+  expect(story.lockCounts).toEqual({ canary: 2, early: 2, rest: 2 });
   expect(story.store.kept.size).toBe(0);
   await story.close();
 });
 
 class LockStory {
-  readonly held: Record<string, number> = { canary: 0, early: 0, rest: 0 };
+  readonly lockCounts: Record<string, number> = { canary: 0, early: 0, rest: 0 };
   readonly store = new MemoryMarks();
   /** The unfinished rollouts that were started and not abandoned, each with its remaining tenants. */
   readonly #live = new Map<string, Set<string>>();
@@ -192,7 +192,7 @@ class LockStory {
     const planned = TENANTS.map(
       (name): PlannedTenant => ({
         name,
-        state: this.held[name] === version ? "unchanged" : "pending",
+        state: this.lockCounts[name] === version ? "unchanged" : "pending",
         digest: `v1-${name}-${version}`,
         summary: {
           planned: { added: 1, changed: 0, removed: 0 },
@@ -218,9 +218,9 @@ class LockStory {
     const record = await journal.getRollout(id);
     const seq = await marks.begin(record, await journal.getNextSequence());
     const pending = (await journal.listTenants(id)).filter(({ state }) => state !== "unchanged" && state !== "done");
-    for (const [other, left] of this.#live) {
+    for (const [other, leftovers] of this.#live) {
       if (other !== id)
-        expect(record.spec.waves.flatMap(({ tenants }) => tenants).filter((one) => left.has(one))).toEqual([]);
+        expect(record.spec.waves.flatMap(({ tenants }) => tenants).filter((one) => leftovers.has(one))).toEqual([]);
     }
     this.#live.set(id, new Set(pending.map(({ name }) => name)));
     const waiting = (await journal.listWaves(id)).findIndex(({ state }) => state === "gated");
@@ -229,14 +229,14 @@ class LockStory {
     await journal.start(id, { retry, seq });
     await journal.resetInterrupted(id);
     const killed = new AbortController();
-    let left = killAfter ?? Number.POSITIVE_INFINITY;
+    let remainingCalls = killAfter ?? Number.POSITIVE_INFINITY;
     const queue = new LocalQueue(async (job) => {
-      if (left-- <= 0) return killed.abort();
+      if (remainingCalls-- <= 0) return killed.abort();
       const claimed = await journal.claim(job, "worker");
       if (claimed === undefined) return;
       const before = record.spec.waves.slice(0, job.wave).flatMap(({ tenants }) => tenants);
       expect(before.filter((name) => this.#closed.has(name))).toEqual([]);
-      this.held[job.tenant] = (JSON.parse(claimed.plan) as { version: number }).version;
+      this.lockCounts[job.tenant] = (JSON.parse(claimed.plan) as { version: number }).version;
       if (record.spec.waves[job.wave]?.gate === true) this.#closed.add(job.tenant);
       await journal.finish(claimed, undefined);
       this.#live.get(id)?.delete(job.tenant);

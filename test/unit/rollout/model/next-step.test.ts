@@ -220,8 +220,8 @@ describe("chooseNextStep", () => {
 describe("randomly generated rollouts", () => {
   it("keep all guarantees and finish", () => {
     fc.assert(
-      fc.property(generateScenario(), (given) => {
-        const witness = new Witness(given);
+      fc.property(generateScenario(), (scenario) => {
+        const witness = new Witness(scenario);
         witness.runToEnd();
         expect(witness.rollout.journal.state).toBe("done");
         // A tenant whose plan failed isn't retried: it needs a new plan.
@@ -239,8 +239,8 @@ describe("randomly generated rollouts", () => {
     const failedPlans = generateScenario({ plans: ["pending", "failed"], tolerated: 1 });
     let stopped = 0;
     fc.assert(
-      fc.property(failedPlans, (given) => {
-        const witness = new Witness(given);
+      fc.property(failedPlans, (scenario) => {
+        const witness = new Witness(scenario);
         witness.runToEnd();
         if (witness.rollout.journal.state === "stopped") stopped += 1;
       }),
@@ -256,8 +256,8 @@ describe("randomly generated rollouts", () => {
       [3, 0],
       [3, 2],
     ] as const) {
-      const given = buildFailingScenario(maxConcurrent, tolerated);
-      const witness = new Witness(given);
+      const scenario = buildFailingScenario(maxConcurrent, tolerated);
+      const witness = new Witness(scenario);
       expect(witness.rollout.run({ retry: false })).toBe("stopped");
       expect(witness.rollout.journal.waves[0]?.counts.failed).toBe(tolerated + maxConcurrent);
     }
@@ -377,17 +377,17 @@ class Witness {
   #moment = 0;
   #until: string | undefined;
 
-  constructor(given: RolloutScenario) {
-    const names = given.waves.flatMap(({ tenants }) => tenants);
-    this.#given = given;
-    this.#fates = new Map(names.map((name, at) => [name, given.tenants[at] as TenantFate]));
-    this.#looks = [...given.looks];
+  constructor(scenario: RolloutScenario) {
+    const names = scenario.waves.flatMap(({ tenants }) => tenants);
+    this.#given = scenario;
+    this.#fates = new Map(names.map((name, at) => [name, scenario.tenants[at] as TenantFate]));
+    this.#looks = [...scenario.looks];
     const plan: VirtualPlan = {
-      waves: given.waves,
-      tolerated: given.tolerated,
-      capacity: given.capacity,
+      waves: scenario.waves,
+      tolerated: scenario.tolerated,
+      capacity: scenario.capacity,
       addressOf: (name) => String(this.#fate(name).address),
-      limitOf: (address) => given.limits[Number(address)],
+      limitOf: (address) => scenario.limits[Number(address)],
       plannedAs: (name) => this.#fate(name).planned,
     };
     this.rollout = new VirtualRollout(chooseNextStep, plan, {

@@ -17,24 +17,24 @@ describe("a simulated rollout", () => {
     { tenants: 1_000, concurrent: 64, cores: 32, requestsPerSecond: 100 },
     { tenants: 10_000, concurrent: 32, cores: 8 },
   ])("matches the calculated durations: %o", (some) => {
-    const given = { ...USUAL, ...some };
-    const paper = evaluateFormula(given);
-    const simulated = simulateRollout(chooseNextStep, given);
-    expect(simulated).toMatchObject({ state: "done", done: given.tenants, requests: paper.requests });
+    const parameters = { ...USUAL, ...some };
+    const paper = evaluateFormula(parameters);
+    const simulated = simulateRollout(chooseNextStep, parameters);
+    expect(simulated).toMatchObject({ state: "done", done: parameters.tenants, requests: paper.requests });
     expect(computeDeviation(simulated.planningMs, paper.planningMs), "planning").toBeLessThan(APART);
     expect(computeDeviation(simulated.changingMs, paper.changingMs), "changing").toBeLessThan(APART);
   });
 
   it("gives the same result only for the same seed", () => {
-    const given = { ...USUAL, tenants: 200, failurePercent: 1, crashEveryMs: 20_000 };
-    const once = simulateRollout(chooseNextStep, given);
-    expect(simulateRollout(chooseNextStep, given)).toEqual(once);
-    expect(simulateRollout(chooseNextStep, { ...given, seed: 2 }).changingMs).not.toBe(once.changingMs);
+    const parameters = { ...USUAL, tenants: 200, failurePercent: 1, crashEveryMs: 20_000 };
+    const once = simulateRollout(chooseNextStep, parameters);
+    expect(simulateRollout(chooseNextStep, parameters)).toEqual(once);
+    expect(simulateRollout(chooseNextStep, { ...parameters, seed: 2 }).changingMs).not.toBe(once.changingMs);
   });
 
   it("respects the request rate limit", () => {
-    const given = { ...USUAL, tenants: 300, concurrent: 64, cores: 32, requestsPerSecond: 20 };
-    const { planningMs, changingMs, requests } = simulateRollout(chooseNextStep, given);
+    const parameters = { ...USUAL, tenants: 300, concurrent: 64, cores: 32, requestsPerSecond: 20 };
+    const { planningMs, changingMs, requests } = simulateRollout(chooseNextStep, parameters);
     expect(requests / ((planningMs + changingMs) / 1_000)).toBeLessThanOrEqual(20);
   });
 

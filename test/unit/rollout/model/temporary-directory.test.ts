@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { extractBundle } from "../../../../provider/rollout/planning/file-bundle";
 
-const given = process.env["TMPDIR"];
+const originalTmpdir = process.env["TMPDIR"];
 let directory: string;
 
 beforeEach(() => {
@@ -12,8 +12,8 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  if (given === undefined) delete process.env["TMPDIR"];
-  else process.env["TMPDIR"] = given;
+  if (originalTmpdir === undefined) delete process.env["TMPDIR"];
+  else process.env["TMPDIR"] = originalTmpdir;
   rmSync(directory, { recursive: true });
 });
 
@@ -24,14 +24,14 @@ it.each([
     /nowhere", can't be used: it, or its directory, is missing\. .*To use another, set TMPDIR\./,
   ],
   [
-    "that is no folder",
+    "that isn't a directory",
     "file",
     /file", can't be used: a part of its path isn't a directory\. .*To use another, set TMPDIR\./,
   ],
-])("reports a temporary directory %s with a remedy", (_, name, why) => {
+])("reports a temporary directory %s with a remedy", (_, name, reasonPattern) => {
   writeFileSync(join(directory, "file"), "");
   process.env["TMPDIR"] = join(directory, name);
   expect(() => extractBundle({ bundle: new Map(), directory: "." }, "project", undefined)).toThrow(
-    expect.objectContaining({ code: "ERR_TEMPORARY_DIRECTORY", message: expect.stringMatching(why) }),
+    expect.objectContaining({ code: "ERR_TEMPORARY_DIRECTORY", message: expect.stringMatching(reasonPattern) }),
   );
 });

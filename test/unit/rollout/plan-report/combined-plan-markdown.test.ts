@@ -49,8 +49,8 @@ describe("the combined plan as Markdown", () => {
   });
 
   test("describes an only-expired rollout as such", () => {
-    const { report, ...shown } = combinePlans([createDenyPlan("old.example"), emptyPlan]);
-    const text = renderCombinedPlanMarkdown({ ...shown, report: { ...report, mode: "only-expired" } });
+    const { report, ...summaryInput } = combinePlans([createDenyPlan("old.example"), emptyPlan]);
+    const text = renderCombinedPlanMarkdown({ ...summaryInput, report: { ...report, mode: "only-expired" } });
     expect(text).toContain("## Email security plan of `tenants.yaml`: it only removes expired entries\n");
     expect(text).toContain("1 tenant unchanged.");
     expect(text).toContain("- `=` `t1`: unchanged\n");
@@ -79,24 +79,24 @@ describe("the combined plan as Markdown", () => {
       ...createDenyPlan("secret.example"),
       blockers: [{ code: "other-tenant", message: "The key of t1 is another tenant's." }],
     };
-    const shown = combinePlans([createDenyPlan("evil.example"), stranger]);
-    for (const text of [renderCombinedPlanMarkdown(shown), renderCombinedPlanHtml(shown)]) {
+    const summary = combinePlans([createDenyPlan("evil.example"), stranger]);
+    for (const text of [renderCombinedPlanMarkdown(summary), renderCombinedPlanHtml(summary)]) {
       expect(text).toContain("Refused");
       expect(text).not.toContain("secret.example");
     }
-    const text = renderCombinedPlanMarkdown(shown);
+    const text = renderCombinedPlanMarkdown(summary);
     expect(text).toContain("```text\nt1:\nThe key of t1 is another tenant's.\n```\n");
     expect(text).toContain("**Plan: 1 to add, 0 to change, 0 to remove.**");
     expect(text).toContain("- `!` `t1`: refused\n");
   });
 
   test("lists what a drift revert reverts and leaves", () => {
-    const shown = combinePlans([createDenyPlan("evil.example"), emptyPlan, emptyPlan]);
+    const summary = combinePlans([createDenyPlan("evil.example"), emptyPlan, emptyPlan]);
     const unreverted = ["1 other change that is pending"];
-    const tenants = shown.report.tenants.map((tenant, at) =>
+    const tenants = summary.report.tenants.map((tenant, at) =>
       at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, unreverted },
     );
-    const of = { ...shown, report: { ...shown.report, mode: "revert-drift" as const, tenants } };
+    const of = { ...summary, report: { ...summary.report, mode: "revert-drift" as const, tenants } };
     for (const text of [renderCombinedPlanMarkdown(of), renderCombinedPlanHtml(of).replace(/<[^>]+>/g, "")]) {
       expect(text).toContain("it only reverts drift");
       expect(text).toContain("Reverted");
@@ -109,13 +109,15 @@ describe("the combined plan as Markdown", () => {
   });
 
   test("shows a wave's closed hours", () => {
-    const shown = combinePlans([createDenyPlan("evil.example")]);
-    const waves = shown.report.waves.map((wave) => ({ ...wave, closedHours: ["18:00–07:00"] }));
-    expect(renderCombinedPlanMarkdown({ ...shown, report: { ...shown.report, waves } })).toContain(", not 18:00–07:00");
+    const summary = combinePlans([createDenyPlan("evil.example")]);
+    const waves = summary.report.waves.map((wave) => ({ ...wave, closedHours: ["18:00–07:00"] }));
+    expect(renderCombinedPlanMarkdown({ ...summary, report: { ...summary.report, waves } })).toContain(
+      ", not 18:00–07:00",
+    );
   });
 
   test("lists skipped tenants with the reason", () => {
-    const shown = combinePlans([createDenyPlan("evil.example")]);
+    const summary = combinePlans([createDenyPlan("evil.example")]);
     const skipped = [
       {
         name: "t003",
@@ -124,7 +126,7 @@ describe("the combined plan as Markdown", () => {
         reason: "its key is revoked\n# x",
       },
     ];
-    const of = { ...shown, report: { ...shown.report, skipped } };
+    const of = { ...summary, report: { ...summary.report, skipped } };
     const words = "since 2026-11-22 02:10 UTC by";
     expect(renderCombinedPlanMarkdown(of)).toContain(
       "> [!WARNING]\n> **Warning.** 1 of 1 tenant would change, with 1 different change. Skipped: `t003`.",
@@ -135,7 +137,7 @@ describe("the combined plan as Markdown", () => {
     expect(renderCombinedPlanHtml(of).replace(/<[^>]+>/g, "")).toContain(
       `t003, ${words} dana@laptop: its key is revoked`,
     );
-    expect(renderCombinedPlanMarkdown(shown)).not.toContain("Skipped");
+    expect(renderCombinedPlanMarkdown(summary)).not.toContain("Skipped");
   });
 
   test("says whose mail was searched and whose is unavailable", () => {
@@ -163,12 +165,12 @@ describe("the combined plan as Markdown", () => {
     );
     const huge = buildHugePlan(1_000);
     for (const plans of [own, [...own, huge, huge]]) {
-      const shown = combinePlans(plans);
-      const text = renderCombinedPlanMarkdown(shown);
+      const summary = combinePlans(plans);
+      const text = renderCombinedPlanMarkdown(summary);
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
       expect(countListedTenants(text)).toBe(plans.length);
       expect(text.match(/<details/g)?.length).toBe(text.match(/<\/details>/g)?.length);
-      const { dangers, accepted, warnings, others } = shown.combinedPlan;
+      const { dangers, accepted, warnings, others } = summary.combinedPlan;
       const changeLines = text.match(/^(?:#### |- |\| )`[+~-]` (?:add|change|remove) /gm) ?? [];
       const rest = [...text.matchAll(/^… and ([\d,]+) more in the artifact: /gm)].map(([, count]) =>
         Number(count?.replace(",", "")),
@@ -206,12 +208,12 @@ describe("the combined plan as Markdown", () => {
           };
           const { report, plannedRollout, combinedPlan } = combinePlans(plans, { text: long, mail });
           const again = { rollout: long, by: long, tenants: [long], changes: Array(SEVERAL).fill(long) };
-          const shown = {
+          const options = {
             report: { ...report, tenants: report.tenants.map((one) => ({ ...one, unreverted: [long] })) },
             plannedRollout: { ...plannedRollout, reappliedChanges: Array(SEVERAL).fill(again) },
             combinedPlan,
           };
-          const markdown = renderCombinedPlanMarkdown(shown, { limit });
+          const markdown = renderCombinedPlanMarkdown(options, { limit });
           expect(Buffer.byteLength(markdown)).toBeLessThanOrEqual(limit);
           expect(findBreakouts(markdown)).toEqual([]);
           expect(findTerminalCommands(markdown)).toEqual([]);

@@ -46,8 +46,8 @@ const buildDeny = (value: string, alarm?: "danger" | "warning"): TenantChange =>
   ...(alarm === undefined ? {} : { alarm }),
 });
 
-const buildDenies = (count: number, what: string) =>
-  Array.from({ length: count }, (_, n) => buildDeny(`${what}${n}.example`));
+const buildDenies = (count: number, label: string) =>
+  Array.from({ length: count }, (_, n) => buildDeny(`${label}${n}.example`));
 
 test("counts a change in every tenant, beyond what a report keeps", () => {
   const shared = buildDeny("evil.example");

@@ -42,14 +42,14 @@ it("hides a tenant's data when only its mail reveals another tenant", () => {
   const tenants = report.tenants.map((tenant) => ({ ...tenant, unreverted: [SECRET], drift: [SECRET] }));
   const blockers = [{ tenant: "t0", blocker: BLOCKER }];
   const mail = { days: 30, candidateCount: 1, evidenceByTenant: new Map(), unavailable: [], blockers };
-  const shown = addMailAlarms({ ...report, tenants }, mail);
-  expect(shown.tenants[0]).toMatchObject({ planned: { added: 0, changed: 0, removed: 0 }, changes: [] });
+  const outputs = addMailAlarms({ ...report, tenants }, mail);
+  expect(outputs.tenants[0]).toMatchObject({ planned: { added: 0, changed: 0, removed: 0 }, changes: [] });
   const text = renderPlanOverviewText(
-    shown,
+    outputs,
     { ...whole, blockers, backend: "file", changes: [] },
     new RolloutCommands(),
   );
-  expect(JSON.stringify(shown) + text).not.toContain(SECRET);
+  expect(JSON.stringify(outputs) + text).not.toContain(SECRET);
   expect(text).toContain("✗ t0 [other-tenant]");
   // For a refused tenant, it is unknown whether it matches its declaration.
   expect(text).not.toContain("only the state of the stack");

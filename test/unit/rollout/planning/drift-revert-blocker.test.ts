@@ -54,17 +54,17 @@ it("blocks unless the settings say onDrift: revert", () => {
 });
 
 it("suggests a full rollout for expired entries that --only-expired leaves", () => {
-  const gone = {
+  const removedEntry = {
     key: "gone.example",
     kind: "entry",
     reason: "it was put on the allow list in the console",
   } as const;
   const known = { entries: { ...ENTRIES, "gone.example": "deny" } };
-  expect(findBlocker(known, { kept: [gone] })).toBe(
+  expect(findBlocker(known, { kept: [removedEntry] })).toBe(
     "1 expired element is not removed, and `rollout --only-expired` keeps it; run `rollout` first",
   );
   // A VIP with the same key is a different object.
-  expect(findBlocker(known, { kept: [{ ...gone, kind: "vip" }] })).toBe(
+  expect(findBlocker(known, { kept: [{ ...removedEntry, kind: "vip" }] })).toBe(
     "1 expired element is not removed; run `rollout --only-expired` first",
   );
 });

@@ -86,7 +86,7 @@ it("accepts only an identity as evidence for a tenant whose stack exists", () =>
   expect(findFormerStack(moved, [buildOrphan("t0", ["one.example"], { record })])).toMatchObject({ stack: "t0" });
 });
 
-it("blocks a tenant that gets another stack, and advises keeping the former one", () => {
+it("blocks a tenant that gets another stack", () => {
   const moved = { ...tenant, hasStack: true };
   const former = findFormerStack(moved, [buildOrphan("t0", ["one.example"], { record })]);
   if (former === undefined) throw new Error("no former stack");

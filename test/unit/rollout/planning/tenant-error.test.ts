@@ -44,7 +44,7 @@ describe("a failed Pulumi run", () => {
   const buildCliFailure = (ended: number | string, stderr: string, errors: readonly string[] = []) =>
     buildUpFailure("t003", new CliError(["up"], ended, PROGRESS, stderr), errors);
   const MEMORY = "Check whether the machine ran out of memory (`dmesg`, or the limits of the job)";
-  const CASES: readonly (readonly [what: string, message: string, lead: string, act: string])[] = [
+  const CASES: readonly (readonly [label: string, message: string, lead: string, act: string])[] = [
     [
       "killed",
       buildCliFailure("SIGKILL", "").message,
@@ -82,7 +82,7 @@ describe("a failed Pulumi run", () => {
       "Check that the program in the message exists and is executable",
     ],
     [
-      "nothing told",
+      "nothing reported",
       buildCliFailure(7, "").message,
       "The Pulumi CLI exited with 7 in the middle of t003, without an error message. The next run verifies which of its changes took effect. The end of its output:",
       MEMORY,

@@ -67,7 +67,7 @@ async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): 
   const targets = addresses.flatMap(({ serviceState, own }, address) =>
     own.map((one, at) => {
       const name = `t${address}-${at}`;
-      owns.set(name, { serviceState: serviceState, own: one });
+      owns.set(name, { serviceState, own: one });
       return buildTarget(name, {}, { baseUrl: formatAddress(address) });
     }),
   );
@@ -118,7 +118,7 @@ async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): 
       return "planned";
     },
     onSettled: async ({ name }, { error }) => {
-      expect(outcomes.has(name), `${name} is told of once`).toBe(false);
+      expect(outcomes.has(name), `${name} is reported once`).toBe(false);
       const code = error instanceof EmailSecurityError ? error.code : error === undefined ? "planned" : "?";
       outcomes.set(name, { code, isQueried: !(error instanceof AddressDownError), atMs: time.now() });
     },
@@ -150,7 +150,7 @@ describe("planning tenants of one address", () => {
   it.each(["failing", "refusing"] as const)(
     "costs a few requests in total when the address is %s",
     async (serviceState) => {
-      const addresses = [{ serviceState: serviceState, own: repeatOwn("nothing", 300) }];
+      const addresses = [{ serviceState, own: repeatOwn("nothing", 300) }];
       const { outcomes, requests } = await planFleet({ addresses, concurrency: 2, tolerated: EVERYONE });
       expect(requests.get(formatAddress(0))).toBe(LISTS * ATTEMPTS + PROBED_TENANTS);
       expect(outcomes.size).toBe(300);
@@ -186,7 +186,7 @@ const serviceState = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1_000, max: 200_000 }) },
 );
 const fleets: fc.Arbitrary<FleetScenario> = fc.record({
-  addresses: fc.array(fc.record({ serviceState: serviceState, own: fc.array(own, { minLength: 1, maxLength: 25 }) }), {
+  addresses: fc.array(fc.record({ serviceState, own: fc.array(own, { minLength: 1, maxLength: 25 }) }), {
     minLength: 1,
     maxLength: 5,
   }),
@@ -214,14 +214,14 @@ it(
     await fc.assert(
       fc.asyncProperty(fleets, async (fleet) => {
         const { outcomes, requests, over } = await planFleet(fleet);
-        for (const [index, { serviceState: how, own: owns }] of fleet.addresses.entries()) {
+        for (const [index, { serviceState: state, own: owns }] of fleet.addresses.entries()) {
           const of = owns.map((one, at) => ({ one, outcome: outcomes.get(`t${index}-${at}`) }));
-          if (how === "well" && isFair({ serviceState: how, own: owns })) {
+          if (state === "well" && isFair({ serviceState: state, own: owns })) {
             for (const { one, outcome } of of) {
               if (outcome !== undefined) expect(outcome).toMatchObject({ code: OWN_CODE[one], isQueried: true });
             }
           }
-          if (how === "silent" || how === "failing" || how === "refusing") {
+          if (state === "silent" || state === "failing" || state === "refusing") {
             expect(requests.get(formatAddress(index)) ?? 0).toBeLessThanOrEqual(LISTS * ATTEMPTS + PROBED_TENANTS);
             for (const { outcome } of of) expect(outcome?.code).not.toBe("planned");
           }

@@ -164,9 +164,9 @@ describe("the remaining time", () => {
     for (const count of [first + 40, first + 60, first + 200, first + 300]) {
       const event = played.events[count - 1];
       const really = end - Date.parse(event?.occurredAt ?? "");
-      const left = estimateAt(replayEvents(played, count), event);
-      expect(left?.gateAfterWave).toBeUndefined();
-      expect(Math.abs((left?.ms ?? 0) - really)).toBeLessThan(really / 3);
+      const estimate = estimateAt(replayEvents(played, count), event);
+      expect(estimate?.gateAfterWave).toBeUndefined();
+      expect(Math.abs((estimate?.ms ?? 0) - really)).toBeLessThan(really / 3);
     }
   });
 });

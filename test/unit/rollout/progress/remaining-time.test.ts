@@ -52,12 +52,12 @@ interface Estimate {
 }
 
 /** Runs a rollout in virtual time, and estimates the remaining time after each tenant of its last wave. */
-function simulateEstimates(given: RolloutConditions): {
+function simulateEstimates(conditions: RolloutConditions): {
   readonly predictions: readonly Estimate[];
   readonly endMs: number;
   readonly slowestMs: number;
 } {
-  const { tenants, places, canaries, secondsEach, spread, maxConcurrent, capacity } = given;
+  const { tenants, places, canaries, secondsEach, spread, maxConcurrent, capacity } = conditions;
   const names = Array.from({ length: tenants }, (_, index) => `t${index}`);
   const buildWave = (name: string, atOnce: number, own: readonly string[]): Wave => ({
     name,
@@ -73,9 +73,9 @@ function simulateEstimates(given: RolloutConditions): {
   ];
   const formatAddress = (name: string): string => {
     const number = Number(name.slice(1));
-    return `a${number % given.everyAt === 0 ? 0 : number % places.length}.example`;
+    return `a${number % conditions.everyAt === 0 ? 0 : number % places.length}.example`;
   };
-  const model = new ProgressModel(buildReport(waves, formatAddress), given.isCapacityKnown ? capacity : undefined);
+  const model = new ProgressModel(buildReport(waves, formatAddress), conditions.isCapacityKnown ? capacity : undefined);
   const clock = new VirtualClock();
   let seq = 0;
   const recordEvent = (happening: RolloutEventData): void => {
@@ -98,7 +98,7 @@ function simulateEstimates(given: RolloutConditions): {
       change: ({ name, wave: index }, attempt, through) => {
         const own = waves[index]?.name ?? "";
         recordEvent({ kind: "tenant-started", wave: own, tenant: name, attempt, worker: "w:1" });
-        const part = (((Number(name.slice(1)) + 1) * 7_919 + given.seed) % 1_000) / 1_000 - 0.5;
+        const part = (((Number(name.slice(1)) + 1) * 7_919 + conditions.seed) % 1_000) / 1_000 - 0.5;
         const durationMs = Math.round(secondsEach * 1_000 * (1 + (part * spread) / 50));
         slowestMs = Math.max(slowestMs, durationMs);
         clock.schedule(clock.nowMs + durationMs, () => {
@@ -106,8 +106,8 @@ function simulateEstimates(given: RolloutConditions): {
           through(true);
           // A moment later, when other tenants have started in its place.
           clock.schedule(clock.nowMs + 1, () => {
-            const left = estimateRemainingTime(model, clock.nowMs);
-            if (own === "rest" && left !== undefined) predictions.push({ atMs: clock.nowMs, leftMs: left.ms });
+            const estimate = estimateRemainingTime(model, clock.nowMs);
+            if (own === "rest" && estimate !== undefined) predictions.push({ atMs: clock.nowMs, leftMs: estimate.ms });
           });
         });
       },
@@ -120,8 +120,8 @@ function simulateEstimates(given: RolloutConditions): {
     if (step.kind === "begin") recordEvent({ kind: "wave-started", wave: name, tenants: 0 });
     if (step.kind === "settle") recordEvent({ kind: "wave-finished", wave: name, done: 0, failed: 0 });
   };
-  if (given.others !== undefined) {
-    const [fromSeconds, places] = given.others;
+  if (conditions.others !== undefined) {
+    const [fromSeconds, places] = conditions.others;
     clock.schedule(fromSeconds * 1_000, () => rollout.journal.takenElsewhere.set("a0.example", places));
   }
   recordEvent({ kind: "started", resumed: false });
@@ -183,11 +183,11 @@ const USUAL: RolloutConditions = {
 };
 
 /** Returns the estimates that are off by more than a factor of 2, once some tenants of the wave have finished. */
-function findWrongEstimates(given: RolloutConditions): unknown[] {
-  const { predictions, endMs, slowestMs } = simulateEstimates(given);
-  const some = Math.min(predictions.length, Math.max(5, Math.min(given.maxConcurrent, given.capacity)));
+function findWrongEstimates(conditions: RolloutConditions): unknown[] {
+  const { predictions, endMs, slowestMs } = simulateEstimates(conditions);
+  const some = Math.min(predictions.length, Math.max(5, Math.min(conditions.maxConcurrent, conditions.capacity)));
   // Other rollouts only become known a while after they start.
-  const knownMs = given.others === undefined ? 0 : (given.others[0] + 8 * given.secondsEach) * 1_000;
+  const knownMs = conditions.others === undefined ? 0 : (conditions.others[0] + 8 * conditions.secondsEach) * 1_000;
   return predictions.slice(some).filter(({ atMs, leftMs }) => {
     if (atMs < knownMs) return false;
     const really = endMs - atMs;
@@ -211,8 +211,8 @@ test.each<[string, Partial<RolloutConditions>]>([
 
 test("estimates the remaining time within a factor of 2 in any circumstances", () => {
   fc.assert(
-    fc.property(circumstances, (given) => {
-      expect(findWrongEstimates(given)).toEqual([]);
+    fc.property(circumstances, (conditions) => {
+      expect(findWrongEstimates(conditions)).toEqual([]);
     }),
     // Fixed cases: the estimate is approximate, and some of thousands of conditions would mislead it further.
     { numRuns: 200, seed: 20_261_122 },

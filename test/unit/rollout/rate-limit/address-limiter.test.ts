@@ -216,9 +216,9 @@ describe("a rate-limit response", () => {
     const [one, other] = [await createLimiter(time, 10), await createLimiter(time, 10)];
     one.getTokens(ADDRESS).reportThrottled(1e15);
     await runReadyTasks();
-    const why = "the service at https://mail-security.example/eu asked its clients to wait for another 3600 s";
-    await expect(one.getTokens(ADDRESS).acquire()).rejects.toThrow(why);
-    await expect(other.getTokens(ADDRESS).acquire()).rejects.toThrow(why);
+    const reason = "the service at https://mail-security.example/eu asked its clients to wait for another 3600 s";
+    await expect(one.getTokens(ADDRESS).acquire()).rejects.toThrow(reason);
+    await expect(other.getTokens(ADDRESS).acquire()).rejects.toThrow(reason);
     time.atMs += 3_600_000;
     expect(await takeAll(time, other.getTokens(ADDRESS), 1)).toEqual([3_600_000]);
   });
@@ -231,12 +231,12 @@ describe("denial of tokens", () => {
     let isAllowed = true;
     const lost = one.getTokens(ADDRESS, () => isAllowed);
     await takeAll(time, lost, 1);
-    const refused = Promise.allSettled([lost.acquire(), lost.acquire()]);
+    const rejections = Promise.allSettled([lost.acquire(), lost.acquire()]);
     const kept = one.getTokens(ADDRESS).acquire();
     await runReadyTasks();
     isAllowed = false;
-    await time.advanceUntil(Promise.all([refused, kept]));
-    expect((await refused).map((each) => each.status === "rejected" && each.reason.message)).toEqual(
+    await time.advanceUntil(Promise.all([rejections, kept]));
+    expect((await rejections).map((each) => each.status === "rejected" && each.reason.message)).toEqual(
       Array(2).fill(
         "this run isn't allowed to change the tenant any more, because it has ended or another run continues it",
       ),

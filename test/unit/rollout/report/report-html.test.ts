@@ -34,8 +34,8 @@ function findUnbalancedTags(page: string): string[] {
 describe("a rollout report as HTML", () => {
   test.each(["small", "middle", "stopped", "large", "hostile"] as const)(
     "links each tenant of the %s rollout once from the grid",
-    (which) => {
-      const { after } = rollouts[which];
+    (fixtureName) => {
+      const { after } = rollouts[fixtureName];
       const page = renderReportHtml(after);
       const cells = extractCells(page);
       expect(cells.map(({ state }) => state)).toEqual(after.tenants.map(({ state }) => state));

@@ -58,9 +58,9 @@ describe("a rollout report as Markdown", () => {
           const failing = Array.from({ length: tenants }, (_, n) => n);
           const { after } = playRollout({ tenants, failing, text, tolerated: tenants });
           const advice = Array.from({ length: 9 }, () => ({ reason: text, command: text }));
-          const shown = renderReportMarkdown({ ...after, reason: text, advice }, { limit });
-          expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(limit);
-          expect(shown.length).toBeLessThanOrEqual(limit);
+          const output = renderReportMarkdown({ ...after, reason: text, advice }, { limit });
+          expect(Buffer.byteLength(output)).toBeLessThanOrEqual(limit);
+          expect(output.length).toBeLessThanOrEqual(limit);
         },
       ),
       { numRuns: 30 },
@@ -70,9 +70,9 @@ describe("a rollout report as Markdown", () => {
   test("contains hostile text only as plain text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        const shown = renderReportMarkdown(playTextRollout(text).after);
-        expect(findBreakouts(shown)).toEqual([]);
-        expect(findTerminalCommands(shown)).toEqual([]);
+        const output = renderReportMarkdown(playTextRollout(text).after);
+        expect(findBreakouts(output)).toEqual([]);
+        expect(findTerminalCommands(output)).toEqual([]);
       }),
       { numRuns: 50 },
     );

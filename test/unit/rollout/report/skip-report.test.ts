@@ -75,11 +75,14 @@ it("lists skipped tenants left out of the plan in every format", () => {
 });
 
 it("names skipped tenants in the combined plan's headline", () => {
-  const { report, ...shown } = combinePlans([createDenyPlan("evil.example"), createDenyPlan("evil.example")]);
-  const view = { ...shown, report: { ...report, skipped: [buildSkippedReport("t8"), buildSkippedReport("t9")] } };
+  const { report, ...summaryInput } = combinePlans([createDenyPlan("evil.example"), createDenyPlan("evil.example")]);
+  const view = {
+    ...summaryInput,
+    report: { ...report, skipped: [buildSkippedReport("t8"), buildSkippedReport("t9")] },
+  };
   const headline = "2 of 2 tenants would change, with 1 different change.";
   expect(renderCombinedPlanMarkdown(view)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
-  expect(renderCombinedPlanMarkdown({ ...shown, report })).toContain(`${headline}\n`);
+  expect(renderCombinedPlanMarkdown({ ...summaryInput, report })).toContain(`${headline}\n`);
 });
 
 it("removes a skipped tenant from the running and failed counts", () => {

@@ -138,14 +138,14 @@ describe("invertChanges", () => {
         fc.boolean(),
         (before, declaredBefore, wanted, doneOrNot, isKnown) => {
           // The tenant has everything that the stack declared, plus the console's own rows.
-          const held: TenantRows = {
+          const heldRows: TenantRows = {
             entries: new Map([...before.entries, ...declaredBefore.entries]),
             vips: new Map([...before.vips, ...declaredBefore.vips]),
           };
-          fc.pre(isConsistent(held) && isConsistent(wanted) && !hasUndeclaredScope(held, declaredBefore));
+          fc.pre(isConsistent(heldRows) && isConsistent(wanted) && !hasUndeclaredScope(heldRows, declaredBefore));
           const stack = buildKnownLists(declaredBefore);
-          const rollout = planText(formatFile(wanted), stack, held);
-          const now = applyChanges(held, rollout, (at) => doneOrNot[at] ?? true);
+          const rollout = planText(formatFile(wanted), stack, heldRows);
+          const now = applyChanges(heldRows, rollout, (at) => doneOrNot[at] ?? true);
           fc.pre(isConsistent(now));
           // A killed engine: the state contains nothing of the run, or all of it.
           const stackNow = isKnown ? buildKnownLists(buildDeclaredTenant(declaredBefore, wanted, now)) : stack;
@@ -165,7 +165,7 @@ describe("invertChanges", () => {
           fc.pre(undoing.blockers.every(({ code }) => code !== "other-tenant"));
           expect(undoing.blockers).toEqual([]);
           const back = applyChanges(now, undoing);
-          expect(serializeContents(back)).toEqual(serializeContents(held));
+          expect(serializeContents(back)).toEqual(serializeContents(heldRows));
           const twice = invertChanges(rollout, convertToKnown(declared), buildObserved(back), "why");
           expect(
             planText(renderRollbackSettings(twice.declared, { entries: 0, vips: 0 }), convertToKnown(declared), back)
@@ -178,12 +178,12 @@ describe("invertChanges", () => {
   });
 
   it("leaves later changes by others unchanged", () => {
-    const held = NOTHING;
+    const heldRows = NOTHING;
     const wanted: TenantRows = {
       ...NOTHING,
       entries: new Map([["partner.example", buildDomainRow("allow", "partner.example")]]),
     };
-    const rollout = planText(formatFile(wanted), buildKnownLists(NOTHING), held);
+    const rollout = planText(formatFile(wanted), buildKnownLists(NOTHING), heldRows);
     const actual: TenantRows = {
       ...NOTHING,
       entries: new Map([["partner.example", buildDomainRow("deny", "partner.example")]]),
@@ -195,14 +195,14 @@ describe("invertChanges", () => {
 
   it("lists the most dangerous unreverted changes first", () => {
     const entryRows = ["a.example", "b.example", "c.example"].map((value) => buildDomainRow("deny", value));
-    const held: TenantRows = {
+    const heldRows: TenantRows = {
       entries: new Map([["c.example", buildDomainRow("deny", "c.example")]]),
       vips: new Map([
         ["ceo@acme.example", { email: "ceo@acme.example", comment: "", source: "manual" } as VipEmployeeRow],
       ]),
     };
     const wanted: TenantRows = { ...NOTHING, entries: new Map(entryRows.map((one) => [one.value, one])) };
-    const rollout = planText(formatFile(wanted), buildKnownLists(held), held);
+    const rollout = planText(formatFile(wanted), buildKnownLists(heldRows), heldRows);
     const changeComment = (one: AllowDenyEntryRow): AllowDenyEntryRow => ({ ...one, comment: "changed later" });
     const actual: TenantRows = {
       entries: new Map(entryRows.map((one) => [one.value, changeComment(one)])),
@@ -236,9 +236,9 @@ function isConsistent({ entries }: TenantRows): boolean {
  * Returns whether the tenant has an undeclared row of a declared value with another scope. If the declared row is gone, the
  * undeclared one counts as that row with a changed scope.
  */
-function hasUndeclaredScope(held: TenantRows, declared: TenantRows): boolean {
+function hasUndeclaredScope(heldRows: TenantRows, declared: TenantRows): boolean {
   const declaredValues = new Set([...declared.entries.values()].map(({ value }) => value));
-  return [...held.entries].some(([key, { value }]) => !declared.entries.has(key) && declaredValues.has(value));
+  return [...heldRows.entries].some(([key, { value }]) => !declared.entries.has(key) && declaredValues.has(value));
 }
 
 function buildDeclaredTenant(before: TenantRows, wanted: TenantRows, now: TenantRows): TenantRows {

@@ -6,7 +6,7 @@ const resolveBackend = (PULUMI_BACKEND_URL: string | undefined, more: NodeJS.Pro
 
 describe("the state backend", () => {
   // Each address is a distinct backend; the second element is its display name.
-  const PLACES: readonly (readonly [address: string, shown: string])[] = [
+  const PLACES: readonly (readonly [address: string, displayText: string])[] = [
     ["s3://states", "s3://states"],
     ["s3://states?prefix=acme/", "s3://states?prefix=acme/"],
     ["s3://states?prefix=globex/", "s3://states?prefix=globex/"],
@@ -28,7 +28,7 @@ describe("the state backend", () => {
 
   it("is displayed by its unique location without credentials", () => {
     const backends = PLACES.map(([address]) => resolveBackend(address));
-    expect(backends.map(({ displayName }) => displayName)).toEqual(PLACES.map(([, shown]) => shown));
+    expect(backends.map(({ displayName }) => displayName)).toEqual(PLACES.map(([, output]) => output));
     expect(new Set(backends.map(({ fingerprint }) => fingerprint)).size).toBe(PLACES.length);
     for (const { displayName } of backends) expect(displayName).not.toContain("secret");
   });

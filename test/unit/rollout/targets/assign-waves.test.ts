@@ -151,10 +151,10 @@ describe("arbitrary wave rules", () => {
       fc.property(rulesOf, targetsOf, (rules, targets) => {
         const expected = assignByDefinition(rules, targets);
         const empty = expected.waves.filter(({ tenants }) => tenants.length === 0).map(({ name }) => name);
-        const left = expected.left;
+        const unassigned = expected.unassigned;
         try {
           const { waves, findings } = assignWaves(rules, targets);
-          expect(left).toEqual([]);
+          expect(unassigned).toEqual([]);
           expect(waves.map(({ name, tenants }) => ({ name, tenants }))).toEqual(
             expected.waves.filter(({ tenants }) => tenants.length > 0),
           );
@@ -171,8 +171,8 @@ describe("arbitrary wave rules", () => {
           }
         } catch (error) {
           if (!(error instanceof UnassignedTargetsError)) throw error;
-          expect(error.targets.map(({ name }) => name)).toEqual(left);
-          expect(left).not.toEqual([]);
+          expect(error.targets.map(({ name }) => name)).toEqual(unassigned);
+          expect(unassigned).not.toEqual([]);
         }
       }),
       { numRuns: 500 },
@@ -199,10 +199,10 @@ function assignByDefinition(rules: readonly WaveRule[], targets: readonly Target
     while (places * 10_000 < hundredths) places += 1;
     return places;
   }
-  const left: string[] = [];
+  const unassigned: string[] = [];
   for (const one of targets) {
     const wave = waves.find(({ rule, tenants, places }) => matchesRule(rule, one) && tenants.length < places);
-    (wave?.tenants ?? left).push(one.name);
+    (wave?.tenants ?? unassigned).push(one.name);
   }
-  return { waves: waves.map(({ name, tenants }) => ({ name, tenants })), left };
+  return { waves: waves.map(({ name, tenants }) => ({ name, tenants })), unassigned };
 }

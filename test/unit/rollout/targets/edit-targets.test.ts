@@ -124,15 +124,15 @@ it("leaves other tenants unchanged in any style", () => {
         const text = convertLineEnds(`version: 1\ntenants:\n${formatTenants(tenants)}${tail}`);
         const added = addTenant(text, "zz-new", NEW);
         expect(removeTenant(added, "zz-new").replaceAll(/\s+$/gm, "")).toBe(text.replaceAll(/\s+$/gm, ""));
-        const which = at % tenants.length;
-        const [gone] = tenants[which] as (typeof tenants)[number];
-        const left = removeTenant(text, gone);
+        const index = at % tenants.length;
+        const [removedName] = tenants[index] as (typeof tenants)[number];
+        const remainingText = removeTenant(text, removedName);
         // The rest of the text stays in order, without the lines that belong only to the removed tenant.
-        const lines = left.split("\n");
+        const lines = remainingText.split("\n");
         let from = 0;
         for (const line of text.split("\n")) if (line === lines[from]) from += 1;
         expect(from).toBe(lines.length);
-        for (const [other] of tenants) expect(left.includes(`"${other}"`)).toBe(other !== gone);
+        for (const [other] of tenants) expect(remainingText.includes(`"${other}"`)).toBe(other !== removedName);
       },
     ),
     { seed: 24, numRuns: 150 },

@@ -28,8 +28,8 @@ function readTestKey(
   });
 }
 
-async function captureKeyRefusal(...given: Parameters<typeof readTestKey>): Promise<string> {
-  const error = await readTestKey(...given).then(
+async function captureKeyRefusal(...keyArgs: Parameters<typeof readTestKey>): Promise<string> {
+  const error = await readTestKey(...keyArgs).then(
     () => undefined,
     (reason: unknown) => reason,
   );
@@ -62,9 +62,9 @@ describe("a key from the environment", () => {
     [" one-secret", "contains white space or a non-ASCII character"],
     ["one\u00a0secret", "contains white space or a non-ASCII character"],
     ["\ufeffone-secret", "contains white space or a non-ASCII character"],
-  ])("is rejected when the value is %j", async (value, why) => {
+  ])("is rejected when the value is %j", async (value, explanation) => {
     const message = await captureKeyRefusal(buildVariableSource("K"), { K: value });
-    expect(message).toContain(`the environment variable K ${why}`);
+    expect(message).toContain(`the environment variable K ${explanation}`);
     expect(message).not.toContain("secret");
   });
 });

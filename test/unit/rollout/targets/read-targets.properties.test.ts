@@ -197,9 +197,11 @@ describe("a YAML trap", () => {
         const text = LINES.toSpliced(at, 0, ...trap.split("\n")).filter(
           (line) => !trap.includes("t1") || !line.startsWith("  t1: { "),
         );
-        const found = captureTargetsError(directory, text.join("\n"))?.findings ?? [];
+        const findings = captureTargetsError(directory, text.join("\n"))?.findings ?? [];
         const last = trap.split("\n").at(-1) ?? "";
-        expect(found.map((one) => `${one.place?.line} ${one.code}`)).toContain(`${text.lastIndexOf(last) + 1} ${code}`);
+        expect(findings.map((one) => `${one.place?.line} ${one.code}`)).toContain(
+          `${text.lastIndexOf(last) + 1} ${code}`,
+        );
       }),
       { numRuns: 10 },
     );

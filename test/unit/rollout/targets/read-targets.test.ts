@@ -217,7 +217,7 @@ describe("omitted or unmatched settings", () => {
       'none has ring: "beta" or ring: "x", the known names are canary, early',
       "its soak and its gate",
     ],
-  ])("cause an error for an unmatched wave on %s with %s", (match, asks, why, lost) => {
+  ])("cause an error for an unmatched wave on %s with %s", (match, asks, reason, lost) => {
     const rule = match.startsWith("{") ? match : `{ ${match} }`;
     const file = prependDefaults(`tenants:
   a: { labels: { ring: canary } }
@@ -230,7 +230,7 @@ waves:
     expect(others).toEqual([]);
     expect(message).toMatch(/^tenants\.yaml:10:\d+ no tenant matches the wave "first" /);
     expect(message).toContain(`, so it would be skipped, and with it ${lost}; fix its`);
-    expect(message.endsWith(`: ${why}`), message).toBe(true);
+    expect(message.endsWith(`: ${reason}`), message).toBe(true);
     // A wave that waits for nothing loses nothing.
     expect(listMistakes(file.replace(`, ${asks}`, ""))).toEqual([]);
   });

@@ -14,8 +14,8 @@ const buildCommandSource = (...words: readonly string[]): KeySource => ({ from: 
 
 /** Returns the permissions that would have to be added for the tenant's requests. */
 function listMissingPermissions(environment: Record<string, string>, key: KeySource, baseUrl = SERVICE): string[] {
-  const refused = new RunPermissions(environment).validateTarget(buildTarget("acme", {}, { key, baseUrl }));
-  return refused.map(({ kind }) => kind);
+  const disallowed = new RunPermissions(environment).validateTarget(buildTarget("acme", {}, { key, baseUrl }));
+  return disallowed.map(({ kind }) => kind);
 }
 
 describe("default permissions", () => {
@@ -80,8 +80,8 @@ describe("allowed variables", () => {
     ["TENANT_KEY_", ["environment"]],
     ["ACME_KEY_2", ["environment"]],
     ["acme_key", ["environment"]],
-  ])("match whole names and prefixes: %s", (name, refused) => {
-    expect(listMissingPermissions(allowing, buildVariableSource(name))).toEqual(refused);
+  ])("match whole names and prefixes: %s", (name, disallowed) => {
+    expect(listMissingPermissions(allowing, buildVariableSource(name))).toEqual(disallowed);
   });
 
   it.each(["*", "A*KEY", "ACME-KEY", "*_KEY"])("can't be all names or suffixes: %s", (pattern) => {
@@ -229,9 +229,9 @@ A change to that file must not decide this. If all of this is intended, set it w
 /** Returns the variables that a refusal says to set, parsed by a shell. */
 function parseAssignments(message: string): Record<string, string> {
   const [, lines = ""] = message.split("run starts:\n");
-  const found = lines.matchAll(/^ {2}(EMAIL_SECURITY_\w+)=((?:'[^']*'|\\'|[^'\n])*)$/gm);
+  const variableLines = lines.matchAll(/^ {2}(EMAIL_SECURITY_\w+)=((?:'[^']*'|\\'|[^'\n])*)$/gm);
   return Object.fromEntries(
-    [...found].map(([, variableName = "", value = ""]) => [
+    [...variableLines].map(([, variableName = "", value = ""]) => [
       variableName,
       value.replace(/'([^']*)'|\\(')/g, (_, quoted?: string, escaped?: string) => quoted ?? escaped ?? ""),
     ]),

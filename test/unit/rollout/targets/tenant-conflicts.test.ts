@@ -174,11 +174,11 @@ describe("validateTenantIdentities with earlier rollouts", () => {
 
   it("rejects an unknown identity unless a person accepts it", async () => {
     const memory = createHistoryReader({ a: [[1, A]], b: [[1, B]] });
-    const found = await validateTenantIdentities(buildReadIdentities({ a: STRANGER }), memory);
-    expect(found.map(({ targets, mismatch }) => [listNames(targets), mismatch?.reason])).toEqual([
+    const conflicts = await validateTenantIdentities(buildReadIdentities({ a: STRANGER }), memory);
+    expect(conflicts.map(({ targets, mismatch }) => [listNames(targets), mismatch?.reason])).toEqual([
       [["a"], expect.stringMatching(/^it has nothing in common with what was read on .* and now has 4 entries/)],
     ]);
-    const { code, message } = new SameTenantError(found);
+    const { code, message } = new SameTenantError(conflicts);
     expect(code).toBe("ERR_OTHER_TENANT");
     expect(message).toContain('EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=a. Found in this run: the key of "a" (');
     expect(
@@ -215,14 +215,14 @@ describe("addMarkerRecords", () => {
       ["a", "r"],
       ["b", MARKER.rollout],
     ]);
-    const found = await validateTenantIdentities(
+    const conflicts = await validateTenantIdentities(
       new Map([
         [a, B],
         [b, A],
       ]),
       memory,
     );
-    expect(found.map(({ targets, records }) => [listNames(targets), listNames(records)])).toEqual([
+    expect(conflicts.map(({ targets, records }) => [listNames(targets), listNames(records)])).toEqual([
       [["a"], ["b"]],
       [["b"], ["a"]],
     ]);

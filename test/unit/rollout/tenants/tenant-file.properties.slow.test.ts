@@ -78,11 +78,11 @@ it("generates a tenant file whose first run only adds missing baseline items", (
       const baseline: Baseline = { include: "settings.yaml", settings: below.settings };
       const observed = buildObservedState(AT, rows, vips);
       // A generated tenant's people may belong to another tenant.
-      const made = buildTenantFile(
+      const tenantFile = buildTenantFile(
         { ...observed },
         { host: "a.example", baseline: { ...baseline, settings: { ...below.settings, ownDomains: [] } } },
       );
-      const files = new Map([...below.files, ["acme.yaml", made.text]]);
+      const files = new Map([...below.files, ["acme.yaml", tenantFile.text]]);
       const { settings, findings } = lintSettings("acme.yaml", {
         today: TODAY,
         ownDomains: [],
@@ -106,13 +106,13 @@ it("generates a tenant file whose first run only adds missing baseline items", (
       for (const { sign, key } of plan.changes) {
         // If the baseline declares a row that no file can declare as it is, the row is changed or blocks the run. The
         // plan shows it.
-        const isOwn = detected.includes(key) || made.undeclarable.length > 0;
+        const isOwn = detected.includes(key) || tenantFile.undeclarable.length > 0;
         expect([sign, keys.has(key)]).toEqual([isOwn ? sign : "add", true]);
         expect(sign).not.toBe("remove");
       }
       added += plan.changes.length;
-      shared += made.sharedCount;
-      strict += Number(made.undeclarable.length === 0);
+      shared += tenantFile.sharedCount;
+      strict += Number(tenantFile.undeclarable.length === 0);
     }),
     { seed: 24, numRuns: 60 },
   );
