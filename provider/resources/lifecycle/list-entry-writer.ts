@@ -42,8 +42,8 @@ export class ListEntryWriter {
     this.#context = context;
     this.#removedByValue = Map.groupBy(removed, ([, entry]) => getNaturalKey(entry));
     this.#removedByEntry = Map.groupBy(removed, ([, entry]) => buildEntryDeclarationKey(entry));
-    this.#leavingKeys = new Set([...removed.map(([key]) => key), ...Object.keys(plan.declared)]);
-    this.#knownEntries = new Map(decodeEntries(plan.known));
+    this.#leavingKeys = new Set([...removed.map(([key]) => key), ...Object.keys(plan.declaredContent)]);
+    this.#knownEntries = new Map(decodeEntries(plan.knownContent));
     this.#rows = new ListEntryRows(plan, this.#knownEntries, context);
     this.#ignoredPatterns = parseValidPatterns(inputs.ignore);
   }
@@ -146,7 +146,7 @@ export class ListEntryWriter {
           await removeFromOtherList(entry, context, (other) => isManagedRow(other, entry, context), isLeftAlone);
         return;
       }
-      logRemainingRows(entry, otherRows, { ...context, isLeft: () => true });
+      logRemainingRows(entry, otherRows, { ...context, isRemaining: () => true });
     }
     await ensureEntry(declared, context, isLeftAlone);
   }
@@ -338,8 +338,8 @@ export class ListEntryWriter {
       !this.#isIgnored(row) &&
       !canPrune(this.#inputs.mode, row.list) &&
       !isManagedElsewhere(getManagedRowId(row));
-    const isLeft = (row: AllowDenyEntryRow): boolean => undeclaredRows.includes(row) || isRemaining(row);
-    logRemainingRows(entry, await tenant.findEntriesByValue(entry), { ...this.#context, isLeft });
+    const isReportable = (row: AllowDenyEntryRow): boolean => undeclaredRows.includes(row) || isRemaining(row);
+    logRemainingRows(entry, await tenant.findEntriesByValue(entry), { ...this.#context, isRemaining: isReportable });
   }
 }
 

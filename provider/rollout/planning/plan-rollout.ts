@@ -283,7 +283,7 @@ export async function planRollout(
                 await planWithMail(target, getKey(target), context, requestPolicy);
               return await addresses.run(target, plan);
             },
-            why: (tenantName, error) => {
+            describeError: (tenantName, error) => {
               throwIfStopped();
               const secrets = [getKey(byName.get(tenantName) as Target), ...collectSecrets(environment)];
               return buildTenantError(error, "plan", secrets).message;

@@ -21,7 +21,7 @@ async function searchMail(plans: Readonly<Record<string, Plan>>, again: (tenant:
       read.push(tenant);
       return again(tenant);
     },
-    why: (tenant, error) => `${tenant}: ${(error as Error).message}`,
+    describeError: (tenant, error) => `${tenant}: ${(error as Error).message}`,
     onProgress: undefined,
   });
   return { ...mail, read };
