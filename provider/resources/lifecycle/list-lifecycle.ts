@@ -276,11 +276,8 @@ export function createListLifecycle<Inputs extends ListInputs>(
     const actual = await assertListInPlan({ declaredContent: {}, knownContent, removals }, inputs, context);
     await context.confirmTenant(resource.list, { isRemoval: true });
     // The plan shows the actual entries, which may differ from those in the state.
-    const plan = {
-      declaredContent: {},
-      knownContent: { ...knownContent, ...actual },
-      removals: replaceWithActualTexts(removals, actual),
-    };
+    const actualRemovals = replaceWithActualTexts(removals, actual);
+    const plan = { declaredContent: {}, knownContent: { ...knownContent, ...actual }, removals: actualRemovals };
     const failures = await resource.apply(plan, inputs, context);
     const content = { ...keptContent };
     for (const failure of failures) if (failure.actualText !== undefined) content[failure.key] = failure.actualText;
