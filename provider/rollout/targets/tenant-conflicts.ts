@@ -189,7 +189,7 @@ export function findTenantConflicts(
     if (recordedTenants.length > 0) groups.push({ targets: [target], records: recordedTenants });
   }
   const targetsByStack = new Map([...currentIdentities.keys()].map((target) => [target.stack, target]));
-  const found = groups
+  const conflicts = groups
     // A conflict between two earlier records must not block a run that reads neither tenant.
     .filter(({ targets, records }) => targets.length > 0 && targets.length + records.length > 1)
     .map(({ targets, records }) => {
@@ -203,7 +203,7 @@ export function findTenantConflicts(
         replacedTargets,
       };
     });
-  const foundTargets = new Set(found.flatMap(({ targets }) => targets));
+  const foundTargets = new Set(conflicts.flatMap(({ targets }) => targets));
   const unknown = [...currentIdentities].flatMap(([target, identity]): TenantConflict[] => {
     const recordedTenant = recordedByStack.get(target.stack);
     if (recordedTenant === undefined || foundTargets.has(target)) return [];
@@ -219,7 +219,7 @@ export function findTenantConflicts(
       },
     ];
   });
-  return [...found, ...unknown];
+  return [...conflicts, ...unknown];
 }
 
 /** A stack, with the name and place of its tenant if the targets file is at hand. */

@@ -309,8 +309,8 @@ function formatTime(time: string): string {
 }
 
 /** Builds a row for an actual entry that no file declares in this form. */
-function buildUndeclaredRow(list: string, value: string, scope: string | undefined, held: object = {}): EntryRow {
-  return buildRow({ ...pickSentFields(held), list, value, scope });
+function buildUndeclaredRow(list: string, value: string, scope: string | undefined, fields: object = {}): EntryRow {
+  return buildRow({ ...pickSentFields(fields), list, value, scope });
 }
 
 /** Orders values by their fields, and omits trailing empty ones. */
