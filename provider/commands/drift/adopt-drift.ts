@@ -23,8 +23,8 @@ export interface Adoption {
 
 /**
  * Adopts drift into the settings files. The edits keep comments and order, and nothing is written to disk. Items that
- * need a person's decision are returned in `unadoptedItems`: for example risky entries, entries that a file can't express, and possible
- * file changes that no run has applied yet. So do removals beyond the removal guard's threshold.
+ * need a person's decision are returned in `unadoptedItems`: for example risky entries, entries that a file can't express,
+ * possible file changes that no run has applied yet, and removals beyond the removal guard's threshold.
  *
  * @param kinds the kinds of drift to adopt. Default: `added`.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents the edit.
