@@ -1,11 +1,11 @@
 // @ts-check
 const {
-  declaredBy,
+  listDeclaredItems,
   isFromSettingsFiles,
   OwnDomains,
-  policyJudge,
+  createPolicyCheck,
   RISKS,
-  risksOf,
+  findEntryRisks,
 } = require("pulumi-email-security/policy");
 
 /**
@@ -17,7 +17,7 @@ const {
  * @property {RegExp} ticket
  * @property {import("pulumi-email-security/policy").Policy} policy
  *
- * @typedef {ReturnType<typeof declaredBy>[number]} Declared
+ * @typedef {ReturnType<typeof listDeclaredItems>[number]} Declared
  * @typedef {import("@pulumi/policy").ResourceValidationPolicy} ResourcePolicy
  */
 
@@ -34,10 +34,10 @@ const EXAMPLE = "CHG-12: Contract (owner: Dana Reyes, approved by: Tomas Lindqvi
 function policiesOf(team, today) {
   assertKnownRules(team);
   const own = new OwnDomains(team.ownDomains);
-  const judge = policyJudge(team.policy, today);
+  const judge = createPolicyCheck(team.policy, today);
 
   /** @type {(one: Declared) => import("pulumi-email-security/policy").RiskCode[]} */
-  const risks = (one) => (one.kind === "vip" ? [] : risksOf(one, own).map(({ code }) => code));
+  const risks = (one) => (one.kind === "vip" ? [] : findEntryRisks(one, own).map(({ code }) => code));
   /** @type {(one: Declared) => boolean} */
   const isAccepted = (one) => one.kind === "entry" && one.acceptRisk !== undefined;
 
@@ -145,7 +145,7 @@ function policy(name, enforcementLevel, description, findProblem) {
     description,
     validateResource(resource, report) {
       const isFromFiles = isFromSettingsFiles(resource);
-      const problems = declaredBy(resource).flatMap((one) => {
+      const problems = listDeclaredItems(resource).flatMap((one) => {
         const what = findProblem(one, isFromFiles);
         return what === undefined ? [] : [`${one.key}: ${what}`];
       });
@@ -160,7 +160,7 @@ function policy(name, enforcementLevel, description, findProblem) {
  *
  * @param {Declared} one
  * @param {Pick<Team, "ticket">} team
- * @returns {import("pulumi-email-security/policy").Accountable}
+ * @returns {import("pulumi-email-security/policy").PolicyFields}
  */
 function readComment({ comment = "" }, { ticket }) {
   return {

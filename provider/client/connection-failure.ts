@@ -31,7 +31,7 @@ export function getErrorCode(error: unknown): string {
 export function describeConnectionFailure(
   error: unknown,
   key: ApiKey,
-): { readonly how: string; readonly advice: string; readonly cause: Error } {
+): { readonly description: string; readonly advice: string; readonly cause: Error } {
   const code = getErrorCode(error);
   const message = key.sanitize(error instanceof Error ? error.message || code : String(error));
   const reason = NOT_TLS_CODES.includes(code) ? "the server doesn't speak TLS; does it use plain http?" : message;
@@ -39,7 +39,7 @@ export function describeConnectionFailure(
   const proxy = error instanceof ProxyConnectionError ? ` at the proxy ${error.proxy}` : "";
   const description = tunnelStatus === undefined ? reason : `the proxy in HTTPS_PROXY responded with ${tunnelStatus}`;
   return {
-    how: `${proxy}: ${description || "the connection was lost"}`,
+    description: `${proxy}: ${description || "the connection was lost"}`,
     advice: adviseOnConnection(code, tunnelStatus),
     cause: new Error(reason === "" ? code : `${code} ${reason}`.trim()),
   };

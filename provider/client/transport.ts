@@ -252,10 +252,10 @@ export class Transport {
       const message = `${requestText} received no complete response within ${this.#timeoutMs} ms. Check the address. If the service is slow, increase the timeout: EMAIL_SECURITY_TIMEOUT_MS, or timeoutMs in a program.`;
       return buildServiceError(responseClass, message, { request: requestInfo });
     }
-    const { how, advice, cause } = describeConnectionFailure(error, this.#key);
+    const { description, advice, cause } = describeConnectionFailure(error, this.#key);
     return buildServiceError(
       this.#isClosed ? { ...responseClass, isTransient: false } : responseClass,
-      `${requestText} failed${how}. ${advice}`,
+      `${requestText} failed${description}. ${advice}`,
       { request: requestInfo, cause },
     );
   }

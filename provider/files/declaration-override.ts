@@ -2,10 +2,11 @@ import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
 import type { Pattern } from "../settings/list-pattern";
 import { parseValidPatterns } from "../settings/list-protection";
 import { quote } from "../settings/text";
+import { getExpiryDate, NO_EXPIRY } from "./expiry-date";
 import { formatDeclarationName } from "./file-declarations";
 import { type Finding, formatLineLocation, type Place } from "./finding";
 import { buildOverrideFinding, type OptionDemand } from "./policy-override";
-import type { DeclaredElement, DeclaredEntry, DeclaredVip } from "./settings-model";
+import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 import type { OptionPath } from "./settings-schema";
 
 /** Reports an included declaration that this file removes; an error if it is protected. */
@@ -30,7 +31,7 @@ export function checkDeclarationOverride(
   const findings: Finding[] = [];
   const protection = getProtection(inherited, demands);
   const isAllow = declaration.kind === "entry" && declaration.list === "allow";
-  const [expiry, inheritedExpiry] = [getComparableExpiry(declaration), getComparableExpiry(inherited)];
+  const [expiry, inheritedExpiry] = [getExpiryDate(declaration), getExpiryDate(inherited)];
   const formatExpiry = (day: string): string => (day === NO_EXPIRY ? "without an expiry date" : `until ${day}`);
   if (isAllow ? expiry > inheritedExpiry : expiry < inheritedExpiry) {
     const text = `${describeDeclaration(declaration)} is declared ${formatExpiry(expiry)} here, but ${formatExpiry(inheritedExpiry)} at ${formatLineLocation(inherited.location)}`;
@@ -89,12 +90,6 @@ function getDemandPatterns(demand: OptionDemand): readonly Pattern[] {
   const demandPatterns = patternCache.get(demand) ?? parseValidPatterns(demand.value as readonly string[]);
   patternCache.set(demand, demandPatterns);
   return demandPatterns;
-}
-
-const NO_EXPIRY = "9999-12-31";
-
-function getComparableExpiry({ expires }: DeclaredElement): string {
-  return expires === undefined || expires === "never" ? NO_EXPIRY : expires;
 }
 
 function describeDeclaration(declaration: DeclaredEntry | DeclaredVip): string {

@@ -17,7 +17,7 @@ export function getElementIdentity(data: unknown, style: ElementStyle): ElementI
   return { subject: normalizeSubject(subject ?? "", style), scope: scope ?? DEFAULT_VERDICT_SCOPE };
 }
 
-/** Returns whether an element is a mapping and not a plain text. */
+/** Returns whether a value of a YAML file is a mapping. */
 export function isMapping(data: unknown): data is Readonly<Record<string, unknown>> {
   return typeof data === "object" && data !== null && !Array.isArray(data);
 }

@@ -136,17 +136,17 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   #countDisorder(one: T | undefined, next: T | undefined, by: 1 | -1): void {
     const counts = this.#disorderCounts;
     if (counts === undefined || one === undefined || next === undefined) return;
-    for (const [index, keyOf] of SORT_KEYS.entries()) {
-      if (keyOf(one.subject) > keyOf(next.subject)) counts[index] = (counts[index] ?? 0) + by;
+    for (const [index, getKey] of SORT_KEYS.entries()) {
+      if (getKey(one.subject) > getKey(next.subject)) counts[index] = (counts[index] ?? 0) + by;
     }
   }
 
   /** Returns the last element of a sorted section whose key isn't above the given one, by binary search. */
-  #findLastUpTo(key: string, keyOf: SortKey): T | undefined {
+  #findLastUpTo(key: string, getKey: SortKey): T | undefined {
     let [low, high] = [0, this.size];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (keyOf(this.#elements[middle]?.subject ?? "") <= key) low = middle + 1;
+      if (getKey(this.#elements[middle]?.subject ?? "") <= key) low = middle + 1;
       else high = middle;
     }
     return this.#elements[low - 1];

@@ -22,11 +22,11 @@ const ACCEPT_ADVICE =
 export const POLICY_ADVICE =
   "The rule is under `policy` in the settings files. A file can be stricter than the files it includes. It can be less strict only if they allow it.";
 
-const riskRules: FindingRule[] = Object.entries<RiskKind>(RISKS).map(([code, { title, why }]) => ({
+const riskRules: FindingRule[] = Object.entries<RiskKind>(RISKS).map(([code, { title, explanation }]) => ({
   code,
   level: "error",
   title: `An entry ${title}`,
-  help: `${why} ${ACCEPT_ADVICE}`,
+  help: `${explanation} ${ACCEPT_ADVICE}`,
 }));
 
 /** All rules for settings files by code. A released code keeps its meaning. */

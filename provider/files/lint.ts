@@ -1,8 +1,10 @@
 import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
+import { addDaysToDate, DAY_MS } from "../settings/expiry-term";
 import { findLikelyTypo } from "../settings/nearest-name";
 import { OwnDomains } from "../settings/own-domains";
 import { findEntryRisks, RISKS } from "../settings/risk";
 import { quote } from "../settings/text";
+import { getExpiryDate } from "./expiry-date";
 import { type Finding, formatLineLocation, sortFindings } from "./finding";
 import { findPolicyViolations } from "./policy";
 import { inspectSettings, type SettingsReadOptions, type SettingsReadResult } from "./read-settings";
@@ -120,10 +122,6 @@ function expiresBefore(one: DeclaredElement, other: DeclaredElement): boolean {
   return getExpiryDate(one) < getExpiryDate(other);
 }
 
-function getExpiryDate({ expires }: DeclaredElement): string {
-  return expires === undefined || expires === "never" ? "9999-12-31" : expires;
-}
-
 function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
   const lastSoonDay = addDaysToDate(today, EXPIRING_SOON_DAYS);
   return [
@@ -237,14 +235,8 @@ function buildFinding(
   };
 }
 
-function addDaysToDate(day: string, days: number): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
-}
-
 function formatRelativeDay(today: string, day: string): string {
   const days = Math.round((Date.parse(day) - Date.parse(today)) / DAY_MS);
   if (days === 0) return "which is today";
   return days === 1 ? "which is tomorrow" : `in ${days} days`;
 }
-
-const DAY_MS = 24 * 60 * 60 * 1000;

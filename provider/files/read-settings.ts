@@ -57,7 +57,7 @@ export function inspectSettings(
     readYaml: read = readYaml,
     ownDomains = readOwnDomainNames(NO_STACK_CONFIG, process.env),
     cache,
-    shouldCrossCheck: isJudged = true,
+    shouldCrossCheck = true,
   }: SettingsReadOptions = {},
 ): SettingsReadResult {
   const reader = new SettingsReader(today, { readFile, readYaml: read }, cache);
@@ -76,10 +76,12 @@ export function inspectSettings(
   }
   const entries = sortByKey(top.entries.values());
   const vips = sortByKey(top.vips.values());
-  const together = isJudged ? findCrossEntryProblems(entries, vips, top) : [];
+  const crossEntryFindings = shouldCrossCheck ? findCrossEntryProblems(entries, vips, top) : [];
   // Options that refer to declarations can be checked only if all declarations are valid.
-  const judged = hasErrors(reader.findings) ? together.filter(({ code }) => code !== "list-options") : together;
-  const findings = sortFindings([...reader.findings, ...judged]);
+  const relevantFindings = hasErrors(reader.findings)
+    ? crossEntryFindings.filter(({ code }) => code !== "list-options")
+    : crossEntryFindings;
+  const findings = sortFindings([...reader.findings, ...relevantFindings]);
   const onDrift = top.options.getValue("onDrift") as Settings["onDrift"];
   const draft: Settings = {
     file,
@@ -244,7 +246,7 @@ class SettingsReader {
     const isAllKept = removals.size === 0 && ended.size === 0;
     const entries = new Map(isAllKept ? below[0]?.entries : []);
     const vips = new Map(isAllKept ? below[0]?.vips : []);
-    const takeIn = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
+    const mergeDeclaration = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
       const removal = removals.get(getRemovalKey(one.kind === "vip" ? "vips" : one.list, getDeclaredValue(one)));
       if (removal !== undefined) {
         removal.count += 1;
@@ -273,8 +275,8 @@ class SettingsReader {
       }
     };
     for (const one of isAllKept ? below.slice(1) : below) {
-      for (const entry of one.entries.values()) takeIn(entries, entry);
-      for (const vip of one.vips.values()) takeIn(vips, vip);
+      for (const entry of one.entries.values()) mergeDeclaration(entries, entry);
+      for (const vip of one.vips.values()) mergeDeclaration(vips, vip);
     }
     for (const { location, value, count, section } of removals.values()) {
       // The removal may refer to an invalid declaration that was left out.

@@ -354,9 +354,9 @@ function renderIgnoreOption(list: "entries" | "vips", undeclarable: readonly Und
   return `  ${list}:\n    # At the service, but a file can't declare it.\n    ignore:\n${patterns.join("")}`;
 }
 
-function sortBy<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
+function sortBy<T>(all: readonly T[], getKey: (one: T) => string): T[] {
   return all
-    .map((one) => ({ one, key: keyOf(one) }))
+    .map((one) => ({ one, key: getKey(one) }))
     .sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)))
     .map(({ one }) => one);
 }

@@ -6,13 +6,13 @@ import { getNewPullRequestUrl, parseRemoteUrl, type RemoteRepository } from "./r
 
 export interface PullRequest {
   readonly remote: string;
-  readonly opened?: string;
+  readonly url?: string;
   /** The page where a person can open it, if no program could. */
-  readonly toOpen?: string;
+  readonly manualUrl?: string;
   /** The page of the repository, guessed from its address, if the host is unknown. */
   readonly page?: string;
   /** The error of a program that could not open it. */
-  readonly why?: string;
+  readonly reason?: string;
 }
 
 /**
@@ -62,11 +62,11 @@ export async function createPullRequest(
   const manualUrl = getNewPullRequestUrl(repository, branch);
   if (result?.code === 0) {
     const openedPage = /https?:\/\/\S+/.exec(result.stdout)?.[0];
-    return { opened: openedPage ?? manualUrl ?? repository.address };
+    return { url: openedPage ?? manualUrl ?? repository.address };
   }
   return {
-    ...(manualUrl === undefined ? { page: repository.address } : { toOpen: manualUrl }),
-    ...(result === undefined ? {} : { why: result.reason }),
+    ...(manualUrl === undefined ? { page: repository.address } : { manualUrl }),
+    ...(result === undefined ? {} : { reason: result.reason }),
   };
 }
 

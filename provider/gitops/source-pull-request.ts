@@ -29,9 +29,8 @@ export interface ProposalResult {
  * The pull or merge request of a source. It is `unneeded` if the base branch has everything that it proposes. If no program could open or
  * update it, the other fields say what a person has to do.
  */
-export interface ProposedPullRequest extends Omit<PullRequest, "remote" | "opened"> {
+export interface ProposedPullRequest extends Omit<PullRequest, "remote"> {
   readonly action?: "opened" | "updated" | "current" | "unneeded";
-  readonly url?: string;
 }
 
 interface OpenPullRequest {
@@ -66,22 +65,22 @@ async function submitPullRequest(
   const repository = parseRemoteUrl(stdout.trim());
   const isUnneeded = update.state === "unchanged";
   if (repository === undefined) return isUnneeded ? undefined : {};
-  const found = await findPullRequest(programs, repository, branch);
-  if (typeof found === "string") {
+  const existing = await findPullRequest(programs, repository, branch);
+  if (typeof existing === "string") {
     const manualUrl = getNewPullRequestUrl(repository, branch);
     if (isUnneeded) return undefined;
-    return { why: found, ...(manualUrl === undefined ? { page: repository.address } : { toOpen: manualUrl }) };
+    return { reason: existing, ...(manualUrl === undefined ? { page: repository.address } : { manualUrl }) };
   }
-  if (found === undefined) {
+  if (existing === undefined) {
     if (isUnneeded) return undefined;
-    const { opened, ...manual } = await createPullRequest(programs, repository, branch, message);
-    return opened === undefined ? manual : { action: "opened", url: opened };
+    const { url: openedUrl, ...manual } = await createPullRequest(programs, repository, branch, message);
+    return openedUrl === undefined ? manual : { action: "opened", url: openedUrl };
   }
-  const { url, description } = found;
+  const { url, description } = existing;
   if (normalizeLines(description) === normalizeLines(message.body))
     return { action: isUnneeded ? "unneeded" : "current", url };
-  const edited = await editDescription(programs, repository, found.number, message.body);
-  if (edited?.code !== 0) return { url, ...(edited === undefined ? {} : { why: edited.reason }) };
+  const edited = await editDescription(programs, repository, existing.number, message.body);
+  if (edited?.code !== 0) return { url, ...(edited === undefined ? {} : { reason: edited.reason }) };
   return { action: isUnneeded ? "unneeded" : "updated", url };
 }
 
@@ -147,7 +146,7 @@ function describeUnneeded(base: string): string {
 export function describeProposal({ branch, remote, base, update, pullRequest }: ProposalResult): string[] {
   const lines = describeUpdate(update, branch, remote, base);
   if (pullRequest === undefined) return lines;
-  const { action, url = "", why, toOpen, page } = pullRequest;
+  const { action, url = "", reason, manualUrl, page } = pullRequest;
   const address = sanitizeLine(url);
   if (action === "opened") return [...lines, `Opened ${address}`];
   if (action === "updated") return [...lines, `Updated the description of ${address}`];
@@ -157,9 +156,9 @@ export function describeProposal({ branch, remote, base, update, pullRequest }: 
       ...lines,
       `There are no changes left in ${address}, because ${sanitizeLine(base)} has the same entries. Close it.`,
     ];
-  if (url !== "") return [...lines, `The description of ${address} could not be updated: ${why ?? ""}`];
-  if (why !== undefined) lines.push(`It could not be opened for review from here: ${why}`);
-  if (toOpen !== undefined) return [...lines, `Open it for review: ${toOpen}`];
+  if (url !== "") return [...lines, `The description of ${address} could not be updated: ${reason ?? ""}`];
+  if (reason !== undefined) lines.push(`It could not be opened for review from here: ${reason}`);
+  if (manualUrl !== undefined) return [...lines, `Open it for review: ${manualUrl}`];
   return [
     ...lines,
     page === undefined

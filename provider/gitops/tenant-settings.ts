@@ -29,8 +29,10 @@ function hideStackTrace<Result>(callback: () => Result): Result {
  * All declarations of a tenant's settings files: an `AllowDenyList` and a `VipList`. A mistake in the files is reported
  * with its file, line and column, in previews too, and nothing is registered.
  *
- * @example import { TenantSettings } from "pulumi-email-security"; new TenantSettings("acme", { file:
- * "settings/acme.yaml" });
+ * @example
+ * import { TenantSettings } from "pulumi-email-security";
+ *
+ * new TenantSettings("acme", { file: "settings/acme.yaml" });
  */
 export class TenantSettings extends pulumi.ComponentResource {
   /** The allow/deny list. */

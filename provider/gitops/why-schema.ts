@@ -16,7 +16,7 @@ export const WHY_FORMAT = 1;
 
 const subjectFields = {
   kind: kindSchema,
-  key: jsonTextField("As in a keyed list."),
+  key: jsonTextField("As in an encoded list."),
   list: z.string().exactOptional(),
   verdictScope: jsonTextField("Only for entries.").exactOptional(),
 };
@@ -47,7 +47,7 @@ const parentSchema = jsonObject({
 
 export type CoveringEntry = z.infer<typeof parentSchema>;
 
-const heldSchema = jsonObject({
+const tenantEntrySchema = jsonObject({
   ...subjectFields,
   ...sentFieldsShape,
   list: subjectFields.list,
@@ -57,7 +57,7 @@ const heldSchema = jsonObject({
   isDeclared: z.boolean(),
 });
 
-export type WhyTenantEntry = z.infer<typeof heldSchema>;
+export type WhyTenantEntry = z.infer<typeof tenantEntrySchema>;
 
 const elementSchema = jsonObject({
   section: z
@@ -174,7 +174,7 @@ export const whySchema = jsonObject({
     )
     .exactOptional(),
   actual: jsonArray(
-    heldSchema,
+    tenantEntrySchema,
     "The tenant's actual rows; absent if it was not read or did not respond.",
   ).exactOptional(),
   history: jsonArray(eventSchema, "The changes in commits, newest first."),

@@ -110,21 +110,21 @@ export function describeWriteResult({ files, removed = [], commit, pullRequest }
     lines.push(`It is based on ${sanitizeLine(previousBranch)}, and is reviewed together with its changes.`);
   }
   if (pullRequest === undefined) return lines;
-  const { remote, opened, toOpen, page, why } = pullRequest;
+  const { remote, url, manualUrl, page, reason } = pullRequest;
   lines.push(`Pushed to ${sanitizeLine(remote)}.`);
-  if (opened !== undefined) lines.push(`Opened ${sanitizeLine(opened)}`);
-  if (why !== undefined) lines.push(`It could not be opened for review from here: ${why}`);
-  if (toOpen !== undefined) lines.push(`Open it for review: ${toOpen}`);
+  if (url !== undefined) lines.push(`Opened ${sanitizeLine(url)}`);
+  if (reason !== undefined) lines.push(`It could not be opened for review from here: ${reason}`);
+  if (manualUrl !== undefined) lines.push(`Open it for review: ${manualUrl}`);
   else if (page !== undefined) {
     const hostNote = "whose host isn't recognized";
     lines.push(
       `Open the branch ${branch} for review on the page of your repository, ${hostNote}: ${sanitizeLine(page)}`,
     );
-  } else if (opened === undefined) lines.push("Open it for review on the page of your repository.");
+  } else if (url === undefined) lines.push("Open it for review on the page of your repository.");
   return lines;
 }
 
 /** Returns whether everything was done; false if a person still has to open the review. */
 export function isWriteComplete({ pullRequest }: WriteResult): boolean {
-  return pullRequest === undefined || pullRequest.opened !== undefined;
+  return pullRequest === undefined || pullRequest.url !== undefined;
 }

@@ -44,7 +44,7 @@ function findRisks(change: UnratedChange, ownDomainSet: OwnDomains): Finding[] {
     ({ code }) => ({
       code,
       level: after.acceptRisk === undefined ? "warning" : "note",
-      message: `${RISKS[code].title}. ${RISKS[code].why}${acceptanceText}`,
+      message: `${RISKS[code].title}. ${RISKS[code].explanation}${acceptanceText}`,
       ...omitUndefined({ place }),
     }),
   );

@@ -52,22 +52,22 @@ export function findOtherTenantBlockers(
   }
   const { environment, name } = acceptance;
   if (isEmptyTenantAccepted(environment, name)) return [];
-  const formatAdvice = (when: string): string => formatAcceptAdvice(when, environment, name);
+  const formatAdvice = (condition: string): string => formatAcceptAdvice(condition, environment, name);
   if (findForeignFingerprints(known, people).length > 0 && !hasAnyKnownVip(desired, observed)) {
     return [buildTenantBlocker(describeChangedDomains(people), formatAdvice("if its people now have other domains"))];
   }
-  let declared = 0;
+  let declaredCount = 0;
   for (const { kind, stackContent = {} } of desired.lists) {
     const observedKeys: ReadonlyMap<string, unknown> = kind === "entry" ? observed.entries : observed.vips;
     // Usually the first one is found.
     for (const key in stackContent) {
       if (isUnmanaged(stackContent[key] ?? "")) continue;
       if (observedKeys.has(key)) return [];
-      declared += 1;
+      declaredCount += 1;
     }
   }
-  if (declared < MIN_EVIDENCE) return [];
-  const signText = `it has none of the ${declared} that this stack has declared before`;
+  if (declaredCount < MIN_EVIDENCE) return [];
+  const signText = `it has none of the ${declaredCount} that this stack has declared before`;
   return [buildTenantBlocker(signText, formatAdvice("if all of them were removed on purpose"))];
 }
 

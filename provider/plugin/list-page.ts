@@ -4,7 +4,7 @@ import { quote } from "../settings/text";
 import { ProtocolError } from "./protocol-error";
 
 /** The page parameters of Pulumi's `ListRequest`. A number below 1 means no limit. */
-interface PageRequest {
+interface ListPageRequest {
   getLimit(): number;
   getPageSize(): number;
   getContinuationToken(): string;
@@ -14,7 +14,7 @@ interface PageRequest {
  * Returns the requested page as messages of a stream. If there are more pages, the last message has the continuation
  * token.
  */
-export function buildPage(resources: readonly ListedResource[], request: PageRequest): unknown[] {
+export function buildPage(resources: readonly ListedResource[], request: ListPageRequest): unknown[] {
   const { from, until } = parsePageToken(request.getContinuationToken());
   const endIndex = Math.min(resources.length, until, from + normalizeLimit(request.getLimit()));
   const nextIndex = Math.min(endIndex, from + normalizeLimit(request.getPageSize()));

@@ -24,8 +24,12 @@ export interface ProviderArgs {
  *
  * It uses only its own configuration, and ignores the environment and the stack's configuration.
  *
- * @example const acme = new Provider("acme", { baseUrl: "https://mail-security.example", apiKey:
- * config.requireSecret("acmeKey") }); new VipEmployee("ceo", { email: "ceo@acme.example" }, { provider: acme });
+ * @example
+ * const acme = new Provider("acme", {
+ *   baseUrl: "https://mail-security.example",
+ *   apiKey: config.requireSecret("acmeKey"),
+ * });
+ * new VipEmployee("ceo", { email: "ceo@acme.example" }, { provider: acme });
  */
 export class Provider extends pulumi.ProviderResource {
   constructor(name: string, { ownDomains, ...args }: ProviderArgs, opts?: pulumi.ResourceOptions) {

@@ -21,7 +21,7 @@ export async function buildRolloutConflictError(
 export async function describeConflictingRollout(
   { id, state, reason = "", stacks }: ConflictingRollout,
   context: RolloutContext,
-): Promise<readonly [what: string, next: string]> {
+): Promise<readonly [message: string, advice: string]> {
   const { commands, journal } = context;
   const isLocked = await context.isLocked(id);
   const stackNames = formatFirstItems(stacks, (stack) => stack);

@@ -1,4 +1,4 @@
-import { SAMPLE_SIZE, SMALL_SAMPLE_SIZE, type TenantIdentity } from "./identity-hash";
+import { HASH_SAMPLE_SIZE, SMALL_SAMPLE_SIZE, type TenantIdentity } from "./identity-hash";
 
 /* Compares the samples of two identities. Only tenant-identity.ts draws conclusions from the result. */
 
@@ -12,7 +12,9 @@ export function compareVips(
   if (countShared(one, other) > 0) return "some";
   // A sample proves nothing about hashes after its last one.
   const last = [one, other]
-    .flatMap((hashes) => (hashes.length === SAMPLE_SIZE || hashes.length === SMALL_SAMPLE_SIZE ? hashes.slice(-1) : []))
+    .flatMap((hashes) =>
+      hashes.length === HASH_SAMPLE_SIZE || hashes.length === SMALL_SAMPLE_SIZE ? hashes.slice(-1) : [],
+    )
     .sort()[0];
   const isDecided = (hash: string): boolean => last === undefined || hash <= last;
   return one.some(isDecided) && other.some(isDecided) ? "none" : "unequal";

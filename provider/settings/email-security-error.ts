@@ -26,9 +26,14 @@ export function createErrorClass(code: ErrorCode) {
   };
 }
 
+/** Returns the message of anything that was thrown. */
+export function getErrorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Formats a failure for people. The first line includes the error code, so that people can search for it in the docs. */
 export function formatErrorWithCode(error: unknown): string {
-  if (!(error instanceof EmailSecurityError)) return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof EmailSecurityError)) return getErrorMessage(error);
   const [firstLine = "", ...remainingLines] = error.message.split("\n");
   return [`${firstLine} [${error.code}]`, ...remainingLines].join("\n");
 }

@@ -1,7 +1,7 @@
 import { quote } from "./text";
 
 const DAYS: Readonly<Record<string, number>> = { d: 1, w: 7 };
-const DAY_MS = 24 * 60 * 60 * 1_000;
+export const DAY_MS = 24 * 60 * 60 * 1_000;
 /** A longer term is most likely a typing error. */
 const MAX_DAYS = 3_660;
 
@@ -21,7 +21,7 @@ export function parseTerm(text: string, today: string): ExpiryTerm {
   const days = parseDays(text);
   if (days !== undefined) {
     if (days > MAX_DAYS) return { ok: false, reason: `${quote(text)} is more than ten years; write \`never\`` };
-    return { ok: true, value: formatUtcDay(Date.parse(`${today}T00:00:00Z`) + days * DAY_MS) };
+    return { ok: true, value: addDaysToDate(today, days) };
   }
   const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(time) || formatUtcDay(time) !== text) {
@@ -43,6 +43,11 @@ export function parseTermDays(text: string): number | undefined {
 function parseDays(text: string): number | undefined {
   const [, count, unit = ""] = /^([1-9]\d{0,4})([dw])$/i.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * (DAYS[unit.toLowerCase()] ?? 1);
+}
+
+/** Adds days to a UTC day: `2026-11-21`. */
+export function addDaysToDate(day: string, days: number): string {
+  return formatUtcDay(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
 }
 
 function formatUtcDay(time: number): string {

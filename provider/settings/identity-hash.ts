@@ -36,7 +36,7 @@ export interface TenantIdentity {
 
 export const HASH_LENGTH = 12;
 /** The maximum number of hashes of each kind. The smallest are kept, so that two snapshots of one list keep the same ones. */
-export const SAMPLE_SIZE = 32;
+export const HASH_SAMPLE_SIZE = 32;
 export const SMALL_SAMPLE_SIZE = 8;
 
 /** Returns the hash of a row; undefined if it has no creation date. */
@@ -61,7 +61,7 @@ export class Sample {
   add(hash: string): void {
     if (this.#largest !== "" && hash >= this.#largest) return;
     this.#smallest.push(hash);
-    if (this.#smallest.length >= SAMPLE_SIZE * 8) this.#trim();
+    if (this.#smallest.length >= HASH_SAMPLE_SIZE * 8) this.#trim();
   }
 
   hashes(): readonly string[] {
@@ -70,7 +70,7 @@ export class Sample {
   }
 
   #trim(): void {
-    this.#smallest = [...new Set(this.#smallest)].sort().slice(0, SAMPLE_SIZE);
-    if (this.#smallest.length === SAMPLE_SIZE) this.#largest = this.#smallest.at(-1) ?? "";
+    this.#smallest = [...new Set(this.#smallest)].sort().slice(0, HASH_SAMPLE_SIZE);
+    if (this.#smallest.length === HASH_SAMPLE_SIZE) this.#largest = this.#smallest.at(-1) ?? "";
   }
 }

@@ -10,38 +10,42 @@ import { quote } from "./text";
 export interface RiskKind {
   readonly title: string;
   /** A sentence that explains why the entry is rejected. */
-  readonly why: string;
+  readonly explanation: string;
 }
 
 /** Every kind of risky entry, by its code. A released code never changes its meaning. */
 export const RISKS = {
   "allow-public-suffix": {
     title: "allows a public suffix",
-    why: "Anyone can register a domain under it, so an allow lets everyone's mail through.",
+    explanation: "Anyone can register a domain under it, so an allow lets everyone's mail through.",
   },
   "allow-free-mail": {
     title: "allows a whole free-mail domain",
-    why: "Anyone can create a mailbox there, so an allow lets everyone's mail through. Allow the single mailbox instead.",
+    explanation:
+      "Anyone can create a mailbox there, so an allow lets everyone's mail through. Allow the single mailbox instead.",
   },
   "allow-private-address": {
     title: "allows a private or special address",
-    why: "It doesn't identify a single sender on the internet. Many senders can have or forge a private, local, shared or reserved address.",
+    explanation:
+      "It doesn't identify a single sender on the internet. Many senders can have or forge a private, local, shared or reserved address.",
   },
   "allow-own-domain": {
     title: "allows your own domain",
-    why: "External mail that claims to come from you is the most common type of fraud, and an allow lets it through unchecked.",
+    explanation:
+      "External mail that claims to come from you is the most common type of fraud, and an allow lets it through unchecked.",
   },
   "allow-look-alike": {
     title: "allows a look-alike of your own domain",
-    why: "Fraud against you often comes from a domain that looks like yours.",
+    explanation: "Fraud against you often comes from a domain that looks like yours.",
   },
   "deny-own-domain": {
     title: "denies your own domain",
-    why: "It blocks mail from your own people. Fraud in your name isn't a reason to deny your own domain.",
+    explanation: "It blocks mail from your own people. Fraud in your name isn't a reason to deny your own domain.",
   },
   "deny-free-mail": {
     title: "denies a whole free-mail domain",
-    why: "Millions of people write from there, including applicants and customers. Deny the single mailbox instead.",
+    explanation:
+      "Millions of people write from there, including applicants and customers. Deny the single mailbox instead.",
   },
 } as const satisfies Record<string, RiskKind>;
 
@@ -95,7 +99,7 @@ export function describeRisks(entry: RiskSubject, ownDomains: OwnDomains = NO_OW
   if (risks.length === 0) return undefined;
   const reasons = risks.map(({ code, ownDomain }) => {
     const domainText = ownDomain === undefined || ownDomain === entry.value ? "" : `, ${ownDomain}`;
-    return `(${code}${domainText}): ${RISKS[code].why}`;
+    return `(${code}${domainText}): ${RISKS[code].explanation}`;
   });
   return `is ${quote(entry.value)}, which is refused ${reasons.join(" And ")} If it is intended, give the reason with the entry: acceptRisk: "…"`;
 }

@@ -1,5 +1,5 @@
 import { isFeed, type SourceDeclaration } from "../files/source-schema";
-import { parseTermDays } from "../settings/expiry-term";
+import { addDaysToDate, DAY_MS, parseTermDays } from "../settings/expiry-term";
 import { validateRemovals } from "../settings/removal-guard";
 import { findHarmfulText, sanitizeLine } from "../settings/text";
 import type { SourceElement } from "./source-file";
@@ -169,10 +169,3 @@ function findBlocker({ previous, present, source }: MergeInput, leaving: readonl
   const examples = leaving.slice(0, 5).join(", ");
   return `It no longer lists ${leaving.length} of ${before.length} ${noun}, such as ${examples}. If that is intended, write \`confirmRemovals: ${leaving.length}\` in the source, and remove it afterwards.`;
 }
-
-function addDaysToDate(day: string, days: number): string {
-  const time = Date.parse(`${day}T00:00:00Z`) + days * DAY_MS;
-  return new Date(time).toISOString().slice(0, 10);
-}
-
-const DAY_MS = 24 * 60 * 60 * 1_000;

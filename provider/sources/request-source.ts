@@ -5,9 +5,9 @@ import { exchange, type RawResponse } from "../client/http-exchange";
 import { formatWait, parseRetryAfterMs } from "../client/retry-after";
 import { computeBackoffMs } from "../client/retry-policy";
 import { maskSecrets } from "../settings/secrets";
-import { excerptSentences, quote } from "../settings/text";
+import { quote } from "../settings/text";
 import { assertAllowedSource } from "./allowed-sources";
-import { type SourceContext, SourceError } from "./source-content";
+import { describeFailure, type SourceContext, SourceError } from "./source-content";
 import { formatSourceVariable } from "./source-variables";
 
 const TIMEOUT_MS = 60_000;
@@ -147,9 +147,4 @@ function fail({ name, environment }: SourceContext, reason: string, options?: Er
     header.replace(/^[^:]*:\s*/, "").trim(),
   ];
   return new SourceError(maskSecrets(secrets, `The source ${name} can't be read. ${reason}`), options);
-}
-
-function describeFailure(error: unknown): string {
-  const { message, name } = error instanceof Error ? error : { message: String(error), name: "" };
-  return excerptSentences(message || name, 200);
 }

@@ -1,4 +1,5 @@
 import { createErrorClass } from "../settings/email-security-error";
+import { excerptSentences } from "../settings/text";
 
 /** An item that a source lists. */
 export interface SourceItem {
@@ -38,3 +39,9 @@ export interface SourceContext {
 
 /** A source can't be read, or its answer can't be trusted (`ERR_SOURCE`). Nothing is changed. */
 export class SourceError extends createErrorClass("ERR_SOURCE") {}
+
+/** Describes a failed request in a sentence without a full stop, for an error message. */
+export function describeFailure(error: unknown): string {
+  const { message, name } = error instanceof Error ? error : { message: String(error), name: "" };
+  return excerptSentences(message || name, 200);
+}

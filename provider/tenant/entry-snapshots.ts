@@ -97,8 +97,8 @@ export class EntrySnapshots {
       const isOfType = ({ entry_type }: AllowDenyEntryRow): boolean => entry_type === value.entryType;
       return readRows.flatMap((rows) => rows.getByName(value.canonical).filter(isOfType));
     };
-    const found = selectRows(await this.read(lists, (snapshot) => snapshot.getRows()));
-    if (found.length > 0) return found;
+    const matchingRows = selectRows(await this.read(lists, (snapshot) => snapshot.getRows()));
+    if (matchingRows.length > 0) return matchingRows;
     const isMissing = (rows: RowIndex<AllowDenyEntryRow>) => selectRows([rows]).length === 0;
     return selectRows(await this.read(lists, (snapshot) => snapshot.confirmMissing(isMissing)));
   }

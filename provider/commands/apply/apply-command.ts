@@ -117,7 +117,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
     if (currentPlan.changes.length > 0) console.error("Nothing was changed. To apply the plan, add --yes.");
     return currentPlan.changes.length > 0 ? EXIT.changes : EXIT.clean;
   }
-  return await applyPlan(currentPlan, formatPlanJson(currentPlan), options);
+  return await applyEnforcedPlan(currentPlan, formatPlanJson(currentPlan), options);
 }
 
 /**
@@ -134,7 +134,7 @@ function reportDayMismatch(day: string | undefined): boolean {
 }
 
 /** Runs `pulumi up` with the plan enforced. The list resources compare their changes with the plan again right before they write. */
-async function applyPlan(plan: Plan, json: string, { stack }: ApplyOptions): Promise<ExitCode> {
+async function applyEnforcedPlan(plan: Plan, json: string, { stack }: ApplyOptions): Promise<ExitCode> {
   const { runPulumi } = await import("../../plan/pulumi-cli.js");
   const { PLAN_DIGEST_VARIABLE, PLAN_FILE_VARIABLE } = await import("../../resources/lifecycle/reviewed-plan.js");
   using directory = createScratchDirectory("plan");

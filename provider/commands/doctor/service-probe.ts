@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { isLoopback } from "../../client/base-url";
 
 /** The result of a request without a key. */
 export interface ServiceProbe {
@@ -80,9 +81,4 @@ export async function sendProbe(
   } finally {
     await dispatcher?.destroy();
   }
-}
-
-/** Like the client, loopback addresses bypass the proxies of the environment. */
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

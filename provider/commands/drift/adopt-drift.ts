@@ -16,15 +16,15 @@ import { type AdoptableKind, type AdoptionStep, planAdoption, type UnadoptedItem
 export interface Adoption {
   readonly files: readonly ChangedFile[];
   readonly steps: readonly AdoptionStep[];
-  readonly unadopted: readonly UnadoptedItem[];
+  readonly unadoptedItems: readonly UnadoptedItem[];
   /** Policy errors and warnings about the adopted items, because the tenant doesn't hold all the required fields. */
   readonly findings: readonly Finding[];
 }
 
 /**
  * Adopts drift into the settings files. The edits keep comments and order, and nothing is written to disk. Items that
- * need a person's decision stay in `left`: for example risky entries, entries that a file can't express, and possible
- * file changes that no run has applied yet. So do removals beyond the removal guard's threshold.
+ * need a person's decision are returned in `unadoptedItems`: for example risky entries, entries that a file can't express,
+ * possible file changes that no run has applied yet, and removals beyond the removal guard's threshold.
  *
  * @param kinds the kinds of drift to adopt. Default: `added`.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents the edit.
@@ -38,10 +38,10 @@ export function adoptDrift(
   kinds: readonly AdoptableKind[] = ["added"],
 ): Adoption {
   assertMostItemsFound(drift);
-  const { steps, unadopted: unsuitable } = planAdoption(drift.items, settings, new Set(kinds), readFile);
-  const unadopted = [...unsuitable];
+  const { steps, unadoptedItems: unsuitableItems } = planAdoption(drift.items, settings, new Set(kinds), readFile);
+  const unadoptedItems = [...unsuitableItems];
   const { allowedSteps, excessRemovals } = splitByRemovalLimit(steps, settings);
-  unadopted.push(...excessRemovals);
+  unadoptedItems.push(...excessRemovals);
   const adoptedSteps: AdoptionStep[] = [];
   let files: readonly ChangedFile[] = [];
   const applySteps = (batch: readonly AdoptionStep[]): void => {
@@ -57,7 +57,7 @@ export function adoptDrift(
         applySteps(batch.slice(0, half));
         applySteps(batch.slice(half));
       } else
-        unadopted.push(
+        unadoptedItems.push(
           ...batch.flatMap(({ items }) => items.map((item) => ({ item, reason: getFailureMessage(error) }))),
         );
     }
@@ -66,7 +66,7 @@ export function adoptDrift(
   return {
     files,
     steps: adoptedSteps,
-    unadopted,
+    unadoptedItems,
     findings: findAdoptionFindings(adoptedSteps, files, settings, readFile),
   };
 }

@@ -171,7 +171,12 @@ async function adoptAndWrite(
     "./adoption-message.js"
   );
   const { getDriftTransition, isUnmanagedItem } = await import("../../gitops/detect-drift.js");
-  const { files, steps, unadopted, findings } = adoptDrift(drift, settings, createFileReader(settings.file), kinds);
+  const { files, steps, unadoptedItems, findings } = adoptDrift(
+    drift,
+    settings,
+    createFileReader(settings.file),
+    kinds,
+  );
   // Keeps each message on one line, whatever the service or a file contains.
   const log = (line: string): void => console.error(wrapForTerminal(sanitizeLine(line), process.stderr));
   const logTruncated = <T>(
@@ -205,13 +210,13 @@ async function adoptAndWrite(
     "`email-security lint` shows all of them once they are in the files",
   );
   logTruncated(
-    unadopted,
+    unadoptedItems,
     ({ item }) => getDriftTransition(item),
     ({ item, reason }) =>
       `Not adopted: ${(item.actual ?? item.declared)?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(reason, 1_000)}.`,
     "`email-security drift` shows all of them",
   );
-  const handledItems = new Set([...steps.flatMap(({ items }) => items), ...unadopted.map(({ item }) => item)]);
+  const handledItems = new Set([...steps.flatMap(({ items }) => items), ...unadoptedItems.map(({ item }) => item)]);
   const otherItems = drift.items.filter((item) => !handledItems.has(item));
   const unmanagedCount = otherItems.filter((item) => isUnmanagedItem(item, settings)).length;
   const revertedCount = otherItems.length - unmanagedCount;
@@ -226,7 +231,7 @@ async function adoptAndWrite(
     );
   }
   if (options.dryRun) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
-  return unadopted.length + otherItems.length > 0 ? EXIT.changes : code;
+  return unadoptedItems.length + otherItems.length > 0 ? EXIT.changes : code;
 }
 
 function describeNextStep({ dryRun, commit, pr }: DriftOptions): string {

@@ -54,7 +54,7 @@ export interface UnadoptedItem {
 /** The steps of an adoption and the items that it leaves, based on the files only. */
 export interface AdoptionPlan {
   readonly steps: readonly AdoptionStep[];
-  readonly unadopted: readonly UnadoptedItem[];
+  readonly unadoptedItems: readonly UnadoptedItem[];
 }
 
 /** Plans how the files adopt each item, or why a person has to decide. It writes nothing. */
@@ -95,7 +95,7 @@ const INEXPRESSIBLE = "a settings file can't declare it in this form";
 
 class AdoptionPlanner implements AdoptionPlan {
   readonly steps: AdoptionStep[] = [];
-  readonly unadopted: UnadoptedItem[] = [];
+  readonly unadoptedItems: UnadoptedItem[] = [];
   readonly #settings: Settings;
   readonly #kinds: ReadonlySet<AdoptableKind>;
   readonly #ownDomains: OwnDomains;
@@ -328,7 +328,7 @@ class AdoptionPlanner implements AdoptionPlan {
   }
 
   #addUnadopted(item: DriftItem, reason: string): void {
-    this.unadopted.push({ item, reason });
+    this.unadoptedItems.push({ item, reason });
   }
 
   /** @param newElement the element as the file will contain it. It is checked by itself before any file is edited. */

@@ -60,10 +60,10 @@ export const RISK_CODES = Object.keys(RISK_DETAILS) as RiskCode[];
 
 /** Builds the explanation of a risk code from the check that refuses such entries. */
 export function buildRiskExplanation(code: RiskCode): Explanation {
-  const { title, why } = RISKS[code];
+  const { title, explanation } = RISKS[code];
   const { sample, causes, alternative } = RISK_DETAILS[code];
   return {
-    meaning: `An entry ${title}. ${why}`,
+    meaning: `An entry ${title}. ${explanation}`,
     example: `value ${describeRisks(sample, EXAMPLE_OWN_DOMAINS)}`,
     causes,
     remedies: [

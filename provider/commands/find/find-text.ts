@@ -45,14 +45,14 @@ export function renderFindText(report: FindReport, columns = 80): string {
 type AddLine = (indent: number, text: string) => void;
 
 function addQuery(query: FindQuery, { tenants }: FindReport, addLine: AddLine): void {
-  const groups = new Map<string, { readonly found: FindMatch; readonly members: GroupMember[] }>();
+  const groups = new Map<string, { readonly match: FindMatch; readonly members: GroupMember[] }>();
   const matchingTenants = new Set<TenantMatches>();
   for (const tenant of tenants) {
     for (const match of tenant.matches) {
       if (match.query !== query.value) continue;
       if (match.state !== "inactive") matchingTenants.add(tenant);
       const matchKey = getMatchKey(match);
-      const group = groups.get(matchKey) ?? { found: match, members: [] };
+      const group = groups.get(matchKey) ?? { match, members: [] };
       group.members.push({ tenant, match });
       groups.set(matchKey, group);
     }
@@ -73,7 +73,7 @@ function addQuery(query: FindQuery, { tenants }: FindReport, addLine: AddLine): 
       0,
       `${queryLabel}: ${matchingTenants.size === 0 ? "no active entry" : "found"}${matchingTenants.size === 0 ? "" : scopeText}`,
     );
-  for (const { found, members } of groups.values()) addGroup(found, members, isFleet, addLine);
+  for (const { match, members } of groups.values()) addGroup(match, members, isFleet, addLine);
   if (query.isSender) addDecisions(query, tenants, addLine);
 }
 

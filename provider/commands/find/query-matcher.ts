@@ -85,7 +85,7 @@ export class QueryMatcher {
 
 const NO_MATCHES: readonly QueryMatch[] = [];
 
-function getMatchingValues({ value, entryType }: FindQuery): [value: string, how: MatchType][] {
+function getMatchingValues({ value, entryType }: FindQuery): [value: string, matchType: MatchType][] {
   const exact: [string, MatchType] = [value, "exact"];
   if (entryType === "ip") return [exact];
   const [ownDomain = "", ...parentDomains] = listDomainAndParents(value.slice(value.lastIndexOf("@") + 1));

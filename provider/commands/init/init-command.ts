@@ -97,7 +97,7 @@ function formatNextSteps(targetDirectory: string, name: string, result: InitResu
   const gitInitCommand = isInRepository ? [] : ["git init --initial-branch main"];
   const changedTopFiles = directory === "" ? [] : [...topFiles, ...additions.map((addition) => addition.file)];
   const pathsToStage = [".", ...listTopPathspecs(changedTopFiles, name)];
-  const steps: readonly (readonly [command: string, why?: string])[] = [
+  const steps: readonly (readonly [command: string, purpose?: string])[] = [
     [[...enterCommand, ...gitInitCommand, "npm install"].join(" && ")],
     ...(fromTenant ? [] : [["export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…"] as const]),
     ["npx email-security doctor", "check the setup, and how to put `pulumi` on PATH"],

@@ -35,7 +35,7 @@ export interface ApprovalsResult {
  * `approvers`. That person must not have made the change, and must have approved its present version. The rules and logins come from before
  * the change: a change can't name its own approvers.
  *
- * @param linted the present files. Included files are checked as well: the including file may remove their declarations, but a run of the
+ * @param tenants the present files. Included files are checked as well: the including file may remove their declarations, but a run of the
  * included file alone applies them.
  * @throws {ApprovalsError} (`ERR_APPROVALS`) when the response can't be read.
  * @throws {GitError} (`ERR_GIT`) when the earlier state can't be read.

@@ -82,10 +82,10 @@ export class CommittedSettings {
    * with the declaration is checked. The review date and the file that holds the declaration don't matter.
    */
   hasDeclaration(top: string, declaration: DeclaredEntry | DeclaredVip): boolean {
-    const held = this.has(top)
+    const fingerprints = this.has(top)
       ? this.#getTenantFingerprints(top)
       : this.#getFileFingerprints(declaration.location.file);
-    return held.get(getDeclarationKey(declaration)) === buildFingerprint(declaration);
+    return fingerprints.get(getDeclarationKey(declaration)) === buildFingerprint(declaration);
   }
 
   /** Returns the policy of a file and its includes; empty if it can't be read. */
@@ -111,20 +111,20 @@ export class CommittedSettings {
     const cached = this.#tenantFingerprints.get(top);
     if (cached !== undefined) return cached;
     const { entries = [], vips = [] } = this.#getDraft(top) ?? {};
-    const held = collectFingerprints([...entries, ...vips]);
-    this.#tenantFingerprints.set(top, held);
-    return held;
+    const fingerprints = collectFingerprints([...entries, ...vips]);
+    this.#tenantFingerprints.set(top, fingerprints);
+    return fingerprints;
   }
 
   #getFileFingerprints(file: string): ReadonlyMap<string, string> {
     const cached = this.#fileFingerprints.get(file);
     if (cached !== undefined) return cached;
     const parsed = this.#parseFile(file);
-    const found = collectFingerprints(
+    const fingerprints = collectFingerprints(
       parsed?.content === undefined ? [] : getFileDeclarations(parsed, parsed.content, this.#today).declarations,
     );
-    this.#fileFingerprints.set(file, found);
-    return found;
+    this.#fileFingerprints.set(file, fingerprints);
+    return fingerprints;
   }
 
   #parseFile(file: string): ParsedSettingsFile | undefined {

@@ -169,7 +169,7 @@ async function renderLintText(
   target: TextTarget,
 ): Promise<string> {
   const { formatLocation } = await import("../../files/finding.js");
-  const applyStyle = (style: TextStyle, text: string): string =>
+  const applyStyle = (style: TerminalStyle, text: string): string =>
     target.color ? styleText(style, text, { validateStream: false }) : text;
   const lines = findings.map(({ place, level, message, code }) => {
     const locationText = place === undefined ? "" : `${applyStyle("bold", formatLocation(place))} `;
@@ -186,9 +186,9 @@ async function renderLintText(
   return target.isTTY ? wrapForTerminal(text, target) : text;
 }
 
-type TextStyle = Parameters<typeof styleText>[0];
+type TerminalStyle = Parameters<typeof styleText>[0];
 
-const STYLES = { error: "red", warning: "yellow", note: "cyan" } as const satisfies Record<FindingLevel, TextStyle>;
+const STYLES = { error: "red", warning: "yellow", note: "cyan" } as const satisfies Record<FindingLevel, TerminalStyle>;
 
 function countByLevel(findings: readonly Finding[]): Record<FindingLevel, number> {
   const counts = { error: 0, warning: 0, note: 0 };

@@ -7,6 +7,7 @@ import { Html, html, renderHtmlText, renderUntrustedHtml } from "../../render/ht
 import { renderWithinLimit } from "../../render/render-within-limit";
 import { formatCount, formatNumber, type SafeText, untrusted, untrustedSentence } from "../../render/safe-text";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { getKeys } from "../../settings/get-keys";
 import { REVIEW_KINDS, REVIEW_TITLES, type ReviewKind } from "./review-kinds";
 import { DECISION_HELP, formatReviewCounts, getItemNoun, UNREAD_HEADING } from "./review-messages";
 import type { ReviewItem, ReviewReport } from "./review-schema";
@@ -214,8 +215,4 @@ function buildReviewDetails({
     ["Ends", expires === undefined ? undefined : [expires === "never" ? "never" : expires]],
   ];
   return details.filter((detail): detail is [string, SafeText] => detail[1] !== undefined);
-}
-
-function getKeys<K extends string>(record: Readonly<Record<K, unknown>>): K[] {
-  return Object.keys(record) as K[];
 }

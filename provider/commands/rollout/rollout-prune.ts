@@ -80,11 +80,11 @@ async function runPruneCommand(options: PruneOptions): Promise<ExitCode> {
   });
 }
 
-function printNeeded({ retained }: OldRollouts): void {
-  for (const { record, why } of retained.slice(0, 5)) {
-    console.error(sanitizeMultiline(`Not pruned: ${record.id} (${record.state}): ${why}.`));
+function printNeeded({ retainedRollouts }: OldRollouts): void {
+  for (const { record, reason } of retainedRollouts.slice(0, 5)) {
+    console.error(sanitizeMultiline(`Not pruned: ${record.id} (${record.state}): ${reason}.`));
   }
-  if (retained.length > 5) console.error(`… and ${retained.length - 5} more that can't be pruned.`);
+  if (retainedRollouts.length > 5) console.error(`… and ${retainedRollouts.length - 5} more that can't be pruned.`);
 }
 
 async function pruneAll(rollouts: Rollouts, { prunable, unstartedIds }: OldRollouts, nowMs: number): Promise<ExitCode> {

@@ -202,7 +202,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     branch: `tenant-${name}`,
   };
   const code = await showAndWrite(files, message, options, { visibleFiles: displayedFiles, locks });
-  const former = stack?.isThere === true ? undefined : findStackOfRemovedTenant(placed, observed, identityRecords);
+  const former = stack?.exists === true ? undefined : findStackOfRemovedTenant(placed, observed, identityRecords);
   if (former !== undefined) await printFormerStack(name, former, file, options);
   else if (!options.dryRun) await printNextRollout(target, placed.editedTargets, options);
   return code === EXIT.clean && !(isUnchanged && former === undefined) ? EXIT.changes : code;

@@ -122,7 +122,7 @@ async function removeTenantStack(
   };
   const log = (line: string): void => console.error(sanitizeMultiline(line));
   const removeWithStack = async (stackToRemove: StackRemoval): Promise<ExitCode> => {
-    if (!stackToRemove.isThere) {
+    if (!stackToRemove.exists) {
       console.log(
         wrapForTerminal(
           sanitizeMultiline(`There is no stack ${stack}, so nothing at the service is known to be managed.`),

@@ -1,4 +1,5 @@
 import { isAscii } from "node:buffer";
+import { isMapping } from "../../files/element-identity";
 import { readYaml } from "../../files/yaml-source";
 import type { ElementContent } from "../../gitops/why-schema";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
@@ -158,10 +159,6 @@ function decodeUtf8(bytes: string): string {
   return Buffer.from(bytes, "latin1")
     .toString("utf8")
     .replace(/^\uFEFF/, "");
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns the texts of a field by its path, such as `seen.last`. */

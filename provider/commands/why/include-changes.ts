@@ -30,9 +30,9 @@ export async function buildIncludeEvents(
   { path, before, after }: IncludeChange,
   topPath: string,
   read: (side: "before" | "after", path: string) => Promise<FileVersion | undefined>,
-): Promise<{ readonly events: readonly IncludeEvent[]; readonly gone: readonly string[] }> {
+): Promise<{ readonly events: readonly IncludeEvent[]; readonly removedPaths: readonly string[] }> {
   // A deleted file has no includes; the change to the file that included it reports the removal.
-  if (after === undefined) return { events: [], gone: [] };
+  if (after === undefined) return { events: [], removedPaths: [] };
   const [old, current] = [before, after].map((one) => listIncludedPaths(path, one));
   const events: IncludeEvent[] = [];
   const removedPaths: string[] = [];
@@ -53,7 +53,7 @@ export async function buildIncludeEvents(
       if (side === "before") removedPaths.push(...exclusiveElements.map((element) => element.path));
     }
   }
-  return { events, gone: removedPaths };
+  return { events, removedPaths };
 }
 
 /** An event that an `include` line caused. */

@@ -174,12 +174,12 @@ class HistoryReader {
         }
       }
       if (trackedPaths !== undefined) {
-        const { events, gone } = await this.#findIncludeChanges(
+        const { events, removedPaths } = await this.#findIncludeChanges(
           commit,
           files.filter(({ path }) => isTracked(path)),
         );
         changes = [...changes, ...excludeChangedPaths(changes, events)];
-        await trackPaths(gone);
+        await trackPaths(removedPaths);
       }
       for (const change of changes) committedChanges.push({ ...change, commit });
     }
@@ -203,9 +203,9 @@ class HistoryReader {
         async (side, name) => await this.#versions.readAtCommit(side === "after" ? commit : `${commit}^1`, name),
       );
       events.push(...includeChanges.events);
-      removedPaths.push(...includeChanges.gone);
+      removedPaths.push(...includeChanges.removedPaths);
     }
-    return { events, gone: removedPaths };
+    return { events, removedPaths };
   }
 
   /** Adds changes that merges discarded by keeping a file's state from before a branch changed it. */
@@ -278,7 +278,7 @@ class HistoryReader {
       before.push(...this.#versions.getElements(id, path));
       after.push(...current.elements.map((one) => ({ ...one, path })));
       if (id === undefined) continue;
-      const { events, gone } = await buildIncludeEvents(
+      const { events, removedPaths } = await buildIncludeEvents(
         { path, before: this.#versions.get(id), after: current },
         this.#topPath,
         async (side, name) =>
@@ -287,7 +287,7 @@ class HistoryReader {
             : this.#versions.readWorkingTree(files.get(name)),
       );
       includeChanges.push(...events);
-      for (const one of gone) trackedPaths.add(one);
+      for (const one of removedPaths) trackedPaths.add(one);
     }
     const changes = diffElements(before, after);
     return [...changes, ...excludeChangedPaths(changes, includeChanges)].map((change) => ({

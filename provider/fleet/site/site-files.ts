@@ -53,7 +53,7 @@ export function* generateSiteFiles(data: SiteData): Generator<SiteFile> {
   const findingsByTenant = groupByTenant(status.findings);
   for (const tenant of status.tenants) {
     const { name, stack } = tenant;
-    const tenantEntries = entries.tenants.get(name) ?? { ranges: [], unlike: [] };
+    const tenantEntries = entries.tenants.get(name) ?? { ranges: [], deviations: [] };
     yield [
       getTenantPagePath(name),
       renderTenantPage(layout, {
@@ -85,8 +85,8 @@ export function* generateSiteFiles(data: SiteData): Generator<SiteFile> {
 
 function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]) {
   const toTenantData = ({ name, syncStatus }: TenantStatus) => {
-    const { ranges = [], unlike = [], mail } = entries.tenants.get(name) ?? {};
-    const tenantData = { name, page: getTenantPagePath(name), syncStatus, ranges, unlike };
+    const { ranges = [], deviations = [], mail } = entries.tenants.get(name) ?? {};
+    const tenantData = { name, page: getTenantPagePath(name), syncStatus, ranges, unlike: deviations };
     return mail === undefined ? tenantData : { ...tenantData, mail: mail.entries };
   };
   return {
@@ -98,9 +98,9 @@ function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]
   };
 }
 
-function getChunkFiles({ ranges, unlike }: TenantEntries, chunks: readonly string[]): readonly string[] {
+function getChunkFiles({ ranges, deviations }: TenantEntries, chunks: readonly string[]): readonly string[] {
   const needed = new Set<number>();
-  for (const [first, last] of [...ranges, ...unlike.map(([entry]) => [entry, entry] as const)]) {
+  for (const [first, last] of [...ranges, ...deviations.map(([entry]) => [entry, entry] as const)]) {
     for (let chunk = Math.floor(first / CHUNK_SIZE); chunk <= Math.floor(last / CHUNK_SIZE); chunk += 1)
       needed.add(chunk);
   }

@@ -144,8 +144,8 @@ export function formatHiddenPoints(hidden: readonly StatusPoint[]): string {
   return transitions.length > 0 ? describeHidden(transitions) : `${formatNumber(hidden.length)} more`;
 }
 
-function formatTenantCount(tenants: readonly TenantStatus[], which: DifferenceKind): string {
-  return formatCount(tenants.filter((tenant) => (tenant[which] ?? []).length > 0).length, "tenant");
+function formatTenantCount(tenants: readonly TenantStatus[], differenceKind: DifferenceKind): string {
+  return formatCount(tenants.filter((tenant) => (tenant[differenceKind] ?? []).length > 0).length, "tenant");
 }
 
 function buildUnreadPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
@@ -159,7 +159,7 @@ function buildUnreadPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
     const details = [`${excerptSentences(first.message, MAX_MESSAGE_LENGTH)} [${first.code}]`];
     return [
       {
-        head: `${formatFirstNames(names, MAX_NAMES_TO_FIX)}: ${word}`,
+        head: `${formatLimitedNames(names, MAX_NAMES_TO_FIX)}: ${word}`,
         details,
         tenants: names,
         withoutTenants: { head: word, details },
@@ -176,7 +176,7 @@ function buildFormerAddressPoints(tenants: readonly TenantStatus[]): StatusPoint
     const names = some.map(({ name }) => name);
     const text = `last rollout at ${excerpt(formerAddress)}, where its entries and VIPs stay`;
     return {
-      head: `${formatFirstNames(names, MAX_NAMES_TO_FIX)}: ${text}`,
+      head: `${formatLimitedNames(names, MAX_NAMES_TO_FIX)}: ${text}`,
       details: [],
       tenants: names,
       withoutTenants: { head: text, details: [] },
@@ -197,7 +197,7 @@ function buildSkippedPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
     const details = [excerpt(toSingleLine(reason), 500), UNSKIP_HINT];
     return [
       {
-        head: `${formatFirstNames(names, MAX_NAMES_TO_FIX)}, ${own}`,
+        head: `${formatLimitedNames(names, MAX_NAMES_TO_FIX)}, ${own}`,
         details,
         tenants: names,
         withoutTenants: { head: own, details },
@@ -210,12 +210,12 @@ const UNSKIP_HINT = "until `email-security rollout unskip NAME`";
 
 function buildDifferencePoints(
   status: FleetStatus,
-  which: DifferenceKind,
+  differenceKind: DifferenceKind,
   tenants: readonly TenantStatus[] = status.tenants,
 ): StatusPoint[] {
-  return groupDifferences({ tenants }, which).map((group) => {
+  return groupDifferences({ tenants }, differenceKind).map((group) => {
     const { difference, members } = group;
-    const word = DIFFERENCE_LABELS[which][difference.driftKind];
+    const word = DIFFERENCE_LABELS[differenceKind][difference.driftKind];
     const risks = (difference.risks ?? []).map((risk) => `, risky: ${risk}`).join("");
     const withoutTenants = {
       head: `${word} ${formatEntryName(difference)}${risks}`,
@@ -225,11 +225,11 @@ function buildDifferencePoints(
     return {
       head: `${withoutTenants.head}, ${formatCount(names.length, "tenant")}`,
       details: [
-        formatTenants(names, status, which === "pendingChanges" ? MAX_NAMES : MAX_NAMES_TO_FIX),
+        formatTenants(names, status, differenceKind === "pendingChanges" ? MAX_NAMES : MAX_NAMES_TO_FIX),
         ...withoutTenants.details,
       ],
       tenants: names,
-      transition: getDifferenceTransition(difference, which),
+      transition: getDifferenceTransition(difference, differenceKind),
       withoutTenants,
     };
   });
@@ -299,13 +299,13 @@ function describeAuthors(members: DifferenceGroup["members"]): string {
   const more = makers.length > names.length ? ` and ${makers.length - names.length} more` : "";
   const by = makers.length === 0 ? "" : ` by ${names.join(", ")}${more}`;
   const [from = "", to = from] = [times[0], times.at(-1)];
-  const when =
+  const dateText =
     times.length === 0
       ? ""
       : from === to
         ? ` on ${excerpt(from, 40)}`
         : ` from ${excerpt(from, 40)} to ${excerpt(to, 40)}`;
-  return `created${by}${when}`;
+  return `created${by}${dateText}`;
 }
 
 /** Returns whether a rollout that was abandoned or rolled back has nothing left to do for a tenant. */
@@ -329,8 +329,8 @@ function buildUnfinishedRolloutPoints(tenants: readonly TenantStatus[]): StatusP
     return {
       head: `${head}, ${formatCount(some.length, "tenant")}`,
       details: [...waves].map(
-        ([what, members]) =>
-          `${what}: ${formatFirstNames(
+        ([stateText, members]) =>
+          `${stateText}: ${formatLimitedNames(
             members.map(({ name }) => name),
             MAX_NAMES_TO_FIX,
           )}`,
@@ -369,10 +369,10 @@ function buildFindingPoint({ code, message, place, tenants }: FleetFinding, stat
 function formatTenants(names: readonly string[], { tenants }: FleetStatus, most = MAX_NAMES): string {
   return names.length > MAX_NAMES && names.length === tenants.length
     ? `in all ${names.length}`
-    : `in ${formatFirstNames(names, most)}`;
+    : `in ${formatLimitedNames(names, most)}`;
 }
 
-function formatFirstNames(names: readonly string[], most: number): string {
+function formatLimitedNames(names: readonly string[], most: number): string {
   const more = names.length - most;
   return `${names
     .slice(0, most)

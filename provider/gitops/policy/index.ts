@@ -6,18 +6,18 @@
  */
 
 export {
-  createPolicyCheck as policyJudge,
+  createPolicyCheck,
   type PolicyCode,
-  type PolicyEntry as AccountableEntry,
-  type PolicyFields as Accountable,
-  type PolicyVip as AccountableVip,
+  type PolicyEntry,
+  type PolicyFields,
+  type PolicyVip,
 } from "../../files/policy";
 export type { Policy, PolicySubject } from "../../files/settings-schema";
 export type { EntryType, List } from "../../settings/assumptions";
 export type { ListedEntry, ListedVip } from "../../settings/encoded-list";
 export { OwnDomains, parseOwnDomains } from "../../settings/own-domains";
 export {
-  findEntryRisks as risksOf,
+  findEntryRisks,
   RISKS,
   type Risk,
   type RiskCode,
@@ -27,7 +27,7 @@ export {
 export {
   type EntryInProgram,
   isFromSettingsFiles,
-  listDeclaredItems as declaredBy,
+  listDeclaredItems,
   type PolicyResource,
   type VipInProgram,
 } from "./declared-items";

@@ -15,6 +15,7 @@ import {
 import { describeHidden } from "../../settings/danger";
 import { decodePunycode } from "../../settings/decode-punycode";
 import { DETAIL_NAMES } from "../../settings/entry-fields";
+import { getKeys } from "../../settings/get-keys";
 import { capitalize, excerpt } from "../../settings/text";
 import { type Evidence, getExpiredTransition, type NamedCount, type Plan, type RecipientCount } from "../plan";
 import type { ChangeDetail } from "./change-details";
@@ -377,7 +378,3 @@ function renderPlanAside(
 }
 
 const MAX_ASIDE_BYTES = 500_000;
-
-function getKeys<K extends string>(record: Readonly<Record<K, unknown>>): K[] {
-  return Object.keys(record) as K[];
-}

@@ -49,7 +49,7 @@ export function renderPlanText(
     page.addVerbatim(message, INDENT);
   }
   const fullListHint = `\`${fullPlanCommand}\` shows all of them`;
-  renderLimitedList(
+  writeLimitedList(
     page,
     OVERRIDES_HEADING,
     view.overrides,
@@ -61,7 +61,7 @@ export function renderPlanText(
   renderConcerning(page, "Risk accepted", view.accepted, "yellow");
   renderConcerning(page, "Warnings", view.warnings, "yellow");
   renderUnremarkable(page, view.others, limit, fullListHint);
-  renderLimitedList(
+  writeLimitedList(
     page,
     "Findings on unchanged entries",
     view.findings,
@@ -70,7 +70,7 @@ export function renderPlanText(
       safeText`${describeLine(finding.place)}${finding.place === undefined ? "" : " "}${describeFinding(finding)}`,
     createHiddenCountFormatter(fullListHint),
   );
-  renderLimitedList(
+  writeLimitedList(
     page,
     "Expired",
     view.expired,
@@ -78,7 +78,7 @@ export function renderPlanText(
     describeExpired,
     (hidden) => `${describeHidden(hidden.map(getExpiredTransition))}; ${fullListHint}`,
   );
-  renderLimitedList(
+  writeLimitedList(
     page,
     "Unmanaged",
     view.unmanaged,
@@ -159,7 +159,7 @@ function renderChangeTitle(page: TextPage, { change, sign, word, list, kind }: C
   page.addMarkedText(`${sign} ${word} ${list}`, text, { indent: INDENT, style: SYMBOL_STYLES[sign] });
 }
 
-function renderLimitedList<T>(
+function writeLimitedList<T>(
   page: TextPage,
   title: string,
   items: readonly T[],

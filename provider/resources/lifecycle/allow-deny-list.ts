@@ -50,9 +50,9 @@ export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
 
   buildRemovalWarnings: () => [],
 
-  findConflicts: (known, otherTexts) => findOppositeConflicts(known, "deny", otherTexts),
+  findConflicts: (knownContent, otherTexts) => findOppositeConflicts(knownContent, "deny", otherTexts),
 
-  findToleratedConflicts: (known, otherTexts) => findOppositeConflicts(known, "allow", otherTexts),
+  findToleratedConflicts: (knownContent, otherTexts) => findOppositeConflicts(knownContent, "allow", otherTexts),
 
   observe: observeEntries,
 
@@ -65,7 +65,7 @@ export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
 
   async apply(plan, inputs, context) {
     const attemptAll = new BulkRunner<KeyedEntry>();
-    const entries = decodeEntries(plan.declared);
+    const entries = decodeEntries(plan.declaredContent);
     const removed = decodeEntries(plan.removals);
     const work = new ListEntryWriter(plan, removed, inputs, context);
     // A deny is created before its allow is removed, and a replacement before the entry that it replaces.
@@ -82,12 +82,12 @@ export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
   },
 });
 
-function buildListFailure(key: string, { declared, known }: ListPlan, error: unknown): ItemFailure {
-  const previousText = known[key];
-  const name = ENTRY_LIST_KIND.describe(key, declared[key] ?? previousText ?? "");
+function buildListFailure(key: string, { declaredContent, knownContent }: ListPlan, error: unknown): ItemFailure {
+  const previousText = knownContent[key];
+  const name = ENTRY_LIST_KIND.describe(key, declaredContent[key] ?? previousText ?? "");
   const actual = getActualText(error, previousText);
   const dangerLevel = getDangerRank({
-    from: getListOfText(key, declared[key]),
+    from: getListOfText(key, declaredContent[key]),
     to: getListOfText(key, actual),
   });
   return { key, name, error, actualText: actual, dangerRank: dangerLevel };
@@ -108,9 +108,9 @@ function getActualText(error: unknown, previousText: string | undefined): string
 }
 
 async function observeEntries(
-  known: EncodedList,
+  knownContent: EncodedList,
   context: LifecycleContext,
-  { shouldConfirm, expected = known }: ObserveOptions,
+  { shouldConfirm, expected = knownContent }: ObserveOptions,
 ): Promise<ListObservation> {
   const { tenant, isManagedElsewhere } = context;
   const isForeign = (row: AllowDenyEntryRow) => isManagedElsewhere(getManagedRowId(row));
@@ -118,14 +118,14 @@ async function observeEntries(
   const match = await readConfirmed(
     tenant,
     "entries",
-    async () => new EntryMatch(known, buildKeyedRows(await tenant.readAllEntries())),
+    async () => new EntryMatch(knownContent, buildKeyedRows(await tenant.readAllEntries())),
     (result) => shouldConfirm && isStaleMatch(result, expected),
   );
   if (shouldConfirm) {
     const matchedIds = new Set([...match.matches.values()].map(({ id }) => id));
     await Promise.all(
       match.missingKeys.map(async (key) => {
-        const entry = decodeEntry(key, known[key] ?? "");
+        const entry = decodeEntry(key, knownContent[key] ?? "");
         const row =
           entry === undefined ? undefined : await tenant.findEntryConfirmed(entry, { isExpected: isExpectedKey(key) });
         // A row that already matches another key isn't a second entry.
@@ -136,8 +136,8 @@ async function observeEntries(
     );
   }
   // Only the state's own entries have had a row.
-  const isOfState = shouldConfirm && expected === known;
-  const scopes = isOfState ? matchChangedScopes(match, known, isForeign) : { changes: [], ambiguous: [] };
+  const isOfState = shouldConfirm && expected === knownContent;
+  const scopes = isOfState ? matchChangedScopes(match, knownContent, isForeign) : { changes: [], ambiguous: [] };
   logChangedScopes(scopes, context);
   const textsByChangedKey = new Map(scopes.changes.map(({ key, text }) => [key, text]));
   if (shouldConfirm) {
@@ -148,12 +148,12 @@ async function observeEntries(
     logEntryDuplicates(duplicates, context);
   }
   const foundTexts = [...match.matches].map(
-    ([key, row]) => [key, textsByChangedKey.get(key) ?? encodeFoundRow(key, known[key] ?? "", row)] as const,
+    ([key, row]) => [key, textsByChangedKey.get(key) ?? encodeFoundRow(key, knownContent[key] ?? "", row)] as const,
   );
   // Another Provider of the program manages these, so they are neither undeclared nor conflicts.
   const otherRows = [...match.getUnmatched()].filter(([, row]) => !isForeign(row));
   const otherTexts = otherRows.map(([key, row]) => [key, encodeEntry(row)] as const);
-  return { known: Object.fromEntries(foundTexts), others: Object.fromEntries(otherTexts) };
+  return { knownContent: Object.fromEntries(foundTexts), others: Object.fromEntries(otherTexts) };
 }
 
 /**
@@ -170,11 +170,11 @@ function isStaleMatch({ missingKeys, matches }: EntryMatch, expected: EncodedLis
   });
 }
 
-function findOppositeConflicts(known: EncodedList, list: List, otherTexts: EncodedList): readonly string[] {
+function findOppositeConflicts(knownContent: EncodedList, list: List, otherTexts: EncodedList): readonly string[] {
   const opposite = decodeEntries(otherTexts).filter(([, entry]) => entry.list !== list);
   if (opposite.length === 0) return [];
   const ownByValue = Map.groupBy(
-    decodeEntries(known).filter(([, entry]) => entry.list === list),
+    decodeEntries(knownContent).filter(([, entry]) => entry.list === list),
     ([, { value }]) => value,
   );
   return opposite.flatMap(([key, entry]) => {

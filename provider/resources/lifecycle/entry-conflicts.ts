@@ -13,12 +13,12 @@ import { isLeavingRow, isUnclaimed } from "./row-ownership";
  * to leave ({@link isContradiction}). The reference (section "Allow/deny list") doesn't say which of the two takes
  * precedence.
  *
- * @param isLeftAlone as of `ensureEntry`.
+ * @param isIgnored see `ensureEntry`.
  */
 export async function findConflictingRow(
   entry: EntryIdentity,
   context: LifecycleContext,
-  isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
+  isIgnored: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<AllowDenyEntryRow | undefined> {
   const rows = await context.tenant.findEntriesByValue(entry);
   return rows.find(
@@ -27,34 +27,34 @@ export async function findConflictingRow(
       isContradiction({ ...row, verdictScope: row.verdict_scope ?? entry.verdictScope }, entry) &&
       isUnclaimed(row, entry, context) &&
       !isLeavingRow(row, entry, context) &&
-      !isLeftAlone(row),
+      !isIgnored(row),
   );
 }
 
 export async function findConflictingAllow(
   entry: EntryIdentity,
   context: LifecycleContext,
-  isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
+  isIgnored?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<AllowDenyEntryRow | undefined> {
-  return entry.list === "deny" ? await findConflictingRow(entry, context, isLeftAlone) : undefined;
+  return entry.list === "deny" ? await findConflictingRow(entry, context, isIgnored) : undefined;
 }
 
 /**
  * Prevents reporting a deny as done next to an allow.
  *
- * @param isLeftAlone see `ensureEntry`.
+ * @param isIgnored see `ensureEntry`.
  * @throws {AlreadyExistsError} that names the allow.
  */
 export async function assertNoConflict(
   entry: EntryIdentity,
   context: LifecycleContext,
-  isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
+  isIgnored?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<void> {
   // The lists may still show an allow that an earlier run removed.
   const allowRow = await readConfirmed(
     context.tenant,
     "entries",
-    () => findConflictingAllow(entry, context, isLeftAlone),
+    () => findConflictingAllow(entry, context, isIgnored),
     isDefined,
   );
   if (allowRow !== undefined) throw buildConflictError(entry, allowRow);

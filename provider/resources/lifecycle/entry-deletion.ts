@@ -75,7 +75,7 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
   if (removedRows.length > 0) {
     logRemainingRows(state, rows, {
       ...context,
-      isLeft: (one) => !removed.has(one.id) && isManagedHere(one),
+      isRemaining: (one) => !removed.has(one.id) && isManagedHere(one),
     });
     if (removedRows.length > 1 || !isDeleted) logRemovedRows(state, removedRows, context);
     if (isDeleted) return;
@@ -98,7 +98,7 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
   if (replacement === undefined || removed.has(replacement.id)) {
     logRemainingRows(state, rows, {
       ...context,
-      isLeft: (one) => !removed.has(one.id) && one.list !== state.list && isManagedHere(one),
+      isRemaining: (one) => !removed.has(one.id) && one.list !== state.list && isManagedHere(one),
     });
     log(
       isDuplicate

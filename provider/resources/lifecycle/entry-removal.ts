@@ -24,19 +24,19 @@ interface ClearedEntry extends EntryIdentity {
  * state names, which the lists may not show yet.
  * @param isRemovable returns whether a row may be removed: the entry was moved from there, or the user requested
  * adoption.
- * @param isLeftAlone see `ensureEntry`.
+ * @param isIgnored see `ensureEntry`.
  * @throws {AlreadyExistsError} if one row may not be removed; then none is.
  */
 export async function removeFromOtherList(
   entry: ClearedEntry,
   context: LifecycleContext,
   isRemovable: (row: AllowDenyEntryRow) => boolean,
-  isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
+  isIgnored: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
   const { tenant } = context;
   const { named } = entry;
-  const isRemaining = (row: AllowDenyEntryRow): boolean =>
-    row.list !== entry.list && isUnclaimed(row, entry, context) && !isLeftAlone(row);
+  const isUnclaimedRow = (row: AllowDenyEntryRow): boolean =>
+    row.list !== entry.list && isUnclaimed(row, entry, context) && !isIgnored(row);
   const isRemovedScope = (row: AllowDenyEntryRow): boolean =>
     isRowOfEntry(row, entry) ||
     (entry.formerScope !== undefined && isRowOfEntry(row, { ...entry, verdictScope: entry.formerScope })) ||
@@ -46,25 +46,25 @@ export async function removeFromOtherList(
     const isListed = named === undefined || listedRows.some(({ id }) => id === named.id);
     const rows = isListed ? listedRows : [...listedRows, named];
     const removableRows = rows.filter(
-      (row) => ENTRY_LISTS.some((list) => list === row.list) && isRemovedScope(row) && isRemaining(row),
+      (row) => ENTRY_LISTS.some((list) => list === row.list) && isRemovedScope(row) && isUnclaimedRow(row),
     );
-    const isLeft = (row: AllowDenyEntryRow): boolean => isRemaining(row) && !isRemovedScope(row);
-    const rowsLeftBehind = findRowsLeftBehind(entry, rows, { ...context, isLeft });
+    const isRemaining = (row: AllowDenyEntryRow): boolean => isUnclaimedRow(row) && !isRemovedScope(row);
+    const remainingRows = findRemainingRows(entry, rows, { ...context, isRemaining });
     return {
       rows,
-      rowsLeftBehind: rowsLeftBehind,
+      remainingRows,
       removableRows,
       unremovableRow: removableRows.find((row) => !isRemovable(row)),
     };
   };
   // The lists may still show a row that an earlier run removed.
-  const { rows, rowsLeftBehind, removableRows, unremovableRow } = await readConfirmed(
+  const { rows, remainingRows, removableRows, unremovableRow } = await readConfirmed(
     tenant,
     "entries",
     findRows,
-    (found) => found.unremovableRow !== undefined || found.rowsLeftBehind.length > 0,
+    (found) => found.unremovableRow !== undefined || found.remainingRows.length > 0,
   );
-  logRemainingRows(entry, rowsLeftBehind, { ...context, isLeft: () => true });
+  logRemainingRows(entry, remainingRows, { ...context, isRemaining: () => true });
   if (removableRows.length === 0) return;
   assertOnOneList(removableRows, rows);
   if (unremovableRow !== undefined) {
@@ -141,28 +141,28 @@ function isAbandonedAllow(row: AllowDenyEntryRow, entry: EntryIdentity, context:
 export function logRemainingRows(
   entry: EntryIdentity,
   rows: readonly AllowDenyEntryRow[],
-  context: LeftRowsContext & Pick<LifecycleContext, "log">,
+  context: RemainingRowsContext & Pick<LifecycleContext, "log">,
 ): void {
-  const remainingRows = findRowsLeftBehind(entry, rows, context);
+  const remainingRows = findRemainingRows(entry, rows, context);
   if (remainingRows.length === 0) return;
   context.log(
     `${sanitizeLine(entry.value)} is also at the tenant as ${remainingRows.map(describeExistingEntry).join(" | ")}, which this program doesn't declare and this resource doesn't manage. Remove unintended ones in the console.`,
   );
 }
 
-type LeftRowsContext = Pick<LifecycleContext, "isDeclared" | "isManaged"> & {
-  readonly isLeft: (row: AllowDenyEntryRow) => boolean;
+type RemainingRowsContext = Pick<LifecycleContext, "isDeclared" | "isManaged"> & {
+  readonly isRemaining: (row: AllowDenyEntryRow) => boolean;
 };
 
-function findRowsLeftBehind(
+function findRemainingRows(
   entry: EntryIdentity,
   rows: readonly AllowDenyEntryRow[],
-  { isDeclared, isManaged, isLeft }: LeftRowsContext,
+  { isDeclared, isManaged, isRemaining }: RemainingRowsContext,
 ): AllowDenyEntryRow[] {
   return rows.filter((row) => {
     const key = buildRowDeclarationKey(row, entry);
     const isOfOtherResource = key !== buildEntryDeclarationKey(entry) && isManaged?.(key) === true;
-    return isLeft(row) && !isDeclared(key) && !isOfOtherResource;
+    return isRemaining(row) && !isDeclared(key) && !isOfOtherResource;
   });
 }
 

@@ -37,7 +37,7 @@ import { isManagedRow, isMoving } from "./row-ownership";
  * Ensures that the service holds the entry as declared: observes, adds or adopts, and compares every response with the
  * request.
  *
- * @param isLeftAlone returns whether to leave a row of the value on the other list alone, for example because a list
+ * @param isIgnored returns whether to leave a row of the value on the other list alone, for example because a list
  * ignores it. Default: none.
  * @param onFound called with an existing row before it is compared.
  * @throws {AlreadyExistsError} if the service holds a different entry or a conflicting allow that may not be changed.
@@ -45,11 +45,11 @@ import { isManagedRow, isMoving } from "./row-ownership";
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
   context: LifecycleContext,
-  isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
+  isIgnored?: (row: AllowDenyEntryRow) => boolean,
   onFound?: (row: AllowDenyEntryRow) => void,
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.runExclusive(inputs, async () => {
-    const row = await ensureUnlocked(inputs, context, isLeftAlone, onFound);
+    const row = await ensureUnlocked(inputs, context, isIgnored, onFound);
     // An allow in the state of this stack may coexist with a deny, because an update of the allow leaves the deny too.
     const isOwnAllow = inputs.list === "allow" && context.isManaged?.(buildEntryDeclarationKey(inputs)) === true;
     // A row is removable if a resource of this stack moved the entry from there, or if the user requested adoption.
@@ -59,7 +59,7 @@ export async function ensureEntry(
       inputs,
       context,
       isRemovable,
-      (candidate) => isLeftAlone?.(candidate) === true || (isOwnAllow && !isRemovable(candidate)),
+      (candidate) => isIgnored?.(candidate) === true || (isOwnAllow && !isRemovable(candidate)),
     );
     return row;
   });
@@ -107,7 +107,7 @@ export function rowMatchesDeclaration(row: AllowDenyEntryRow, inputs: AllowDenyE
 async function ensureUnlocked(
   inputs: AllowDenyEntryInputs,
   context: LifecycleContext,
-  isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
+  isIgnored?: (row: AllowDenyEntryRow) => boolean,
   onFound?: (row: AllowDenyEntryRow) => void,
 ): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
@@ -116,7 +116,7 @@ async function ensureUnlocked(
     const { row, conflict, duplicates } = await readConfirmed(
       tenant,
       "entries",
-      () => findExisting(inputs, context, isLeftAlone),
+      () => findExisting(inputs, context, isIgnored),
       (found) =>
         found.conflict === undefined
           ? found.row !== undefined && isUnproven(found.row, inputs, context)
@@ -135,7 +135,7 @@ async function ensureUnlocked(
       const result = await adoptEntry(adoptedRow, inputs, context);
       if (conflict !== undefined) {
         const formerScope = conflict.verdict_scope ?? inputs.verdictScope;
-        await removeFromOtherList({ ...inputs, formerScope }, context, () => true, isLeftAlone);
+        await removeFromOtherList({ ...inputs, formerScope }, context, () => true, isIgnored);
       }
       return result;
     } catch (error) {
@@ -151,12 +151,12 @@ async function ensureUnlocked(
 async function findExisting(
   inputs: AllowDenyEntryInputs,
   context: LifecycleContext,
-  isLeftAlone?: (row: AllowDenyEntryRow) => boolean,
+  isIgnored?: (row: AllowDenyEntryRow) => boolean,
 ) {
   const { tenant } = context;
   const existingRow = await tenant.findEntry(inputs);
   const findConflict = (isOther: (row: AllowDenyEntryRow) => boolean) =>
-    findConflictingAllow(inputs, context, (row) => !isOther(row) || isLeftAlone?.(row) === true);
+    findConflictingAllow(inputs, context, (row) => !isOther(row) || isIgnored?.(row) === true);
   // An allow of another type can't be adopted, so it comes first. One of the same type and scope is the entry itself,
   // which is on the wrong list.
   const conflict =

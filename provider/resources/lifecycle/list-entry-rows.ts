@@ -53,7 +53,7 @@ export class ListEntryRows {
   }
 
   createStateTest(key: string, knownEntry: ListedEntry): (row: AllowDenyEntryRow) => boolean {
-    const shownText = stripUnmanaged(this.#plan.known[key] ?? "");
+    const shownText = stripUnmanaged(this.#plan.knownContent[key] ?? "");
     return (row) => row.list === knownEntry.list && isSameListText(encodeRow(row, knownEntry), shownText);
   }
 
@@ -67,7 +67,7 @@ export class ListEntryRows {
    */
   #inferScope(entry: ListedEntry): string {
     const plainKey = encodeEntryKey({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE });
-    const hasPlainKey = this.#knownEntries.has(plainKey) || Object.hasOwn(this.#plan.declared, plainKey);
+    const hasPlainKey = this.#knownEntries.has(plainKey) || Object.hasOwn(this.#plan.declaredContent, plainKey);
     return hasPlainKey ? DEFAULT_VERDICT_SCOPE : entry.verdictScope;
   }
 

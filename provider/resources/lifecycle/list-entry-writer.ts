@@ -42,8 +42,8 @@ export class ListEntryWriter {
     this.#context = context;
     this.#removedByValue = Map.groupBy(removed, ([, entry]) => getNaturalKey(entry));
     this.#removedByEntry = Map.groupBy(removed, ([, entry]) => buildEntryDeclarationKey(entry));
-    this.#leavingKeys = new Set([...removed.map(([key]) => key), ...Object.keys(plan.declared)]);
-    this.#knownEntries = new Map(decodeEntries(plan.known));
+    this.#leavingKeys = new Set([...removed.map(([key]) => key), ...Object.keys(plan.declaredContent)]);
+    this.#knownEntries = new Map(decodeEntries(plan.knownContent));
     this.#rows = new ListEntryRows(plan, this.#knownEntries, context);
     this.#ignoredPatterns = parseValidPatterns(inputs.ignore);
   }
@@ -100,14 +100,13 @@ export class ListEntryWriter {
     const context = this.#context;
     const knownEntry = this.#knownEntries.get(key);
     // This list prunes such a row once a refresh has shown it.
-    const isLeftAlone = (row: AllowDenyEntryRow): boolean =>
-      canPrune(this.#inputs.mode, row.list) || this.#isIgnored(row);
+    const isExempt = (row: AllowDenyEntryRow): boolean => canPrune(this.#inputs.mode, row.list) || this.#isIgnored(row);
     const declared = { ...entry, adopt: this.#inputs.adopt ?? false };
     if (knownEntry === undefined) {
       await findManagedEntry(declared, context);
       const row = await this.#findReplacedRow(entry);
       if (row !== undefined) {
-        await assertNoConflict(entry, context, (row) => isRowOfEntry(row, entry) || isLeftAlone(row));
+        await assertNoConflict(entry, context, (row) => isRowOfEntry(row, entry) || isExempt(row));
         this.#rows.adoptedRowIds.add(row.id);
         this.#rows.movedKeys.add(encodeRowKey(row));
         if (await this.#tryUpdateRow(row, entry)) {
@@ -125,7 +124,7 @@ export class ListEntryWriter {
       await assertNoConflict(
         entry,
         context,
-        (row) => isOwnRow(row) || (isRemovingOthers && isRowOfEntry(row, entry)) || isLeftAlone(row),
+        (row) => isOwnRow(row) || (isRemovingOthers && isRowOfEntry(row, entry)) || isExempt(row),
       );
       const { ownRow, targetRow } = await this.#findMove(entry, knownEntry, rows, matchesState);
       if (ownRow !== undefined && targetRow !== undefined && ownRow.id !== targetRow.id) {
@@ -143,12 +142,12 @@ export class ListEntryWriter {
         if (row.list !== entry.list || (isRemovingOthers && entry.list === "deny"))
           await this.#removeFromOtherList(entry);
         else if (entry.list === "deny")
-          await removeFromOtherList(entry, context, (other) => isManagedRow(other, entry, context), isLeftAlone);
+          await removeFromOtherList(entry, context, (other) => isManagedRow(other, entry, context), isExempt);
         return;
       }
-      logRemainingRows(entry, otherRows, { ...context, isLeft: () => true });
+      logRemainingRows(entry, otherRows, { ...context, isRemaining: () => true });
     }
-    await ensureEntry(declared, context, isLeftAlone);
+    await ensureEntry(declared, context, isExempt);
   }
 
   /**
@@ -338,8 +337,8 @@ export class ListEntryWriter {
       !this.#isIgnored(row) &&
       !canPrune(this.#inputs.mode, row.list) &&
       !isManagedElsewhere(getManagedRowId(row));
-    const isLeft = (row: AllowDenyEntryRow): boolean => undeclaredRows.includes(row) || isRemaining(row);
-    logRemainingRows(entry, await tenant.findEntriesByValue(entry), { ...this.#context, isLeft });
+    const isReportable = (row: AllowDenyEntryRow): boolean => undeclaredRows.includes(row) || isRemaining(row);
+    logRemainingRows(entry, await tenant.findEntriesByValue(entry), { ...this.#context, isRemaining: isReportable });
   }
 }
 

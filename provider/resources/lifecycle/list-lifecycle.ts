@@ -106,10 +106,10 @@ export function createListLifecycle<Inputs extends ListInputs>(
     },
 
     warn(state, inputs, isDeclared) {
-      const declared = isContentKnown(inputs, kind) ? getContent(inputs) : undefined;
-      const namedConflicts = getStoredConflictWarnings(kind, state[CONFLICT], getContent(state), declared);
-      if (declared === undefined) return namedConflicts;
-      const names = findRemovals(kind, getContent(state), declared, inputs).flatMap(([key, text]) =>
+      const declaredContent = isContentKnown(inputs, kind) ? getContent(inputs) : undefined;
+      const namedConflicts = getStoredConflictWarnings(kind, state[CONFLICT], getContent(state), declaredContent);
+      if (declaredContent === undefined) return namedConflicts;
+      const names = findRemovals(kind, getContent(state), declaredContent, inputs).flatMap(([key, text]) =>
         isDeclared(resource.buildItem(key, text, inputs)?.key ?? "") ? [] : [kind.describe(key, text)],
       );
       return names.length === 0
@@ -184,10 +184,10 @@ export function createListLifecycle<Inputs extends ListInputs>(
       const observeList = async () => {
         const sentences: string[] = [];
         const observeContext = { ...context, log: (sentence: string) => sentences.push(sentence) };
-        const { known, others } = await resource.observe(before, observeContext, { shouldConfirm: true });
+        const { knownContent, others } = await resource.observe(before, observeContext, { shouldConfirm: true });
         const remaining = Object.fromEntries(Object.entries(others).filter((pair) => !isIgnored(...pair)));
-        const named = describeToleratedConflicts(resource, { known, others }, before, inputs);
-        return { known, others, conflicts: resource.findConflicts(known, remaining), named, sentences };
+        const named = describeToleratedConflicts(resource, { knownContent, others }, before, inputs);
+        return { knownContent, others, conflicts: resource.findConflicts(knownContent, remaining), named, sentences };
       };
       // A stale list may still show entries that the last run removed.
       const hasNewConflict = ({ conflicts, named }: Awaited<ReturnType<typeof observeList>>) =>
@@ -196,8 +196,8 @@ export function createListLifecycle<Inputs extends ListInputs>(
       const observation = await readConfirmed(tenant, resource.list, observeList, hasNewConflict);
       for (const sentence of observation.sentences) context.log(sentence);
       await context.confirmTenant(resource.list);
-      const { known, others, conflicts, named } = observation;
-      const content = sortListByKey(addPrunable(kind, known, others, inputs));
+      const { knownContent, others, conflicts, named } = observation;
+      const content = sortListByKey(addPrunable(kind, knownContent, others, inputs));
       const freshState = { ...state, [kind.property]: content };
       if (named !== undefined) context.log(formatToleratedConflicts(named));
       const resultState: ListState = named === undefined ? freshState : { ...freshState, [CONFLICT]: named };
@@ -243,7 +243,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
       if (context.successor?.findRemovalBlockers !== undefined)
         await assertReplacementAllowed(ownContent, context.successor.findRemovalBlockers, context);
       logItemsDeclaredElsewhere(resource, ownContent, inputs, context);
-      const plan = { declared: {}, known: content, removals: Object.entries(ownContent) };
+      const plan = { declaredContent: {}, knownContent: content, removals: Object.entries(ownContent) };
       if (isPlanEnforced(context)) await assertListInPlan(plan, inputs, context);
       await context.confirmTenant(resource.list, { isRemoval: true });
       const failures = await resource.apply(plan, inputs, context);
@@ -266,17 +266,18 @@ export function createListLifecycle<Inputs extends ListInputs>(
     removalFilter: RemovalFilter,
     context: LifecycleContext,
   ): Promise<ListState> {
-    const known = getContent(before);
-    const keptContent = removeFiltered(known, removalFilter);
+    const knownContent = getContent(before);
+    const keptContent = removeFiltered(knownContent, removalFilter);
     const guardProblems = validateListProtection(kind, before, keptContent, before).map(
       ({ property, reason }) => `${property} ${reason}`,
     );
     if (guardProblems.length > 0) throw new RemovalGuardError(guardProblems.join("\n"));
-    const removals = findRemovals(kind, known, keptContent, inputs);
-    const actual = await assertListInPlan({ declared: {}, known, removals }, inputs, context);
+    const removals = findRemovals(kind, knownContent, keptContent, inputs);
+    const actual = await assertListInPlan({ declaredContent: {}, knownContent, removals }, inputs, context);
     await context.confirmTenant(resource.list, { isRemoval: true });
     // The plan shows the actual entries, which may differ from those in the state.
-    const plan = { declared: {}, known: { ...known, ...actual }, removals: replaceWithActualTexts(removals, actual) };
+    const actualRemovals = replaceWithActualTexts(removals, actual);
+    const plan = { declaredContent: {}, knownContent: { ...knownContent, ...actual }, removals: actualRemovals };
     const failures = await resource.apply(plan, inputs, context);
     const content = { ...keptContent };
     for (const failure of failures) if (failure.actualText !== undefined) content[failure.key] = failure.actualText;
@@ -320,8 +321,8 @@ export function createListLifecycle<Inputs extends ListInputs>(
     findReplacementProblems: (currentContent: EncodedList) => readonly string[],
     context: LifecycleContext,
   ): Promise<void> {
-    const { known } = await resource.observe(ownContent, context, { shouldConfirm: true });
-    const guardProblems = findReplacementProblems(known);
+    const { knownContent } = await resource.observe(ownContent, context, { shouldConfirm: true });
+    const guardProblems = findReplacementProblems(knownContent);
     if (guardProblems.length === 0) return;
     throw new RemovalGuardError(
       `The list is replaced, but the elements that it no longer declares were not removed:\n${guardProblems.join("\n").replaceAll("Nothing was changed.", "Nothing was removed.")}`,
@@ -329,27 +330,26 @@ export function createListLifecycle<Inputs extends ListInputs>(
   }
 
   async function sync(
-    known: EncodedList,
+    knownContent: EncodedList,
     inputs: Inputs,
     context: LifecycleContext,
   ): Promise<{ state: ListState; failures: readonly ItemFailure[] }> {
     const declaredContent = getContent(inputs);
-    const removals = findRemovals(kind, known, declaredContent, inputs);
-    if (isPlanEnforced(context))
-      await assertListInPlan({ declared: declaredContent, known, removals }, inputs, context);
+    const removals = findRemovals(kind, knownContent, declaredContent, inputs);
+    if (isPlanEnforced(context)) await assertListInPlan({ declaredContent, knownContent, removals }, inputs, context);
     await context.confirmTenant(resource.list);
-    const failures = await resource.apply({ declared: declaredContent, known, removals }, inputs, context);
+    const failures = await resource.apply({ declaredContent, knownContent, removals }, inputs, context);
     const content: Record<string, string> = { ...declaredContent };
     for (const { key, actualText, otherTexts } of failures) {
       if (actualText === undefined) delete content[key];
       else content[key] = actualText;
       for (const [otherKey, text] of Object.entries(otherTexts ?? {})) content[otherKey] ??= text;
     }
-    if (inputs.onDelete === "keep") logKeptItems(kind, known, declaredContent, context);
-    const knownContent = { ...known, ...declaredContent };
+    if (inputs.onDelete === "keep") logKeptItems(kind, knownContent, declaredContent, context);
+    const appliedContent = { ...knownContent, ...declaredContent };
     const hasContradictions =
-      canPruneAny(inputs.mode) && (await logUndeclaredItems(resource, knownContent, inputs, context));
-    const namedConflicts = await logToleratedConflicts(resource, knownContent, inputs, context);
+      canPruneAny(inputs.mode) && (await logUndeclaredItems(resource, appliedContent, inputs, context));
+    const namedConflicts = await logToleratedConflicts(resource, appliedContent, inputs, context);
     const state = {
       ...buildListResourceState(inputs, sortListByKey(content)),
       ...omitUndefined({ [CONFLICT]: namedConflicts }),
@@ -365,27 +365,27 @@ export function createListLifecycle<Inputs extends ListInputs>(
    * @returns the actual content for the given keys.
    */
   async function assertListInPlan(plan: ListPlan, inputs: Inputs, context: LifecycleContext): Promise<EncodedList> {
-    const { declared, known, removals } = plan;
+    const { declaredContent, knownContent, removals } = plan;
     const removedContent = Object.fromEntries(removals);
-    const observation = await resource.observe({ ...removedContent, ...declared }, context, {
+    const observation = await resource.observe({ ...removedContent, ...declaredContent }, context, {
       shouldConfirm: true,
-      expected: known,
+      expected: knownContent,
     });
     enforcePlan(
       kind,
       [
-        ...Object.entries(declared).map(([key, text]) => ({
+        ...Object.entries(declaredContent).map(([key, text]) => ({
           key,
-          before: observation.known[key],
+          before: observation.knownContent[key],
           after: text,
         })),
         ...removals
           .filter(([key, text]) => !context.isDeclared(resource.buildItem(key, text, inputs)?.key ?? ""))
-          .map(([key]) => ({ key, before: observation.known[key], after: undefined })),
+          .map(([key]) => ({ key, before: observation.knownContent[key], after: undefined })),
       ],
       context,
     );
-    return observation.known;
+    return observation.knownContent;
   }
 
   function buildListResourceState(inputs: Inputs, content: EncodedList): ListState {

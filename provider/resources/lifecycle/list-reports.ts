@@ -12,11 +12,11 @@ import type { ListInputs, ListObservation, ListResource } from "./list-resource"
 
 export function logKeptItems(
   kind: ListKind,
-  known: EncodedList,
-  declared: EncodedList,
+  knownContent: EncodedList,
+  declaredContent: EncodedList,
   { log }: LifecycleContext,
 ): void {
-  const keptKeys = Object.keys(known).filter((key) => !Object.hasOwn(declared, key));
+  const keptKeys = Object.keys(knownContent).filter((key) => !Object.hasOwn(declaredContent, key));
   if (keptKeys.length === 0) return;
   const [stays, subject] = keptKeys.length === 1 ? ["stays", "it is"] : ["stay", "they are"];
   log(
@@ -59,12 +59,12 @@ export const NEXT_RUN_FAILS_ADVICE =
 /**
  * Describes conflicts with the declared content that don't fail the run. Undefined if there are none.
  *
- * @param declared the content as the stack declares it.
+ * @param declaredContent the content as the stack declares it.
  */
 export function describeToleratedConflicts<Inputs extends ListInputs>(
   { kind, findToleratedConflicts }: ListResource<Inputs>,
-  { known, others }: ListObservation,
-  declared: EncodedList,
+  { knownContent, others }: ListObservation,
+  declaredContent: EncodedList,
   inputs: ListInputs,
 ): string | undefined {
   if (findToleratedConflicts === undefined) return undefined;
@@ -72,11 +72,11 @@ export function describeToleratedConflicts<Inputs extends ListInputs>(
   const isPruned = createPruneFilter(kind, inputs);
   const remainingEntries = Object.entries(others).filter((entry) => !isIgnored(...entry) && !isPruned(...entry));
   const remaining = Object.fromEntries(remainingEntries);
-  const managedEntries = Object.entries(known).filter(([, text]) => !isUnmanaged(text));
+  const managedEntries = Object.entries(knownContent).filter(([, text]) => !isUnmanaged(text));
   if (findToleratedConflicts(Object.fromEntries(managedEntries), remaining).length === 0) return undefined;
   // An `up` moves back an entry that is on another list than declared.
   const entriesInPlace = managedEntries.filter(
-    ([key, text]) => kind.decodeState(key, text)?.list === kind.decodeState(key, declared[key])?.list,
+    ([key, text]) => kind.decodeState(key, text)?.list === kind.decodeState(key, declaredContent[key])?.list,
   );
   const keys = findToleratedConflicts(Object.fromEntries(entriesInPlace), remaining);
   return keys.length === 0 ? undefined : formatItemNames(keys.map((key) => kind.describe(key, remaining[key] ?? "")));
@@ -89,33 +89,34 @@ export function formatToleratedConflicts(conflicts: string): string {
 /**
  * Returns the warning about the conflicts in the state, as long as one of the listed entries stays on its list.
  *
- * @param declared the content that the program declares; undefined if not yet known.
+ * @param declaredContent the content that the program declares; undefined if not yet known.
  */
 export function getStoredConflictWarnings(
   kind: ListKind,
   conflicts: unknown,
-  known: EncodedList,
-  declared: EncodedList | undefined,
+  knownContent: EncodedList,
+  declaredContent: EncodedList | undefined,
 ): readonly string[] {
   if (typeof conflicts !== "string") return [];
   const staysOnList = ([key, text]: readonly [string, string]): boolean =>
     conflicts.includes(sanitizeLine(kind.getPatternTarget(key, text).value)) &&
-    kind.decodeState(key, declared?.[key])?.list === kind.decodeState(key, text)?.list;
+    kind.decodeState(key, declaredContent?.[key])?.list === kind.decodeState(key, text)?.list;
   // The state truncates a long list of conflicts.
-  const isShown = declared === undefined || conflicts.includes("…") || Object.entries(known).some(staysOnList);
+  const isShown =
+    declaredContent === undefined || conflicts.includes("…") || Object.entries(knownContent).some(staysOnList);
   return isShown ? [formatToleratedConflicts(conflicts)] : [];
 }
 
 /** Logs the tolerated conflicts after a run. @returns their description, which goes into the state. */
 export async function logToleratedConflicts<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
-  known: EncodedList,
+  knownContent: EncodedList,
   inputs: Inputs,
   context: LifecycleContext,
 ): Promise<string | undefined> {
   if (resource.findToleratedConflicts === undefined) return undefined;
-  const observation = await resource.observe(known, context, { shouldConfirm: false }).catch(() => undefined);
-  const conflicts = observation && describeToleratedConflicts(resource, observation, known, inputs);
+  const observation = await resource.observe(knownContent, context, { shouldConfirm: false }).catch(() => undefined);
+  const conflicts = observation && describeToleratedConflicts(resource, observation, knownContent, inputs);
   if (conflicts !== undefined) context.log(formatToleratedConflicts(conflicts));
   return conflicts;
 }
@@ -127,19 +128,21 @@ export async function logToleratedConflicts<Inputs extends ListInputs>(
  */
 export async function logUndeclaredItems<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
-  known: EncodedList,
+  knownContent: EncodedList,
   inputs: Inputs,
   context: LifecycleContext,
 ): Promise<boolean> {
   const { kind } = resource;
-  const observation = await resource.observe(known, context, { shouldConfirm: false }).catch((error: unknown) => error);
+  const observation = await resource
+    .observe(knownContent, context, { shouldConfirm: false })
+    .catch((error: unknown) => error);
   if (!isObserved(observation)) {
     // The changes are already applied, and the state must keep them. A failed report must not fail the run.
     context.log(`The tenant's other elements could not be read: ${formatErrorWithCode(observation)}`);
     return false;
   }
   const remaining = filterPrunable(kind, observation.others, inputs);
-  const contradictingKeys = new Set(resource.findConflicts(observation.known, remaining));
+  const contradictingKeys = new Set(resource.findConflicts(observation.knownContent, remaining));
   if (contradictingKeys.size > 0) logContradictions(kind, [...contradictingKeys], remaining, PRUNE_ADVICE, context);
   const otherEntries = Object.entries(remaining).filter(([key]) => !contradictingKeys.has(key));
   if (otherEntries.length === 0) return contradictingKeys.size > 0;

@@ -27,16 +27,16 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly getManagedIds: (content: EncodedList) => readonly string[];
   readonly buildRemovalWarnings: (names: readonly string[], mode: string | undefined) => readonly string[];
   /** Returns the keys of other items that contradict the list's own content. A run fails while they exist. */
-  readonly findConflicts: (known: EncodedList, others: EncodedList) => readonly string[];
+  readonly findConflicts: (knownContent: EncodedList, others: EncodedList) => readonly string[];
   /** Returns the keys of other items that conflict with the content. Each run only reports them. Default: none. */
-  readonly findToleratedConflicts?: (known: EncodedList, others: EncodedList) => readonly string[];
+  readonly findToleratedConflicts?: (knownContent: EncodedList, others: EncodedList) => readonly string[];
   /** Looks up an id for an import and returns its declarable content. Undefined if the id isn't of this kind. */
   readonly lookUp: (id: string, context: LifecycleContext) => Promise<ImportedList> | undefined;
   /** The ids that {@link lookUp} accepts, for messages. */
   readonly importIds: string;
   /** Reads the actual state of the given keys, and all other items. */
   readonly observe: (
-    known: EncodedList,
+    knownContent: EncodedList,
     context: LifecycleContext,
     options: ObserveOptions,
   ) => Promise<ListObservation>;
@@ -53,7 +53,7 @@ export interface ObserveOptions {
 
 export interface ListObservation {
   /** The given keys that exist, with their actual texts. */
-  readonly known: EncodedList;
+  readonly knownContent: EncodedList;
   /** All other keys that exist. */
   readonly others: EncodedList;
 }
@@ -66,9 +66,9 @@ export interface ImportedList {
 
 /** The changes of one run to a list. It only removes items that the state holds, and the preview shows those. */
 export interface ListPlan {
-  readonly declared: EncodedList;
+  readonly declaredContent: EncodedList;
   /** The content of the state, from an earlier run or a refresh. */
-  readonly known: EncodedList;
+  readonly knownContent: EncodedList;
   readonly removals: readonly (readonly [key: string, text: string])[];
 }
 

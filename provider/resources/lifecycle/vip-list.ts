@@ -65,13 +65,14 @@ export const vipListLifecycle = createListLifecycle<VipListInputs>({
     const { tenant } = context;
     const attemptAll = new BulkRunner<string>({ concurrency: Number.POSITIVE_INFINITY });
     const replacedComments = new Map<string, string>();
-    await attemptAll.run(Object.keys(plan.declared), async (email) => {
+    await attemptAll.run(Object.keys(plan.declaredContent), async (email) => {
       const existingRow = (await tenant.findVip(email)) && (await findVipConfirmedByState(email, plan, tenant));
-      const vip = decodeVip(email, plan.declared[email] ?? "");
+      const vip = decodeVip(email, plan.declaredContent[email] ?? "");
       if (existingRow?.comment !== undefined && !isSameEntryState(existingRow, vip)) {
-        if (!Object.hasOwn(plan.known, email)) replacedComments.set(email, existingRow.comment);
+        if (!Object.hasOwn(plan.knownContent, email)) replacedComments.set(email, existingRow.comment);
       }
-      const isInState = Object.hasOwn(plan.known, email) || context.isManaged?.(buildVipDeclarationKey(email)) === true;
+      const isInState =
+        Object.hasOwn(plan.knownContent, email) || context.isManaged?.(buildVipDeclarationKey(email)) === true;
       await ensureVip(vip, tenant, { isInState });
       context.shareManagedIds([buildVipDeclarationKey(email)]);
     });
@@ -133,16 +134,16 @@ async function excludeRemoved(
   );
 }
 
-function buildVipListFailure(email: string, { known, declared }: ListPlan, error: unknown): ItemFailure {
+function buildVipListFailure(email: string, { knownContent, declaredContent }: ListPlan, error: unknown): ItemFailure {
   const getDanger = (actual: string | undefined): number =>
-    getDangerRank({ from: getVipListName(declared[email]), to: getVipListName(actual) });
+    getDangerRank({ from: getVipListName(declaredContent[email]), to: getVipListName(actual) });
   const aliasError = findAliasError(error);
   if (aliasError !== undefined) {
-    const text = declared[email] ?? "";
+    const text = declaredContent[email] ?? "";
     const added = aliasError.addedMailboxes.map((mailbox) => [encodeVipKey(mailbox), text] as const);
     const previousMembers = aliasError.primaryMailboxes.flatMap((mailbox) => {
       const key = encodeVipKey(mailbox);
-      return Object.hasOwn(known, key) ? [[key, known[key] ?? ""] as const] : [];
+      return Object.hasOwn(knownContent, key) ? [[key, knownContent[key] ?? ""] as const] : [];
     });
     const otherTexts = Object.fromEntries([...added, ...previousMembers]);
     const failure = {
@@ -155,7 +156,7 @@ function buildVipListFailure(email: string, { known, declared }: ListPlan, error
     return Object.keys(otherTexts).length === 0 ? failure : { ...failure, otherTexts };
   }
   // A later step failed after the VIP was added, so the VIP exists with the comment in the error's state.
-  const actual = error instanceof PartialFailureError ? encodeVip(error.state as ListedVip) : known[email];
+  const actual = error instanceof PartialFailureError ? encodeVip(error.state as ListedVip) : knownContent[email];
   return { key: email, name: email, error, actualText: actual, dangerRank: getDanger(actual) };
 }
 
@@ -195,9 +196,9 @@ async function lookUpVips({ tenant, log }: LifecycleContext): Promise<ImportedLi
 }
 
 async function observeVips(
-  known: EncodedList,
+  knownContent: EncodedList,
   context: LifecycleContext,
-  { shouldConfirm, expected = known }: ObserveOptions,
+  { shouldConfirm, expected = knownContent }: ObserveOptions,
 ): Promise<ListObservation> {
   const { tenant } = context;
   const readRows = async () =>
@@ -206,10 +207,10 @@ async function observeVips(
     tenant,
     "vips",
     readRows,
-    (result) => shouldConfirm && isStaleList(known, result, expected),
+    (result) => shouldConfirm && isStaleList(knownContent, result, expected),
   );
   if (shouldConfirm) {
-    const missing = Object.keys(known).filter((email) => !rows.has(email));
+    const missing = Object.keys(knownContent).filter((email) => !rows.has(email));
     const confirmedRows = await Promise.all(
       missing.map((email) => tenant.findVipConfirmed(email, { isExpected: Object.hasOwn(expected, email) })),
     );
@@ -217,16 +218,16 @@ async function observeVips(
       if (row !== undefined) rows.set(canonicalizeMailbox(row.email ?? ""), row);
     }
   }
-  if (shouldConfirm) await logVipDuplicates(Object.keys(known), context);
+  if (shouldConfirm) await logVipDuplicates(Object.keys(knownContent), context);
   const actualTexts = new Map<string, string>();
   const otherTexts = new Map<string, string>();
   for (const [mailbox, row] of rows) {
     const key = encodeVipKey(mailbox);
-    const previousText = Object.hasOwn(known, key) ? known[key] : undefined;
+    const previousText = Object.hasOwn(knownContent, key) ? knownContent[key] : undefined;
     if (previousText === undefined) otherTexts.set(key, encodeVip(row));
     else actualTexts.set(key, encodeFoundVip(key, previousText, row));
   }
-  return { known: Object.fromEntries(actualTexts), others: Object.fromEntries(otherTexts) };
+  return { knownContent: Object.fromEntries(actualTexts), others: Object.fromEntries(otherTexts) };
 }
 
 /**
@@ -235,11 +236,11 @@ async function observeVips(
  */
 async function findVipConfirmedByState(
   email: string,
-  { declared, known }: ListPlan,
+  { declaredContent, knownContent }: ListPlan,
   tenant: LifecycleContext["tenant"],
 ): Promise<VipEmployeeRow | undefined> {
-  const text = known[email];
-  const isChanged = text !== undefined && !isUnmanaged(text) && text !== declared[email];
+  const text = knownContent[email];
+  const isChanged = text !== undefined && !isUnmanaged(text) && text !== declaredContent[email];
   const matchesState = (row: VipEmployeeRow) => !isChanged || encodeFoundVip(email, text, row) === text;
   return await tenant.findVipConfirmed(email, { isExpected: isChanged, matchesState });
 }
@@ -255,8 +256,12 @@ function encodeFoundVip(key: string, before: string, row: VipEmployeeRow): strin
  * Whether the rows differ from the state. The list may then be stale, and still show VIPs that the last run removed.
  * Comments of undeclared VIPs don't count, because no run wrote them.
  */
-function isStaleList(known: EncodedList, rows: ReadonlyMap<string, VipEmployeeRow>, expected: EncodedList): boolean {
-  return Object.keys(known).some((key) => {
+function isStaleList(
+  knownContent: EncodedList,
+  rows: ReadonlyMap<string, VipEmployeeRow>,
+  expected: EncodedList,
+): boolean {
+  return Object.keys(knownContent).some((key) => {
     const text = Object.hasOwn(expected, key) ? expected[key] : undefined;
     const row = rows.get(key);
     if (text === undefined) return row !== undefined;

@@ -122,11 +122,11 @@ class PostgresDatabase implements Database {
 
   async transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T> {
     /** An attempt whose commit has an unknown outcome. */
-    let uncertain: { readonly mark: string; readonly answer: T } | undefined;
+    let uncertain: { readonly commitId: string; readonly answer: T } | undefined;
     const attempt = async (client: Client): Promise<T> => {
       await this.#begin(client);
       // Holding the lock means that the previous attempt has ended, committed or not.
-      if (uncertain && (await this.#isCommitted(client, uncertain.mark))) {
+      if (uncertain && (await this.#isCommitted(client, uncertain.commitId))) {
         await this.#run(client, "rollback");
         return uncertain.answer;
       }
@@ -135,8 +135,8 @@ class PostgresDatabase implements Database {
         dialect: this.dialect,
         query: (sql, parameters) => this.#run(client, sql, parameters),
       });
-      uncertain = { mark: randomUUID(), answer: result };
-      await this.#commit(client, uncertain.mark);
+      uncertain = { commitId: randomUUID(), answer: result };
+      await this.#commit(client, uncertain.commitId);
       return result;
     };
     return await this.#retry(

@@ -1,5 +1,6 @@
 import { constants } from "node:os";
 import { stripAnsi } from "../../plan/pulumi-cli";
+import { getErrorMessage } from "../../settings/email-security-error";
 import { sanitizeMultiline } from "../../settings/text";
 import { CliError } from "./engine-command";
 import type { UpResult } from "./up-request";
@@ -72,8 +73,4 @@ function toUpFailure(message: string): UpResult & { readonly ok: false } {
 
 function getLastLines(text: string): string {
   return text.split("\n").slice(-20).join("\n");
-}
-
-function getErrorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -101,7 +101,7 @@ export function createTenantJob(options: TenantJobOptions): JobHandler {
     const { target } = claimed;
     try {
       await addressHealth.assertReachable(target);
-      await applyPlan(claimed, secrets, signal, options);
+      await applyTenantPlan(claimed, secrets, signal, options);
       addressHealth.recordOutcome(target, undefined);
     } catch (error) {
       if (!signal.aborted) addressHealth.recordOutcome(target, error);
@@ -110,7 +110,7 @@ export function createTenantJob(options: TenantJobOptions): JobHandler {
   });
 }
 
-async function applyPlan(
+async function applyTenantPlan(
   claimed: ClaimedJob,
   secrets: string[],
   signal: AbortSignal,

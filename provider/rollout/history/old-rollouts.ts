@@ -11,7 +11,7 @@ export interface OldRollouts {
   /** The rollouts that may be pruned, newest first. */
   readonly prunable: readonly RolloutRecord[];
   /** The rollouts that may still be needed in full, and why: `it is not finished`. */
-  readonly retained: readonly { readonly record: RolloutRecord; readonly why: string }[];
+  readonly retainedRollouts: readonly { readonly record: RolloutRecord; readonly reason: string }[];
   /** The ids of rollouts whose planning was interrupted. They can't be started. */
   readonly unstartedIds: readonly string[];
 }
@@ -45,14 +45,14 @@ export async function findOldRollouts(journal: Journal, beforeMs: number): Promi
       record.spec.prunedAtMs === undefined &&
       (record.finishedAtMs ?? record.startedAtMs ?? record.createdAtMs) < beforeMs,
   );
-  const candidates = oldRecords.map((record) => ({ record, why: getRetentionReason(record) }));
+  const candidates = oldRecords.map((record) => ({ record, reason: getRetentionReason(record) }));
   const rows = await database.query(
     "SELECT id FROM rollouts WHERE started_at IS NULL AND created_at < $1 ORDER BY id",
     [beforeMs],
   );
   return {
-    prunable: candidates.flatMap(({ record, why }) => (why === undefined ? [record] : [])),
-    retained: candidates.flatMap(({ record, why }) => (why === undefined ? [] : [{ record, why }])),
+    prunable: candidates.flatMap(({ record, reason }) => (reason === undefined ? [record] : [])),
+    retainedRollouts: candidates.flatMap(({ record, reason }) => (reason === undefined ? [] : [{ record, reason }])),
     unstartedIds: rows.map((row) => String(row["id"])),
   };
 }

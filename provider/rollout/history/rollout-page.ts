@@ -32,7 +32,7 @@ export function buildRolloutPage(details: RolloutDetails, tenantNames?: Readonly
         heading: safeText`Planned changes in ${formatCount(changedTenants.length, "tenant")}`,
         lines: buildGroupedLines(changedTenants, buildChangeLine),
       },
-      ...(tenantNames === undefined ? [] : buildPlanSections(changedTenants)),
+      ...(tenantNames === undefined ? [] : buildTenantPlanSections(changedTenants)),
     ],
   };
 }
@@ -104,7 +104,7 @@ function formatLabeled(projectText: string, text: string | undefined): readonly 
   return text === undefined ? [] : [safeText`${projectText} ${untrusted(text)}`];
 }
 
-function buildPlanSections(tenants: readonly TenantDetails[]): readonly PageSection[] {
+function buildTenantPlanSections(tenants: readonly TenantDetails[]): readonly PageSection[] {
   return tenants.map(({ name, settings, digest, changes }) => ({
     heading: safeText`Plan of ${untrusted(name)}`,
     lines: [

@@ -37,7 +37,7 @@ export class PulumiLockStore implements Disposable {
    * @param backendLabel the state backend, safe to display.
    */
   constructor(environment: NodeJS.ProcessEnv, backendLabel: string, log: (line: string) => void = () => {}) {
-    this.#directory = createScratchDirectory("marks");
+    this.#directory = createScratchDirectory("locks");
     writeFileSync(join(this.#directory.path, "Pulumi.yaml"), stringify({ name: LOCKS_PROJECT, runtime: "nodejs" }));
     const hasPassphrase = ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"].some(
       (name) => environment[name] !== undefined,
@@ -76,7 +76,7 @@ export class PulumiLockStore implements Disposable {
     if (run.code !== 0 && isStackMissing(run)) return undefined;
     if (run.code !== 0) throw this.#buildError("read", run);
     const { deployment } = parsePulumiJson(run.stdout, "A lock") as ExportedLockStack;
-    return parseLock(rollout, deployment?.resources?.[0]?.outputs?.["mark"]);
+    return parseLock(rollout, deployment?.resources?.[0]?.outputs?.["lock"]);
   }
 
   /**
@@ -186,7 +186,7 @@ function buildDeployment(lock: RolloutLock): unknown {
     version: 3,
     deployment: {
       manifest: { time: lock.at, magic: "", version: "" },
-      resources: [{ urn, custom: false, type, outputs: { mark: serializeLock(lock) } }],
+      resources: [{ urn, custom: false, type, outputs: { lock: serializeLock(lock) } }],
     },
   };
 }

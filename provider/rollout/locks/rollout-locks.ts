@@ -44,8 +44,8 @@ export class RolloutLocks implements Disposable {
   readonly #commands: RolloutCommands;
 
   /** @param place the journal: a file, or the URL of a database. */
-  constructor(marks: LockStore, journal: Journal, place: string, commands = new RolloutCommands()) {
-    this.#store = marks;
+  constructor(locks: LockStore, journal: Journal, place: string, commands = new RolloutCommands()) {
+    this.#store = locks;
     this.#journal = journal;
     this.#journalLocation = formatJournalLocation(place);
     this.#commands = commands;
@@ -53,17 +53,17 @@ export class RolloutLocks implements Disposable {
 
   /** Summarizes the current locks of projects for a rollout of the files, or for one in another mode. */
   async summarize(projects: ReadonlySet<string>, mode?: RolloutMode): Promise<LockSummary> {
-    const marks = (await this.#listReadable()).filter(({ project }) => projects.has(project));
+    const locks = (await this.#listReadable()).filter(({ project }) => projects.has(project));
     const newest = new Map<string, UnreviewedChange>();
-    for (const { name, ...change } of marks
-      .filter((mark) => canReapply(mode, mark))
+    for (const { name, ...change } of locks
+      .filter((lock) => canReapply(mode, lock))
       .flatMap(({ seq, unreviewed }) => unreviewed.map((one) => ({ ...one, seq })))) {
       const known = newest.get(name);
       if (known === undefined || isNewer(change, known)) newest.set(name, change);
     }
     return {
       unreviewed: new Map([...newest].map(([name, { sinceMs }]) => [name, sinceMs])),
-      rolledBack: marks.flatMap(({ rollout: by, rolledBack }) =>
+      rolledBack: locks.flatMap(({ rollout: by, rolledBack }) =>
         rolledBack === undefined ? [] : [{ ...rolledBack, by }],
       ),
     };
@@ -82,15 +82,15 @@ export class RolloutLocks implements Disposable {
     const { id } = record;
     const isNew = record.startedAtMs === undefined;
     if (!isNew) await this.#assertResumable(record);
-    const mark = { ...(await this.#buildLock(id)), seq: record.seq ?? seq };
+    const lock = { ...(await this.#buildLock(id)), seq: record.seq ?? seq };
     try {
-      await this.#store.write(mark, isNew);
+      await this.#store.write(lock, isNew);
       const all = await this.#reconcile(id);
       await this.#assertNoConflicts(record, all);
       await this.#clearReapplied(record, all.filter(isReadable));
-      const next = Math.max(...all.filter(isReadable).map((one) => (one.seq ?? 0) + 1), mark.seq);
-      if (record.seq !== undefined || next === mark.seq) return mark.seq;
-      await this.#store.write({ ...mark, seq: next });
+      const next = Math.max(...all.filter(isReadable).map((one) => (one.seq ?? 0) + 1), lock.seq);
+      if (record.seq !== undefined || next === lock.seq) return lock.seq;
+      await this.#store.write({ ...lock, seq: next });
       return next;
     } catch (error) {
       if (isNew) await this.withdraw(id);
@@ -127,8 +127,8 @@ export class RolloutLocks implements Disposable {
       await this.#clearReviewed(id);
       await writeJournal();
     } catch (error) {
-      const setBack = async (): Promise<void> => await this.#save(await this.#buildLock(id));
-      await setBack().catch(() => {});
+      const restoreLock = async (): Promise<void> => await this.#save(await this.#buildLock(id));
+      await restoreLock().catch(() => {});
       throw error;
     }
   }
@@ -140,11 +140,11 @@ export class RolloutLocks implements Disposable {
   createWaveCheck(id: string): () => Promise<string | undefined> {
     let isFresh = true;
     return async () => {
-      const mark = isFresh ? undefined : await this.#store.get(id);
-      const why = isFresh || mark?.state === "open" ? undefined : describeLockLoss(mark);
-      if (!isFresh && why === undefined) await this.update(id);
+      const lock = isFresh ? undefined : await this.#store.get(id);
+      const lossReason = isFresh || lock?.state === "open" ? undefined : describeLockLoss(lock);
+      if (!isFresh && lossReason === undefined) await this.update(id);
       isFresh = false;
-      return why;
+      return lossReason;
     };
   }
 
@@ -154,22 +154,22 @@ export class RolloutLocks implements Disposable {
    * @returns the number of stacks with an unknown state. Undefined if there is no such rollout.
    */
   async abandonForeign(id: string): Promise<number | undefined> {
-    const mark = await this.#store.get(id);
-    if (mark === undefined || mark.state === "closed") return undefined;
-    if (mark.state === "unreadable") {
+    const lock = await this.#store.get(id);
+    if (lock === undefined || lock.state === "closed") return undefined;
+    if (lock.state === "unreadable") {
       // Its run was killed before it wrote the content, and starts nothing before that.
       await this.#store.remove(id);
       return 0;
     }
-    const sinceMs = Date.parse(mark.at);
-    const unknown = mark.pending.map((name) => ({ name, sinceMs }));
+    const sinceMs = Date.parse(lock.at);
+    const unknown = lock.pending.map((name) => ({ name, sinceMs }));
     await this.#save({
-      ...mark,
+      ...lock,
       state: "closed",
       status: "was abandoned without its journal",
       at: new Date().toISOString(),
       pending: [],
-      unreviewed: [...mark.unreviewed, ...unknown],
+      unreviewed: [...lock.unreviewed, ...unknown],
     });
     return unknown.length;
   }
@@ -190,9 +190,9 @@ export class RolloutLocks implements Disposable {
   async #selectUnknown(
     all: readonly (RolloutLock | UnreadableLock)[],
   ): Promise<readonly (RolloutLock | UnreadableLock)[]> {
-    const found: (RolloutLock | UnreadableLock)[] = [];
-    for (const mark of all) if (mark.state !== "closed" && !(await this.#isKnown(mark))) found.push(mark);
-    return found;
+    const unknownLocks: (RolloutLock | UnreadableLock)[] = [];
+    for (const lock of all) if (lock.state !== "closed" && !(await this.#isKnown(lock))) unknownLocks.push(lock);
+    return unknownLocks;
   }
 
   async #listReadable(own?: string): Promise<readonly RolloutLock[]> {
@@ -200,53 +200,53 @@ export class RolloutLocks implements Disposable {
   }
 
   /** Whether this journal is at least as recent as the lock. */
-  async #isKnown(mark: RolloutLock | UnreadableLock): Promise<boolean> {
-    const last = await this.#journal.getLastEvent(mark.rollout);
-    return last !== undefined && (mark.state === "unreadable" || mark.events <= last);
+  async #isKnown(lock: RolloutLock | UnreadableLock): Promise<boolean> {
+    const last = await this.#journal.getLastEvent(lock.rollout);
+    return last !== undefined && (lock.state === "unreadable" || lock.events <= last);
   }
 
-  async #save(mark: RolloutLock): Promise<void> {
-    if (isObsoleteLock(mark)) await this.#store.remove(mark.rollout);
-    else await this.#store.write(mark);
+  async #save(lock: RolloutLock): Promise<void> {
+    if (isObsoleteLock(lock)) await this.#store.remove(lock.rollout);
+    else await this.#store.write(lock);
   }
 
   async #assertResumable({ id, state, spec }: RolloutRecord): Promise<void> {
-    const mark = await this.#store.get(id);
+    const lock = await this.#store.get(id);
     // A finished rollout may retry its failed tenants, whatever its lock contains.
-    if (mark?.state === "unreadable" || (state === "done" && mark?.state !== "open")) return;
-    if (mark === undefined) {
+    if (lock?.state === "unreadable" || (state === "done" && lock?.state !== "open")) return;
+    if (lock === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_JOURNAL_OLD",
         `The rollout ${id} has no lock next to the stacks: it is finished or was abandoned, and this journal is an older copy; or an earlier release started it. Nothing was changed. Abandon it (\`${this.#commands.abandon(id)}\`) and start a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
-    if (mark.state === "closed") {
+    if (lock.state === "closed") {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `The rollout ${id} can't continue. ${describeClosedLock(mark)} Nothing was changed. Abandon it in this journal too (\`${this.#commands.abandon(id)}\`), and start a new one: \`${this.#commands.plan(spec.source)}\``,
+        `The rollout ${id} can't continue. ${describeClosedLock(lock)} Nothing was changed. Abandon it in this journal too (\`${this.#commands.abandon(id)}\`), and start a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
-    if (await this.#isKnown(mark)) return;
+    if (await this.#isKnown(lock)) return;
     throw new RolloutError(
       "ERR_ROLLOUT_JOURNAL_OLD",
-      `This journal is an older copy: according to its lock next to the stacks, the rollout ${id} has progressed further (it ${trimPeriod(mark.status)}), in the journal ${mark.journal}. Nothing was changed. Restore that journal, and continue with it. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and start a new one: \`${this.#commands.plan(spec.source)}\``,
+      `This journal is an older copy: according to its lock next to the stacks, the rollout ${id} has progressed further (it ${trimPeriod(lock.status)}), in the journal ${lock.journal}. Nothing was changed. Restore that journal, and continue with it. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and start a new one: \`${this.#commands.plan(spec.source)}\``,
     );
   }
 
   async #assertNoConflicts({ id, spec }: RolloutRecord, all: readonly (RolloutLock | UnreadableLock)[]): Promise<void> {
-    const nameOf = new Map((await this.#journal.listTenants(id)).map(({ name, target }) => [target.stack, name]));
-    for (const mark of await this.#selectUnknown(all)) {
-      if (mark.state === "unreadable") throw buildBeginningError(mark, this.#commands);
-      const shared = mark.project === spec.project ? mark.pending.filter((stack) => nameOf.has(stack)) : [];
-      if (shared.length > 0) throw buildUnfinishedError(mark, shared, this.#commands);
+    const nameByStack = new Map((await this.#journal.listTenants(id)).map(({ name, target }) => [target.stack, name]));
+    for (const lock of await this.#selectUnknown(all)) {
+      if (lock.state === "unreadable") throw buildBeginningError(lock, this.#commands);
+      const shared = lock.project === spec.project ? lock.pending.filter((stack) => nameByStack.has(stack)) : [];
+      if (shared.length > 0) throw buildUnfinishedError(lock, shared, this.#commands);
     }
     if (spec.rollsBack !== undefined) return;
-    const planned = new Set(spec.waves.flatMap(({ unreviewed = [] }) => unreviewed.map(({ name }) => name)));
-    for (const mark of all.filter(isReadable)) {
-      const { rollout, project, unreviewed } = mark;
-      if (project !== spec.project || !canReapply(spec.mode, mark)) continue;
-      const isNews = (name: string | undefined): boolean => name !== undefined && !planned.has(name);
-      const news = unreviewed.filter(({ name }) => isNews(nameOf.get(name))).map(({ name }) => name);
+    const unreviewedNames = new Set(spec.waves.flatMap(({ unreviewed = [] }) => unreviewed.map(({ name }) => name)));
+    for (const lock of all.filter(isReadable)) {
+      const { rollout, project, unreviewed } = lock;
+      if (project !== spec.project || !canReapply(spec.mode, lock)) continue;
+      const isNews = (name: string | undefined): boolean => name !== undefined && !unreviewedNames.has(name);
+      const news = unreviewed.filter(({ name }) => isNews(nameByStack.get(name))).map(({ name }) => name);
       if (news.length === 0) continue;
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
@@ -262,24 +262,24 @@ export class RolloutLocks implements Disposable {
   async #reconcile(own: string): Promise<readonly (RolloutLock | UnreadableLock)[]> {
     const kept: (RolloutLock | UnreadableLock)[] = [];
     const oldest = Date.now() - RETENTION_MS;
-    for (const mark of await this.#store.read(own)) {
-      const now = await this.#refreshFromJournal(mark);
+    for (const lock of await this.#store.read(own)) {
+      const now = await this.#refreshFromJournal(lock);
       const isOld = now?.state === "closed" && now.unreviewed.length === 0 && Date.parse(now.at) < oldest;
-      if (now === undefined || isOld) await this.#store.remove(mark.rollout);
+      if (now === undefined || isOld) await this.#store.remove(lock.rollout);
       else kept.push(now);
-      if (now !== undefined && now !== mark && isReadable(now)) await this.#save(now);
+      if (now !== undefined && now !== lock && isReadable(now)) await this.#save(now);
     }
     return kept;
   }
 
   /** Updates an open lock from the journal: undefined if its rollout never began, closed if it has finished. */
-  async #refreshFromJournal(mark: RolloutLock | UnreadableLock): Promise<RolloutLock | UnreadableLock | undefined> {
-    const { rollout, state } = mark;
-    if (state === "closed" || !(await this.#isKnown(mark))) return mark;
+  async #refreshFromJournal(lock: RolloutLock | UnreadableLock): Promise<RolloutLock | UnreadableLock | undefined> {
+    const { rollout, state } = lock;
+    if (state === "closed" || !(await this.#isKnown(lock))) return lock;
     const { startedAtMs } = await this.#journal.getRollout(rollout);
     if (startedAtMs === undefined) return undefined;
     const now = await this.#buildLock(rollout);
-    return now.state === "closed" ? now : mark;
+    return now.state === "closed" ? now : lock;
   }
 
   /** Removes from other locks the unreviewed changes that this rollout replaced or whose review it completed. */
@@ -287,18 +287,18 @@ export class RolloutLocks implements Disposable {
     const { spec } = await this.#journal.getRollout(id);
     const waves = await this.#journal.listWaves(id);
     const findSkip = createSkipLookup(spec.skipped);
-    const seen = new Set(
+    const reviewedStacks = new Set(
       (await this.#journal.listTenants(id)).flatMap(({ wave, attempt, target }) => {
-        const [planned, record] = [spec.waves[wave], waves[wave]];
+        const [plannedWave, record] = [spec.waves[wave], waves[wave]];
         if (attempt > 0) return [target.stack];
-        if (planned === undefined || record === undefined || findSkip(target) !== undefined) return [];
-        return isWaveReviewed(planned, record) ? [target.stack] : [];
+        if (plannedWave === undefined || record === undefined || findSkip(target) !== undefined) return [];
+        return isWaveReviewed(plannedWave, record) ? [target.stack] : [];
       }),
     );
-    for (const mark of await this.#listReadable(id)) {
-      if (mark.project !== spec.project || !canReapply(spec.mode, mark)) continue;
-      const unreviewed = mark.unreviewed.filter(({ name }) => !seen.has(name));
-      if (unreviewed.length < mark.unreviewed.length) await this.#save({ ...mark, unreviewed });
+    for (const lock of await this.#listReadable(id)) {
+      if (lock.project !== spec.project || !canReapply(spec.mode, lock)) continue;
+      const unreviewed = lock.unreviewed.filter(({ name }) => !reviewedStacks.has(name));
+      if (unreviewed.length < lock.unreviewed.length) await this.#save({ ...lock, unreviewed });
     }
   }
 
@@ -311,12 +311,12 @@ export class RolloutLocks implements Disposable {
       const plan = await this.#journal.readPlan(id, name);
       for (const one of plan === undefined ? [] : getPlanSignatures(plan)) reappliedSignatures.add(one);
     }
-    for (const mark of all) {
-      const { rolledBack } = mark;
-      if (rolledBack === undefined || mark.state === "open" || mark.project !== spec.project) continue;
+    for (const lock of all) {
+      const { rolledBack } = lock;
+      if (rolledBack === undefined || lock.state === "open" || lock.project !== spec.project) continue;
       const changes = rolledBack.changes.filter((one) => !reappliedSignatures.has(one));
       if (changes.length === rolledBack.changes.length) continue;
-      await this.#save({ ...mark, rolledBack: { ...rolledBack, changes } });
+      await this.#save({ ...lock, rolledBack: { ...rolledBack, changes } });
     }
   }
 }
@@ -325,8 +325,8 @@ export class RolloutLocks implements Disposable {
  * Whether a rollout can apply another rollout's unreviewed changes to further tenants. A rollout of the files applies all of them.
  * In another mode, it applies only those of earlier runs in the same mode.
  */
-function canReapply(mode: RolloutSpec["mode"], mark: Pick<RolloutLock, "mode">): boolean {
-  return mode === undefined || mode === mark.mode;
+function canReapply(mode: RolloutSpec["mode"], lock: Pick<RolloutLock, "mode">): boolean {
+  return mode === undefined || mode === lock.mode;
 }
 
 interface UnreviewedChange {
@@ -339,8 +339,8 @@ function isNewer(one: UnreviewedChange, than: UnreviewedChange): boolean {
   return isNumbered ? one.seq > than.seq : one.sinceMs > than.sinceMs;
 }
 
-function isReadable(mark: RolloutLock | UnreadableLock): mark is RolloutLock {
-  return mark.state !== "unreadable";
+function isReadable(lock: RolloutLock | UnreadableLock): lock is RolloutLock {
+  return lock.state !== "unreadable";
 }
 
 function buildBeginningError({ rollout }: UnreadableLock, commands: RolloutCommands): RolloutError {
@@ -366,10 +366,10 @@ function buildUnfinishedError(
   );
 }
 
-function describeLockLoss(mark: RolloutLock | UnreadableLock | undefined): string {
-  return mark === undefined || mark.state === "unreadable"
+function describeLockLoss(lock: RolloutLock | UnreadableLock | undefined): string {
+  return lock === undefined || lock.state === "unreadable"
     ? "Its lock next to the stacks was removed in the meantime."
-    : describeClosedLock(mark);
+    : describeClosedLock(lock);
 }
 
 /** Returns a sentence that explains why a rollout can't continue. */

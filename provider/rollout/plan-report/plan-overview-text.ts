@@ -53,7 +53,7 @@ export function renderPlanOverviewText(
   );
   if (report.rollsBackTo !== undefined) page.addText(safeText`To ${untrusted(report.rollsBackTo)}.`);
   page.addBlankLine();
-  page.addText([`${formatPlanSummary(sumPlannedChanges(tenants))} ${formatPlannedCounts(counts)}`]);
+  page.addText([`${formatPlanSummary(sumPlannedChanges(tenants))} ${formatTenantCounts(counts)}`]);
   const stackOnlyCount = findStackOnlyTenants(report, blockers).length;
   if (stackOnlyCount > 0) {
     page.addText(
@@ -216,7 +216,7 @@ function sumPlannedChanges(tenants: readonly TenantReport[]): Record<"added" | "
   return total;
 }
 
-function formatPlannedCounts({ pending, unchanged, failed }: RolloutReport["counts"]): string {
+function formatTenantCounts({ pending, unchanged, failed }: RolloutReport["counts"]): string {
   const failedText = failed > 0 ? `, ${formatNumber(failed)} failed to plan` : "";
   return `${formatCount(pending, "tenant")} to change, ${formatNumber(unchanged)} unchanged${failedText}.`;
 }
@@ -227,11 +227,13 @@ function countChanges({ planned: { added, changed, removed } }: TenantReport): n
 
 /** Shows the changes that a rollback leaves unchanged, because somebody has changed them since the rollout. */
 function writeUntouched(page: TextPage, tenants: readonly TenantReport[], limit: number): void {
-  const items = interleaveLines(tenants.map(({ name, unreverted = [] }) => unreverted.map((what) => ({ name, what }))));
+  const items = interleaveLines(
+    tenants.map(({ name, unreverted = [] }) => unreverted.map((change) => ({ name, change }))),
+  );
   if (items.length === 0) return;
   page.addHeading(["Not rolled back, because it was changed after the rollout"], "yellow");
-  for (const { name, what } of items.slice(0, limit)) {
-    page.addMarkedText("·", safeText`${untrusted(what)} in ${untrusted(name)}`, { indent: INDENT });
+  for (const { name, change } of items.slice(0, limit)) {
+    page.addMarkedText("·", safeText`${untrusted(change)} in ${untrusted(name)}`, { indent: INDENT });
   }
   writeHiddenCount(page, items.length - limit);
 }
@@ -244,11 +246,11 @@ function writeGroupedLines(
   limit: number,
 ): void {
   const lines = interleaveLines(
-    tenants.map((tenant) => (getLines(tenant) ?? []).map((text) => ({ what: text, name: tenant.name }))),
+    tenants.map((tenant) => (getLines(tenant) ?? []).map((text) => ({ text, name: tenant.name }))),
   );
   if (lines.length === 0) return;
   page.addHeading([heading], "yellow");
-  const groups = [...Map.groupBy(lines, ({ what }) => what)];
+  const groups = [...Map.groupBy(lines, ({ text }) => text)];
   for (const [text, members] of groups.slice(0, limit)) {
     const names = joinTexts(
       members.slice(0, 5).map(({ name }): SafeText => [untrusted(name)]),

@@ -124,8 +124,8 @@ export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: P
     missingEvidence: listMissingMail(plannedRollout.mail),
     blockers: groupBlockers(plannedRollout.blockers),
     reappliedChanges: (plannedRollout.reappliedChanges ?? []).map(
-      ({ rollout, by, tenants: where, changes }) =>
-        safeText`${formatFirstNames(changes)} in ${formatCount(where.length, "tenant")}: the rollout ${untrusted(rollout)} included it, and ${untrusted(by)} rolled that one back.`,
+      ({ rollout, by, tenants: affectedTenants, changes }) =>
+        safeText`${formatFirstNames(changes)} in ${formatCount(affectedTenants.length, "tenant")}: the rollout ${untrusted(rollout)} included it, and ${untrusted(by)} rolled that one back.`,
     ),
     failures: groupFailures(tenants),
     skipped: skipped.map(formatSkippedTenant),
@@ -155,7 +155,7 @@ function buildPlanHeadline(
   ] as const;
   const riskTexts = riskCounts
     .filter(([count]) => count > 0)
-    .map(([count, what]): SafeText => [`${formatNumber(count)} ${what}`]);
+    .map(([count, label]): SafeText => [`${formatNumber(count)} ${label}`]);
   const [refusedByFailOn, refusedByBlocker] = [true, false].map((isFailOn) => {
     const refusingBlockers = blockers.filter(({ blocker }) => (blocker.code === FAIL_ON_BLOCKER) === isFailOn);
     return new Set(refusingBlockers.map(({ tenant }) => tenant)).size;
@@ -191,7 +191,7 @@ function formatMailCoverage(mail: MailSearchResult | undefined): SafeText {
 function listMissingMail(mail: MailSearchResult | undefined): readonly SafeText[] {
   if (mail === undefined) return [];
   return [
-    ...mail.unavailable.map(({ tenant, why }) => safeText`${untrusted(tenant)}: ${untrustedSentence(why)}`),
+    ...mail.unavailable.map(({ tenant, reason }) => safeText`${untrusted(tenant)}: ${untrustedSentence(reason)}`),
     ...[...mail.evidenceByTenant].flatMap(([tenant, { missing }]) =>
       missing.map((reason) => safeText`${untrusted(tenant)}: ${untrustedSentence(reason)}`),
     ),
@@ -286,10 +286,10 @@ function buildTenantLines(
     ],
   ] as const;
   const groupedLines = otherStates
-    .map(([symbol, what, all]) => ({ sign: symbol, what, names: all.map(({ name }) => name) }))
+    .map(([symbol, label, all]) => ({ sign: symbol, label, names: all.map(({ name }) => name) }))
     .filter(({ names }) => names.length > 0)
-    .map(({ sign, what, names }) => ({
-      text: safeText`${untrusted(sign)} ${formatTenantGroupNames(names, groups)}: ${what}`,
+    .map(({ sign, label, names }) => ({
+      text: safeText`${untrusted(sign)} ${formatTenantGroupNames(names, groups)}: ${label}`,
       count: names.length,
     }));
   return [...lines, ...groupedLines];
@@ -316,9 +316,9 @@ function groupByText(
   getLines: (tenant: TenantReport) => readonly string[] | undefined,
 ): SafeText[] {
   const lines = interleaveLines(
-    tenants.map((tenant) => (getLines(tenant) ?? []).map((text) => ({ what: text, name: tenant.name }))),
+    tenants.map((tenant) => (getLines(tenant) ?? []).map((text) => ({ text, name: tenant.name }))),
   );
-  return [...Map.groupBy(lines, ({ what }) => what)].map(
+  return [...Map.groupBy(lines, ({ text }) => text)].map(
     ([text, members]) => safeText`${untrusted(text)} in ${formatFirstNames(members.map(({ name }) => name))}`,
   );
 }

@@ -252,9 +252,9 @@ export async function planRollout(
     });
     const isAccepted = (name: string): boolean => isEmptyTenantAccepted(environment, name);
     const known = addMarkerRecords(readIdentityRecords, [...identities.keys()], (target) => markers.get(target));
-    const found = await validateTenantIdentities(identities, known, isAccepted);
+    const conflicts = await validateTenantIdentities(identities, known, isAccepted);
     const isUnreported = ({ name }: { readonly name: string }): boolean => !reportedTenants.has(name);
-    const sameTenants = found.filter(({ targets, records }) => [...targets, ...records].every(isUnreported));
+    const sameTenants = conflicts.filter(({ targets, records }) => [...targets, ...records].every(isUnreported));
     if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
     await writePlans(unwrittenPlans);
     const unplannedTargets = targets.filter(({ name }) => !digests.has(name));
@@ -283,7 +283,7 @@ export async function planRollout(
                 await planWithMail(target, getKey(target), context, requestPolicy);
               return await addresses.run(target, plan);
             },
-            why: (tenantName, error) => {
+            describeError: (tenantName, error) => {
               throwIfStopped();
               const secrets = [getKey(byName.get(tenantName) as Target), ...collectSecrets(environment)];
               return buildTenantError(error, "plan", secrets).message;

@@ -218,7 +218,7 @@ export function readTargetSettings(
 export function buildTargetPlan(
   target: Target,
   fullPlan: Plan,
-  { resource, isThere, isPending, marker, provider }: Awaited<ReturnType<typeof readTargetStack>>,
+  { resource, exists, isPending, marker, provider }: Awaited<ReturnType<typeof readTargetStack>>,
   isDone: boolean,
   context: PlanningContext,
   summaryFields: Pick<
@@ -230,7 +230,7 @@ export function buildTargetPlan(
   const summary: TenantSummary = {
     ...buildTenantSummary(plan, context.settingsRoot),
     resource,
-    isStackThere: isThere,
+    isStackThere: exists,
     isStackPending: isPending,
     ...omitUndefined({ marker }),
     ...(provider === "dynamic" ? {} : { provider }),
@@ -291,7 +291,7 @@ export async function readTargetStack(
   return {
     state,
     resource,
-    isThere: exported !== undefined,
+    exists: exported !== undefined,
     isPending: hasPendingOperations(state),
     ...omitUndefined({ marker: readStackMarker(state) }),
     provider: target.provider ?? getStackProvider(state) ?? "dynamic",

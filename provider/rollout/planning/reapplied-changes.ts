@@ -17,26 +17,26 @@ export async function getReappliedChanges(
     by,
     changes: new Set(changes),
     tenants: new Set<string>(),
-    what: new Map<string, Transition>(),
+    transitions: new Map<string, Transition>(),
   }));
   for (const { name } of await journal.listTenants(id)) {
     const plan = await journal.readPlan(id, name);
     const { changes: plannedChanges = [] } = JSON.parse(plan ?? "{}") as Partial<Plan>;
     for (const change of plannedChanges) {
-      for (const { changes, tenants, what } of rollbacks) {
+      for (const { changes, tenants, transitions } of rollbacks) {
         if (!changes.has(getChangeSignature(change))) continue;
         tenants.add(name);
-        what.set(formatReappliedChange(change), getChangeTransition(change));
+        transitions.set(formatReappliedChange(change), getChangeTransition(change));
       }
     }
   }
-  return rollbacks.flatMap(({ rollout, by, tenants, what }) =>
+  return rollbacks.flatMap(({ rollout, by, tenants, transitions }) =>
     tenants.size === 0
       ? []
       : [
           {
             ...{ rollout, by, tenants: [...tenants] },
-            changes: sortByDanger([...what], ([, transition]) => transition).map(([text]) => text),
+            changes: sortByDanger([...transitions], ([, transition]) => transition).map(([text]) => text),
           },
         ],
   );

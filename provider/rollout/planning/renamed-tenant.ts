@@ -59,11 +59,11 @@ export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedSta
   const candidates = orphans.flatMap((orphan): (FormerStack & Pick<RenameEvidence, "rank">)[] => {
     const comparison = compareWithStack(tenant, orphan.knownLists);
     if (comparison.declaredCount === 0) return [];
-    const why = findEvidence(tenant, orphan, comparison);
+    const bestEvidence = findEvidence(tenant, orphan, comparison);
     const { stack, project, newOwner, skip } = orphan;
-    if (why === undefined) return [];
+    if (bestEvidence === undefined) return [];
     const { orphanedElements } = comparison;
-    const evidence = { evidence: why.text, rank: why.rank };
+    const evidence = { evidence: bestEvidence.text, rank: bestEvidence.rank };
     return [{ stack, ...omitUndefined({ project, newOwner, skip }), ...evidence, orphanedElements }];
   });
   // Nothing contradicts an identity. Otherwise a stack whose declarations or skip would be forgotten comes first.

@@ -10,7 +10,7 @@ export interface MailSearchResult {
   readonly days: number;
   readonly candidateCount: number;
   readonly evidenceByTenant: ReadonlyMap<string, TenantMailEvidence>;
-  readonly unavailable: readonly { readonly tenant: string; readonly why: string }[];
+  readonly unavailable: readonly { readonly tenant: string; readonly reason: string }[];
   /** The blockers that only the mail reveals. */
   readonly blockers: readonly { readonly tenant: string; readonly blocker: PlanBlocker }[];
 }
@@ -23,7 +23,7 @@ export interface TenantMailEvidence {
 
 export type MailScope = "sample" | "all";
 
-export const SAMPLE_SIZE = 5;
+export const MAIL_SAMPLE_SIZE = 5;
 
 /** The labels of the facts that come from mail. A plan contains all other facts anyway. */
 const MAIL_LABELS: ReadonlySet<string> = new Set(["mail", "actions", "reports", "backtest"]);
@@ -34,7 +34,7 @@ const MAX_WEIGHED_CHANGES = 200;
 /**
  * Searches the mail of planned tenants for evidence. The journal doesn't keep the evidence.
  *
- * @param why describes a failure in one sentence, without any key.
+ * @param describeError describes a failure in one sentence, without any key.
  */
 export async function searchTenantMail(
   journal: Pick<Journal, "listTenants" | "readPlan">,
@@ -43,13 +43,13 @@ export async function searchTenantMail(
     mail,
     concurrency,
     planWithMail,
-    why,
+    describeError,
     onProgress,
   }: {
     readonly mail: MailScope;
     readonly concurrency: number;
     readonly planWithMail: (tenant: string) => Promise<Plan>;
-    readonly why: (tenant: string, error: unknown) => string;
+    readonly describeError: (tenant: string, error: unknown) => string;
     readonly onProgress: ((sample: number, total: number) => void) | undefined;
   },
 ): Promise<MailSearchResult> {
@@ -68,10 +68,10 @@ export async function searchTenantMail(
     const relevantChanges = new Map(weights.filter(([, weight]) => weight > 0));
     if (relevantChanges.size > 0) candidates.push({ name, changeWeights: relevantChanges });
   }
-  const sample = chooseMailSample(candidates, mail === "all" ? candidates.length : SAMPLE_SIZE);
+  const sample = chooseMailSample(candidates, mail === "all" ? candidates.length : MAIL_SAMPLE_SIZE);
   const digests = new Map(tenants.map(({ name, digest }) => [name, digest]));
   const byTenant = new Map<string, TenantMailEvidence>();
-  const unavailable: { tenant: string; why: string }[] = [];
+  const unavailable: { tenant: string; reason: string }[] = [];
   const blockers: { tenant: string; blocker: PlanBlocker }[] = [];
   let days = 0;
   await forEachConcurrently(sample, concurrency, async (tenant) => {
@@ -80,13 +80,13 @@ export async function searchTenantMail(
       const otherTenantBlockers = selectWrongTenantBlockers(plan);
       if (otherTenantBlockers.length > 0) {
         blockers.push(...otherTenantBlockers.map((blocker) => ({ tenant, blocker })));
-        unavailable.push({ tenant, why: "Its key seems to belong to a different tenant." });
+        unavailable.push({ tenant, reason: "Its key seems to belong to a different tenant." });
       } else if (plan.digest === digests.get(tenant)) {
         days = plan.evidence.days;
         byTenant.set(tenant, buildTenantMail(plan));
-      } else unavailable.push({ tenant, why: "The tenant or its files changed during planning." });
+      } else unavailable.push({ tenant, reason: "The tenant or its files changed during planning." });
     } catch (error) {
-      unavailable.push({ tenant, why: why(tenant, error) });
+      unavailable.push({ tenant, reason: describeError(tenant, error) });
     }
     onProgress?.(byTenant.size + unavailable.length, sample.length);
   });

@@ -1,7 +1,7 @@
 import { ServiceError } from "../../client";
 import { CircuitBreaker } from "../../client/circuit-breaker";
 import { FAILURE_SCOPES, getScopeByCode } from "../../client/response-classification";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError, getErrorMessage } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 
@@ -258,8 +258,4 @@ export function isAddressWideFailure(error: unknown): boolean {
 /** Whether a failure is a response of a working service, such as the rejection of one tenant. */
 function isServiceAnswer(error: unknown): boolean {
   return error instanceof ServiceError && error.status !== undefined && !isAddressWideFailure(error);
-}
-
-function getErrorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -160,7 +160,7 @@ function renderWaveLine(wave: WaveProgress, columns: number, width: number, digi
     [`  ${WAVE_STATE_LABELS[wave.state].sign} ${fitToWidth(sanitizeToWidth(wave.name, MAX_NAME), width)}  `, style],
     ...renderProgressBar(wave.counts, wave.total, columns >= 100 ? 20 : 10),
     [`  ${formatProgressRatio(wave).padStart(digits)}  `],
-    [formatWaveProgress(wave, now), wave.state === "pending" ? "dim" : []],
+    [formatWaveStatus(wave, now), wave.state === "pending" ? "dim" : []],
     [wave.counts.failed > 0 ? formatFailedCount(wave) : "", "red"],
   ];
 }
@@ -173,7 +173,7 @@ function formatFailedCount({ counts: { failed }, tolerated }: WaveProgress): str
   return `  ${formatNumber(failed)} failed (${formatNumber(tolerated)} tolerated)`;
 }
 
-function formatWaveProgress(wave: WaveProgress, now: number): string {
+function formatWaveStatus(wave: WaveProgress, now: number): string {
   const { state, counts, maxConcurrent, workMs, soakUntilMs, health } = wave;
   if (health?.isHealthy === false) return `unhealthy: ${sanitizeToWidth(health.message, 200)}`;
   switch (state) {

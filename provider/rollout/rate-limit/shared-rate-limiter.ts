@@ -47,11 +47,11 @@ async function openLimitDatabase(journalUrl: string | undefined, log: (line: str
   const url = journalUrl ?? DEFAULT_JOURNAL;
   const reason = isPostgresUrl(url) || existsSync(url) ? undefined : explainUnwritableFile(url);
   const database = reason === undefined ? await openJournalDatabase(url, { log }) : undefined;
-  const why = reason ?? database?.readOnlyReason;
-  if (database !== undefined && why === undefined) return database;
+  const unwritableReason = reason ?? database?.readOnlyReason;
+  if (database !== undefined && unwritableReason === undefined) return database;
   await database?.close();
   log(
-    `note: this command applies the rate limits of addresses on its own, without sharing them with rollouts. The journal ${quote(url, 500)} can't be written: ${why}`,
+    `note: this command applies the rate limits of addresses on its own, without sharing them with rollouts. The journal ${quote(url, 500)} can't be written: ${unwritableReason}`,
   );
   return await openInMemory();
 }

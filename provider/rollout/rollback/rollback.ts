@@ -89,7 +89,7 @@ export async function prepareRollback(
   const recorded = startedTenants.map(({ target }) => target);
   const comparison = compareTargets(recorded, declared, ROLLBACK_COMPARISON_OPTIONS);
   const excludedStacks = new Map([...replaced, ...comparison.excludedStacks]);
-  const { targets: presentTargets, leftOut } = selectRollbackTargets(
+  const { targets: presentTargets, excludedTenants } = selectRollbackTargets(
     id,
     recorded,
     comparison,
@@ -102,7 +102,7 @@ export async function prepareRollback(
   // A tenant may have another name by now.
   const currentTargets = new Map(targets.map((target) => [target.stack, target]));
   const selectedTenants = startedTenants.filter(({ target }) => currentTargets.has(target.stack));
-  const keptTenants = [...skipped, ...leftOut];
+  const keptTenants = [...skipped, ...excludedTenants];
   const hasFile = ({ target }: TenantRecord): boolean =>
     to !== undefined && containsSettings(to.files, target.settings);
   const tenantsWithoutFile = selectedTenants.filter((tenant) => !hasFile(tenant));

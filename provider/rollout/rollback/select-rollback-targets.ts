@@ -10,7 +10,7 @@ import { SelectionError, selectTargets, type TargetSelection } from "../targets/
 export interface RollbackTargets {
   readonly targets: readonly Target[];
   /** The tenants that the targets file no longer names with the address and stack that the rollout changed. */
-  readonly leftOut: readonly SkippedTenant[];
+  readonly excludedTenants: readonly SkippedTenant[];
 }
 
 /**
@@ -70,7 +70,7 @@ function excludeTargets(
   const targets = selected.filter(({ stack }) => !excludedStacks.has(stack));
   const excludedByName = excludedTenants.filter(({ name }) => only.includes(name));
   const refusedTargets = excludedByName.length > 0 ? excludedByName : targets.length === 0 ? excludedTenants : [];
-  if (refusedTargets.length === 0) return { targets, leftOut: excludedTenants };
+  if (refusedTargets.length === 0) return { targets, excludedTenants };
   const reasons = refusedTargets.slice(0, 5).map(({ name, reason }) => `${quote(name)}: ${reason}.`);
   const suffixLines = refusedTargets.length > 5 ? [`… and ${refusedTargets.length - 5} more.`] : [];
   throw new RolloutError(

@@ -85,10 +85,10 @@ function findTemporaryFiles({ backend, project, stack }: ProjectFiles, directory
   const locked = stack === undefined ? listDirectoryNames(getLockDirectory({ backend, project, stack: "" })) : [stack];
   const lockFiles = locked.flatMap((one) => {
     const lockDirectory = getLockDirectory({ backend, project, stack: one });
-    const isLeft = (name: string): boolean =>
+    const isLeftover = (name: string): boolean =>
       name.endsWith(".json") ? !isJson(join(lockDirectory, name)) : stack !== undefined && name.endsWith(".tmp");
     return listDirectoryNames(lockDirectory)
-      .filter(isLeft)
+      .filter(isLeftover)
       .map((name) => join(lockDirectory, name));
   });
   return [...lockFiles, ...stateFiles];

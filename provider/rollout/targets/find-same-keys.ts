@@ -22,7 +22,8 @@ export class SameKeyError extends EmailSecurityError {
 
 const MAX_LISTED = 20;
 
-function formatTargetLocation({ name, place }: Target): string {
+/** Formats a tenant and its line of the targets file: `"acme" (tenants.yaml:12)`. */
+export function formatTargetLocation({ name, place }: Target): string {
   return `${quote(name)} (${formatLineLocation(place)})`;
 }
 

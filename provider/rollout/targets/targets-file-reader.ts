@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from "node:path";
+import { isMapping } from "../../files/element-identity";
 import type { Finding, Place } from "../../files/finding";
 import { getFindingRule } from "../../files/finding-rules";
 import { createFileReader, isFinding, readSource, validateIncludePath } from "../../files/read-source";
@@ -96,8 +97,4 @@ function redactSecret(finding: Finding, lines: readonly string[]): Finding {
   if (!nearbyLines.some((line) => /key|secret|token|password/i.test(line))) return finding;
   const { title, help } = getFindingRule(code, level);
   return { ...finding, message: `${title} (not shown, because it may contain a key). ${help}` };
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -189,7 +189,7 @@ export function findTenantConflicts(
     if (recordedTenants.length > 0) groups.push({ targets: [target], records: recordedTenants });
   }
   const targetsByStack = new Map([...currentIdentities.keys()].map((target) => [target.stack, target]));
-  const found = groups
+  const conflicts = groups
     // A conflict between two earlier records must not block a run that reads neither tenant.
     .filter(({ targets, records }) => targets.length > 0 && targets.length + records.length > 1)
     .map(({ targets, records }) => {
@@ -203,7 +203,7 @@ export function findTenantConflicts(
         replacedTargets,
       };
     });
-  const foundTargets = new Set(found.flatMap(({ targets }) => targets));
+  const foundTargets = new Set(conflicts.flatMap(({ targets }) => targets));
   const unknown = [...currentIdentities].flatMap(([target, identity]): TenantConflict[] => {
     const recordedTenant = recordedByStack.get(target.stack);
     if (recordedTenant === undefined || foundTargets.has(target)) return [];
@@ -219,7 +219,7 @@ export function findTenantConflicts(
       },
     ];
   });
-  return [...found, ...unknown];
+  return [...conflicts, ...unknown];
 }
 
 /** A stack, with the name and place of its tenant if the targets file is at hand. */
@@ -229,19 +229,20 @@ type StackName = Pick<Target, "stack"> & Partial<Pick<Target, "name" | "place">>
 export type ReadIdentityRecords = (scope: "declared" | "all") => Promise<IdentityRecords>;
 
 /**
- * Adds what rollouts left in the states of stacks, for those of which a journal knows nothing, or only older identities.
+ * Adds the identities in the states of stacks, where rollouts with other journals recorded them. A newer identity in the journal takes
+ * precedence.
  *
- * @param markerOf of a stack; undefined where its state has none, or isn't known.
+ * @param getMarker returns the marker of a stack. Undefined if its state has none or is unknown.
  */
 export function addMarkerRecords<T extends StackName>(
   readRecorded: ReadIdentityRecords,
   targets: readonly T[],
-  markerOf: (target: T) => StackMarker | undefined,
+  getMarker: (target: T) => StackMarker | undefined,
 ): ReadIdentityRecords {
   return async (scope) => {
     const recordedByStack = new Map(await readRecorded(scope));
     for (const target of targets) {
-      const tenant = selectIdentityRecord(target, recordedByStack.get(target.stack), markerOf(target));
+      const tenant = selectIdentityRecord(target, recordedByStack.get(target.stack), getMarker(target));
       if (tenant !== undefined) recordedByStack.set(target.stack, tenant);
     }
     return recordedByStack;

@@ -77,7 +77,7 @@ function explainOtherTenant(
     if (isSameTenant === false)
       return `the rollout ${before.rollout} read another tenant of the service there, according to ids and creation dates of entries, or to people`;
   }
-  if (kept?.isThere !== true) return undefined;
+  if (kept?.exists !== true) return undefined;
   const { entries, vips } = kept.known;
   const people = collectMailDomains(getVipMailboxes(observed), true);
   const fingerprints = [entries.fingerprint, vips.fingerprint].filter((one) => one !== undefined);

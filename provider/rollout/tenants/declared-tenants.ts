@@ -1,4 +1,3 @@
-import { formatLineLocation } from "../../files/finding";
 import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
 import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import { isOwnFile } from "../../files/tenant-own-file";
@@ -7,6 +6,7 @@ import { inferOwnDomains } from "../../plan/tenant-mismatch";
 import { MIN_EVIDENCE } from "../../settings/mail-domains";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
+import { formatTargetLocation } from "../targets/find-same-keys";
 
 /** An existing tenant of a targets file, with the declarations of its settings files. */
 export interface DeclaredTenant {
@@ -94,7 +94,7 @@ export function findSharedFiles(
 export function findLikelyTenant(
   observed: ObservedState,
   declaredTenants: readonly DeclaredTenant[],
-): { readonly target: Target; readonly why: string } | undefined {
+): { readonly target: Target; readonly evidence: string } | undefined {
   const observedDomains = inferOwnDomains(observed);
   const domains = countTenantsByValue(declaredTenants, ({ ownDeclarations }) => ownDeclarations.domains);
   const vips = countTenantsByValue(declaredTenants, ({ ownDeclarations }) => ownDeclarations.vips);
@@ -108,7 +108,7 @@ export function findLikelyTenant(
     if (domain !== undefined) {
       return {
         target,
-        why: `its VIPs have mailboxes in ${quote(domain)}, an own domain of ${formatTargetLocation(target)}`,
+        evidence: `its VIPs have mailboxes in ${quote(domain)}, an own domain of ${formatTargetLocation(target)}`,
       };
     }
     const ownVips = ownDeclarations.vips.filter((key) => vips.get(key) === 1);
@@ -116,7 +116,7 @@ export function findLikelyTenant(
     if (matchingVipCount > 0 && matchingVipCount * 2 >= ownVips.length) {
       return {
         target,
-        why: `it has ${matchingVipCount} of the ${ownVips.length} VIPs that only ${formatTargetLocation(target)} declares`,
+        evidence: `it has ${matchingVipCount} of the ${ownVips.length} VIPs that only ${formatTargetLocation(target)} declares`,
       };
     }
     const ownEntries = ownDeclarations.entries.filter(({ key }) => entries.get(key) === 1);
@@ -126,15 +126,11 @@ export function findLikelyTenant(
     if (matchingEntryCount >= MIN_EVIDENCE && matchingEntryCount * 2 >= ownEntries.length) {
       return {
         target,
-        why: `it has ${matchingEntryCount} of the ${ownEntries.length} entries that only ${formatTargetLocation(target)} declares`,
+        evidence: `it has ${matchingEntryCount} of the ${ownEntries.length} entries that only ${formatTargetLocation(target)} declares`,
       };
     }
   }
   return undefined;
-}
-
-function formatTargetLocation({ name, place }: Target): string {
-  return `${quote(name)} (${formatLineLocation(place)})`;
 }
 
 function countTenantsByValue(

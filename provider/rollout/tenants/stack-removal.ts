@@ -31,7 +31,7 @@ import { buildTenantEnvironment, getKeyVariables } from "../stack/tenant-environ
 
 export interface StackRemoval {
   readonly target: Target;
-  readonly isThere: boolean;
+  readonly exists: boolean;
   readonly known: StackLists;
   /** The marker of the last rollout that changed it. Absent: none. */
   readonly marker?: StackMarker;
@@ -59,14 +59,14 @@ export async function openStackRemoval<T>(
   const workDirectory = extractBundle(packFiles([], stackFiles), project, backend.url);
   try {
     const cliEnvironment = buildEngineEnvironment(environment, getKeyVariables(targets), backend);
-    const { isThere, known, marker, resource } = await readTargetStack(target, {
+    const { exists, known, marker, resource } = await readTargetStack(target, {
       project,
       directory: workDirectory.path,
       environment: cliEnvironment,
     });
     return await useStack({
       target,
-      isThere,
+      exists,
       known,
       ...omitUndefined({ marker }),
       resource,

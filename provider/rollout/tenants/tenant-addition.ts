@@ -48,7 +48,7 @@ export interface TenantAdditionOptions {
 }
 
 /** A stack that may remain from before the tenant was removed from the targets file. */
-export type ExistingStack = Pick<StackRemoval, "isThere" | "known" | "marker">;
+export type ExistingStack = Pick<StackRemoval, "exists" | "known" | "marker">;
 
 export interface TenantAddition {
   readonly files: readonly ChangedFile[];
@@ -155,7 +155,7 @@ export function planTenantAddition(
   if (likelyTenant !== undefined) {
     const { name } = likelyTenant.target;
     throw new OtherTenantError(
-      `${quote(target.name)} looks like an existing tenant: ${likelyTenant.why}. Nothing was written, to files or to the service. Check which tenant the key belongs to. If these are two tenants of the service, add --distinct-from ${name}.`,
+      `${quote(target.name)} looks like an existing tenant: ${likelyTenant.evidence}. Nothing was written, to files or to the service. Check which tenant the key belongs to. If these are two tenants of the service, add --distinct-from ${name}.`,
     );
   }
   const newFile = buildTenantFile(observed, { host, ownDomains, metadata, ...(baseline && { baseline }) });
@@ -171,7 +171,7 @@ export function planTenantAddition(
     { file: target.settings, before: "", after: newFile.text, action: "create" },
     { file: normalize(file), before: textBefore, after: textAfter, ...(isNewFile ? { action: "create" } : {}) },
   ];
-  return { files, tenantFile: newFile, plan, hasStack: stack?.isThere };
+  return { files, tenantFile: newFile, plan, hasStack: stack?.exists };
 }
 
 /** Builds the error for generated settings that are invalid. Usually a team's rules require a field that the service doesn't provide. */

@@ -18,8 +18,8 @@ import {
 const PATH = "/api/v1/settings/allow_deny_entries";
 const section = "Allow/deny list";
 const params = { id: "the entry id" };
-const unknownEntry = { when: "the resource does not exist" };
-const collision = { when: "the value is already on the list, or on the opposite list" };
+const unknownEntry = { condition: "the resource does not exist" };
+const collision = { condition: "the value is already on the list, or on the opposite list" };
 
 const list = z.enum(["allow", "deny"]);
 const verdictScope = z.enum(["global", "graymail"]);

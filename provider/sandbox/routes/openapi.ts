@@ -54,7 +54,7 @@ function buildOperation(route: Route, getSchema: SchemaBuilder): Json {
   for (const [status, description] of listErrorStatuses(route)) {
     const errorResponse = route.errorResponses?.[status];
     responses[status] = {
-      description: errorResponse === undefined ? description : `${description}: ${errorResponse.when}`,
+      description: errorResponse === undefined ? description : `${description}: ${errorResponse.condition}`,
       ...(status === 429 && { headers: retryAfterHeader }),
       ...buildJsonContent(getSchema(errorResponse?.body?.() ?? errorBodySchema)),
     };

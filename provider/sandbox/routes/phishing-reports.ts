@@ -63,7 +63,7 @@ export function phishingReportRoutes(store: PhishingReportStore): Route[] {
       summary: "one phishing report, detail form",
       params: { id: "the report id" },
       getResponseSchema: () => buildEnvelopeSchema(phishingReportDetailResponseSchema),
-      errorResponses: { 404: { when: "the resource does not exist" } },
+      errorResponses: { 404: { condition: "the resource does not exist" } },
       handle: ({ caller, at, params }) => buildSuccessResponse(store.detail(caller.tenantId, at, params["id"] ?? "")),
     }),
     defineRoute({

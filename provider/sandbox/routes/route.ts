@@ -23,7 +23,7 @@ export interface Route<Query = unknown, Body = unknown, RouteResponse extends Re
    * The error responses of this endpoint by status, beyond those of any endpoint. `body` is the schema of a body with
    * more than `error`.
    */
-  errorResponses?: Record<number, { when: string; body?: () => z.ZodType }>;
+  errorResponses?: Record<number, { condition: string; body?: () => z.ZodType }>;
   /**
    * Handles the request and returns its response.
    *

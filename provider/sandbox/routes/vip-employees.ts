@@ -101,7 +101,7 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
       description: "Replaces the note stored against a manually added VIP. Audit-logged.",
       body: editBody,
       getResponseSchema: () => buildEnvelopeSchema(vipStoredRowResponseSchema),
-      errorResponses: { 404: { when: "no VIP, or an auto-detected VIP with no stored row" } },
+      errorResponses: { 404: { condition: "no VIP, or an auto-detected VIP with no stored row" } },
       handle: ({ caller, at, body: { email, comment } }) =>
         buildSuccessResponse(store.editComment(caller, at, toComparableMailbox(email), comment)),
     }),
@@ -140,7 +140,10 @@ function buildNotInOrgErrors({ notInOrgStatus, notInOrgShape }: Required<Sandbox
     return notInOrgStatus === 400 ? z.union([errorBodySchema, errorSchema]) : errorSchema;
   };
   return {
-    [notInOrgStatus]: { when: "an address outside the organization: nothing was written", body: buildResponseBody },
+    [notInOrgStatus]: {
+      condition: "an address outside the organization: nothing was written",
+      body: buildResponseBody,
+    },
   };
 }
 

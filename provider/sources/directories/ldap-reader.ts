@@ -71,8 +71,8 @@ class LdapReader {
 
   async #findGroup(): Promise<Entry> {
     const { base, group, url } = this.#source;
-    const found = group.includes("=") ? await this.#readEntry(group) : await this.#findGroupByName();
-    if (found !== undefined) return found;
+    const entry = group.includes("=") ? await this.#readEntry(group) : await this.#findGroupByName();
+    if (entry !== undefined) return entry;
     throw new SourceError(
       `The source ${this.#context.name} can't be read. ${quote(url)} has no group ${quote(group)} below ${quote(base)} that this user is allowed to read. Correct group or base.`,
     );

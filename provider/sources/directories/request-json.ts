@@ -7,7 +7,7 @@ import { computeBackoffMs } from "../../client/retry-policy";
 import { maskSecrets } from "../../settings/secrets";
 import { excerptSentences, quote } from "../../settings/text";
 import { assertAllowedSource } from "../allowed-sources";
-import { type SourceContext, SourceError } from "../source-content";
+import { describeFailure, type SourceContext, SourceError } from "../source-content";
 
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -137,11 +137,6 @@ interface FailedAttempt {
 /** Returns whether an HTTP status usually passes: a rate limit, or a failure of a server or gateway. */
 export function isTransientStatus(status: number): boolean {
   return [429, 500, 502, 503, 504].includes(status);
-}
-
-function describeFailure(error: unknown): string {
-  const { message, name } = error instanceof Error ? error : { message: String(error), name: "" };
-  return excerptSentences(message || name, 200);
 }
 
 function parseJsonIfValid(text: string): unknown {

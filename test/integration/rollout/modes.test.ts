@@ -66,7 +66,7 @@ it("excludes nightly runs from the default rollback", async () => {
   expect(await its.selectRolloutId("rollback", ended)).toBe(ended);
   expect(await its.journal.listLaterChanges(change)).toEqual([]);
   // It isn't retained for that reason; the change is, since the unattended rollout didn't hide it.
-  const { prunable, retained } = await findOldRollouts(its.journal, Date.UTC(2027, 0, 1));
+  const { prunable, retainedRollouts: retained } = await findOldRollouts(its.journal, Date.UTC(2027, 0, 1));
   expect(prunable.map(({ id }) => id)).toEqual([revert, ended]);
   expect(retained.map(({ record }) => record.id)).toEqual([change]);
 });

@@ -152,11 +152,11 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
   const unbegun = await journal.create((await journal.getRollout(first)).spec, []);
   const cutoff = nowMs + DAY;
   const explainPruning = async () => {
-    const { prunable, retained, unstartedIds: removedIds } = await findOldRollouts(journal, cutoff);
+    const { prunable, retainedRollouts: retained, unstartedIds: removedIds } = await findOldRollouts(journal, cutoff);
     expect(removedIds).toEqual([unbegun]);
     return [
       prunable.map(({ id }) => id),
-      Object.fromEntries(retained.map(({ record, why: reason }) => [record.id, reason.slice(0, 20)])),
+      Object.fromEntries(retained.map(({ record, reason }) => [record.id, reason.slice(0, 20)])),
     ];
   };
   const statusText = "it can be rolled back".slice(0, 20);
@@ -173,7 +173,9 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
     [failed, first],
     { [acme]: statusText, [elsewhere]: statusText, [waiting]: "it is not finished" },
   ]);
-  expect((await findOldRollouts(journal, nowMs + DAY)).retained.map(({ record }) => record.id)).toContain(young);
+  expect((await findOldRollouts(journal, nowMs + DAY)).retainedRollouts.map(({ record }) => record.id)).toContain(
+    young,
+  );
 
   // Once the later rollout has been rolled back, the one before it is the newest again; during the rollback, the later
   // one is still needed.

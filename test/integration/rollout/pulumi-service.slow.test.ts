@@ -56,7 +56,7 @@ function answerRequest(path: string): unknown {
     urn: "urn:pulumi:s::p::t::n",
     custom: false,
     type: "t",
-    outputs: { mark: serializeLock(mark) },
+    outputs: { lock: serializeLock(mark) },
   };
   return { version: 3, deployment: { manifest: {}, resources: [resource] } };
 }

@@ -192,7 +192,7 @@ describe("adopting drift", () => {
       [...asDeclared, buildRow("deny", "clicked.example", "saw: it"), buildRow("allow", "new.example")],
       [buildVip("ceo@acme.example"), buildVip("pay@acme.example", { added_by: "Tomas" })],
     );
-    const { files, unadopted } = adoptDrift(report, readDriftSettings(), readFile);
+    const { files, unadoptedItems: unadopted } = adoptDrift(report, readDriftSettings(), readFile);
     expect(unadopted).toEqual([]);
     expect(files.map(({ file }) => file).sort()).toEqual(["acme/deny.yaml", "acme/settings.yaml"]);
     const denied = files.find(({ file }) => file === "acme/deny.yaml")?.after ?? "";
@@ -223,7 +223,7 @@ describe("adopting drift", () => {
       buildObservedState("2026-11-21T00:00:00.000Z", rows, [buildVip("ceo@acme.example")]),
       "host",
     );
-    const { steps, unadopted } = adoptDrift(report, late, readText);
+    const { steps, unadoptedItems: unadopted } = adoptDrift(report, late, readText);
     expect(steps.map(({ items }) => items[0]?.key)).toEqual(["other.example"]);
     expect(unadopted.map(({ reason }) => reason)).toEqual([
       expect.stringContaining("its declaration at acme/deny.yaml:6 expired on 2026-11-20"),
@@ -240,7 +240,7 @@ describe("adopting drift", () => {
       ],
       [buildVip("ceo@acme.example")],
     );
-    const { steps, unadopted } = adoptDrift(report, readDriftSettings(), readFile);
+    const { steps, unadoptedItems: unadopted } = adoptDrift(report, readDriftSettings(), readFile);
     expect(steps.map(({ items }) => items[0]?.key)).toEqual(["ok.example"]);
     expect(unadopted.map(({ item, reason }) => `${item.key}: ${reason}`)).toEqual([
       expect.stringContaining("acme-login.example: it allows a look-alike of your own domain (allow-look-alike)"),

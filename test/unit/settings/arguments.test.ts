@@ -210,7 +210,7 @@ describe("risky allow/deny entry", () => {
     expect(failures).toEqual([
       {
         property: "value",
-        reason: `is "acme-login.example", which is refused (allow-look-alike, acme.example): ${RISKS["allow-look-alike"].why} If it is intended, give the reason with the entry: acceptRisk: "…"`,
+        reason: `is "acme-login.example", which is refused (allow-look-alike, acme.example): ${RISKS["allow-look-alike"].explanation} If it is intended, give the reason with the entry: acceptRisk: "…"`,
       },
     ]);
   });

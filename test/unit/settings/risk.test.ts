@@ -54,7 +54,7 @@ describe("risky allow", () => {
     expect(listRiskCodes("allow", "co.uk")).toEqual(["allow-public-suffix", "allow-own-domain"]);
     const reason = describeRisks({ list: "allow", value: "co.uk", entryType: "domain" }, OWN);
     expect(reason).toBe(
-      `is "co.uk", which is refused (allow-public-suffix): ${RISKS["allow-public-suffix"].why} And (allow-own-domain, globex.co.uk): ${RISKS["allow-own-domain"].why} If it is intended, give the reason with the entry: acceptRisk: "…"`,
+      `is "co.uk", which is refused (allow-public-suffix): ${RISKS["allow-public-suffix"].explanation} And (allow-own-domain, globex.co.uk): ${RISKS["allow-own-domain"].explanation} If it is intended, give the reason with the entry: acceptRisk: "…"`,
     );
   });
 });
@@ -122,7 +122,9 @@ it("rejects address ranges and top-level domains as values", () => {
 it("documents every risk code with its reason", () => {
   const rows = readFileSync("docs/reference/risk.md", "utf8").matchAll(/^\| `((?:allow|deny)-[a-z-]+)` \| (.*) \|$/gm);
   const documentedRisks = Object.fromEntries([...rows].map(([, code, why]) => [code, why]));
-  expect(documentedRisks).toEqual(Object.fromEntries(Object.entries(RISKS).map(([code, { why }]) => [code, why])));
+  expect(documentedRisks).toEqual(
+    Object.fromEntries(Object.entries(RISKS).map(([code, { explanation }]) => [code, explanation])),
+  );
 });
 
 describe("range or wildcard that a tenant allows", () => {

@@ -51,13 +51,13 @@ export type DeviationKind =
   | "to-add";
 
 /** An entry that a tenant holds differently: its number, the kind of difference, and the author and the time if they are known. */
-export type EntryDeviation = readonly [entry: number, what: DeviationKind, by: string, at: string];
+export type EntryDeviation = readonly [entry: number, kind: DeviationKind, by: string, at: string];
 
 /** The declared and the actual entries of one tenant, by number. */
 export interface TenantEntries {
   /** The declared entries, as ranges of consecutive numbers. */
   readonly ranges: readonly (readonly [first: number, last: number])[];
-  readonly unlike: readonly EntryDeviation[];
+  readonly deviations: readonly EntryDeviation[];
   /** The evidence from the tenant's mail; undefined if it was not searched. */
   readonly mail?: EntryMailEvidence;
 }
@@ -166,7 +166,7 @@ export class EntryStore {
           {
             ...this.#getMail(name, getNumber),
             ranges: buildRanges((this.#declaredIndexes.get(name) ?? []).map(getNumber)),
-            unlike: (deviationsByTenant.get(name) ?? []).map(
+            deviations: (deviationsByTenant.get(name) ?? []).map(
               ([index, kind, by, at]): EntryDeviation => [getNumber(index), kind, by, at],
             ),
           },
@@ -309,8 +309,8 @@ function formatTime(time: string): string {
 }
 
 /** Builds a row for an actual entry that no file declares in this form. */
-function buildUndeclaredRow(list: string, value: string, scope: string | undefined, held: object = {}): EntryRow {
-  return buildRow({ ...pickSentFields(held), list, value, scope });
+function buildUndeclaredRow(list: string, value: string, scope: string | undefined, fields: object = {}): EntryRow {
+  return buildRow({ ...pickSentFields(fields), list, value, scope });
 }
 
 /** Orders values by their fields, and omits trailing empty ones. */

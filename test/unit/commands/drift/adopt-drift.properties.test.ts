@@ -98,7 +98,11 @@ it("leaves no drift in adopted values and changes nothing else", () => {
       const content = Object.fromEntries(before.settings.entries.map(({ key, text }) => [key, text]));
       const known = { entries: { content }, vips: { content: {} } };
       const drift = before.of(known);
-      const { files: changed, steps, unadopted } = adoptDrift(drift, before.settings, before.read, ADOPTABLE_KINDS);
+      const {
+        files: changed,
+        steps,
+        unadoptedItems: unadopted,
+      } = adoptDrift(drift, before.settings, before.read, ADOPTABLE_KINDS);
       const after = detectDriftAfter({
         ...files,
         ...Object.fromEntries(changed.map((one) => [one.file, one.after])),

@@ -79,7 +79,7 @@ function createAdoption({ files, rows = [], vips = [], lastApplied }: AdoptionSe
   };
 }
 
-const summarizeAdoption = ({ steps, unadopted }: Adoption): string[] => [
+const summarizeAdoption = ({ steps, unadoptedItems: unadopted }: Adoption): string[] => [
   ...steps.map(({ driftKind, items }) => `${driftKind} ${items.map(({ key }) => key).join(" + ")}`),
   ...unadopted.map(({ item, reason }) => `left ${item.key}: ${reason}`),
 ];
@@ -324,7 +324,7 @@ describe("adopting removed entries", () => {
     ]);
     const unread = createAdoption({ files, rows: [buildRow("deny", "kept.example")], lastApplied: "nothing read" });
     expect(unread.adopt(...ALL).steps).toEqual([]);
-    expect(unread.adopt(...ALL).unadopted).toHaveLength(5);
+    expect(unread.adopt(...ALL).unadoptedItems).toHaveLength(5);
   });
 
   it("refuses mass removal unless the file confirms it", () => {
@@ -333,8 +333,8 @@ describe("adopting removed entries", () => {
     });
     const many = createAdoption({ files: formatFiles(""), rows: buildRows(0, 18) }).adopt("removed");
     expect(many.steps).toEqual([]);
-    expect(many.unadopted).toHaveLength(12);
-    expect(many.unadopted[0]?.reason).toMatch(
+    expect(many.unadoptedItems).toHaveLength(12);
+    expect(many.unadoptedItems[0]?.reason).toMatch(
       /^if all missing ones were removed, the files would lose 12 of 30 entries \(40 %\)\. .*; if that is intended, write `confirmRemovals: 12` under `lists: \{entries: …\}`, and remove it afterwards$/,
     );
     const meant = createAdoption({
@@ -369,7 +369,7 @@ describe("the stack's last applied state", () => {
     expect(renderDriftText(acme.drift(), 200)).not.toContain("report later changes");
     expect(driftSchema.parse(JSON.parse(formatDriftJson(acme.drift())))).toEqual(acme.drift());
     const adoption = acme.adopt("changed");
-    expect([adoption.steps.length, adoption.unadopted.length]).toEqual([adopted, 1 - adopted]);
+    expect([adoption.steps.length, adoption.unadoptedItems.length]).toEqual([adopted, 1 - adopted]);
   });
 });
 
@@ -392,9 +392,9 @@ describe("hostile text", () => {
       rows: [buildRow("deny", "bad.example", { comment, created_by: text }), buildRow("deny", "b.example")],
     });
     const adoption = acme.adopt(...ALL);
-    expect(adoption.steps.length + adoption.unadopted.length).toBe(1);
+    expect(adoption.steps.length + adoption.unadoptedItems.length).toBe(1);
     const after = acme.after(adoption);
-    expect(acme.drift(after).items).toHaveLength(adoption.unadopted.length);
+    expect(acme.drift(after).items).toHaveLength(adoption.unadoptedItems.length);
     const { title, body } = buildAdoptionMessage(adoption.steps);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may come through.
     const harm = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]|^::|##vso/m;

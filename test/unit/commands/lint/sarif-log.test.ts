@@ -77,7 +77,7 @@ describe("a SARIF log", () => {
       ["contradicted", "contradicted", "note", { startLine: 5, startColumn: 12, endLine: 5, endColumn: 27 }],
       ["shadowed", "shadowed", "warning", { startLine: 9, startColumn: 5, endLine: 9, endColumn: 22 }],
     ]);
-    expect(rules.find(({ id }) => id === "allow-free-mail")?.help.text).toContain(RISKS["allow-free-mail"].why);
+    expect(rules.find(({ id }) => id === "allow-free-mail")?.help.text).toContain(RISKS["allow-free-mail"].explanation);
   });
 
   it("is valid without findings", () => {

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { declaredBy, isFromSettingsFiles } from "../../../../provider/gitops/policy";
+import { isFromSettingsFiles, listDeclaredItems } from "../../../../provider/gitops/policy";
 
 const URN = "urn:pulumi:dev::settings::pulumi-nodejs:dynamic/email-security";
 
 function listDeclared(kind: string, props: Record<string, unknown>) {
-  return declaredBy({
+  return listDeclaredItems({
     type: `pulumi-nodejs:dynamic/email-security:${kind}`,
     urn: `${URN}:${kind}::it`,
     props,
@@ -55,7 +55,7 @@ it("reads each list entry with scope, accepted risk and comment", () => {
 it("reads resources of the native provider plugin alike", () => {
   const props = { entries: { "192.0.2.7": "deny" } };
   const urn = "urn:pulumi:dev::settings::email-security:index:AllowDenyList::it";
-  const native = declaredBy({ type: "email-security:index:AllowDenyList", urn, props });
+  const native = listDeclaredItems({ type: "email-security:index:AllowDenyList", urn, props });
   expect(native).toEqual(listDeclared("AllowDenyList", props));
   expect(native).toHaveLength(1);
 });
@@ -82,7 +82,7 @@ it("reads VIPs from a list and from single resources", () => {
 it("ignores resources of other packages and kinds", () => {
   expect(listDeclared("Other", { entries: { "evil.example": "deny" } })).toEqual([]);
   const type = "aws:s3/bucket:AllowDenyList";
-  expect(declaredBy({ type, urn: `urn:pulumi:dev::settings::${type}::it`, props: { entries: {} } })).toEqual([]);
+  expect(listDeclaredItems({ type, urn: `urn:pulumi:dev::settings::${type}::it`, props: { entries: {} } })).toEqual([]);
 });
 
 it("recognizes resources of TenantSettings by their parent type only", () => {

@@ -147,7 +147,7 @@ describe("the combined plan as Markdown", () => {
       evidenceByTenant: new Map([
         ["t0", { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: ["No permission."] }],
       ]),
-      unavailable: [{ tenant: "t1", why: "It is down." }],
+      unavailable: [{ tenant: "t1", reason: "It is down." }],
       blockers: [],
     };
     const text = renderCombinedPlanMarkdown(
@@ -203,7 +203,7 @@ describe("the combined plan as Markdown", () => {
                 { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: [long] },
               ]),
             ),
-            unavailable: Array.from({ length: SEVERAL }, () => ({ tenant: long, why: long })),
+            unavailable: Array.from({ length: SEVERAL }, () => ({ tenant: long, reason: long })),
             blockers: [],
           };
           const { report, plannedRollout, combinedPlan } = combinePlans(plans, { text: long, mail });

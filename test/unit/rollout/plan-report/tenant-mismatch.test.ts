@@ -10,7 +10,7 @@ import { combinePlans, createDenyPlan } from "../../../support/combined-plans";
 /* Reports about a tenant whose key seems to be another tenant's. They contain nothing that this tenant holds. */
 
 const BLOCKER = { code: "other-tenant", message: "The key is another tenant's." };
-const STACK = { state: {}, resource: "t1", isThere: true, isPending: false, provider: "dynamic" } as const;
+const STACK = { state: {}, resource: "t1", exists: true, isPending: false, provider: "dynamic" } as const;
 const SECRET = "secret.example";
 
 function buildPlannedTarget(plan: Plan) {

@@ -21,7 +21,7 @@ async function searchMail(plans: Readonly<Record<string, Plan>>, again: (tenant:
       read.push(tenant);
       return again(tenant);
     },
-    why: (tenant, error) => `${tenant}: ${(error as Error).message}`,
+    describeError: (tenant, error) => `${tenant}: ${(error as Error).message}`,
     onProgress: undefined,
   });
   return { ...mail, read };
@@ -43,7 +43,7 @@ test("blocks a tenant that only its mail identifies as another", async () => {
     tenant === "b" ? { ...plan, blockers: [STRANGER] } : plan,
   );
   expect([...evidenceByTenant.keys()]).toEqual(["a"]);
-  expect(unavailable).toEqual([{ tenant: "b", why: "Its key seems to belong to a different tenant." }]);
+  expect(unavailable).toEqual([{ tenant: "b", reason: "Its key seems to belong to a different tenant." }]);
   expect(blockers).toEqual([{ tenant: "b", blocker: STRANGER }]);
 });
 
@@ -55,8 +55,8 @@ test("reports no mail for a stale plan or an unreachable tenant", async () => {
   });
   expect(evidenceByTenant.size).toBe(0);
   expect(unavailable).toEqual([
-    { tenant: "a", why: "The tenant or its files changed during planning." },
-    { tenant: "b", why: "b: down" },
+    { tenant: "a", reason: "The tenant or its files changed during planning." },
+    { tenant: "b", reason: "b: down" },
   ]);
 });
 

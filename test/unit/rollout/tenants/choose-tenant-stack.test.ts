@@ -43,7 +43,7 @@ it.each([
       buildObservedState("2026-11-21", [buildRow("now")], []),
       {
         identityRecords,
-        readStack: async ({ target }) => (target.stack === "t0" ? { isThere: true, known, marker } : undefined),
+        readStack: async ({ target }) => (target.stack === "t0" ? { exists: true, known, marker } : undefined),
       },
     );
     return [placement.placed.target.stack, avoidedStacks.map(({ stack }) => stack)];
@@ -80,7 +80,7 @@ it.each([
     buildObservedState("2026-11-21", tenantRows, []),
     {
       identityRecords: new Map([["t0", buildRecord("former")]]),
-      readStack: async ({ target }) => (target.stack === "t0" ? { isThere, known } : undefined),
+      readStack: async ({ target }) => (target.stack === "t0" ? { exists: isThere, known } : undefined),
     },
   );
   expect([placement.placed.target.stack, avoidedStacks[0]?.reason]).toEqual([stack, reason]);
