@@ -1,5 +1,6 @@
 import type { FileEdit } from "../../files/edit-files";
 import { type ElementFieldName, isKeptOnMove, TEXT_FIELD_NAMES } from "../../files/element-fields";
+import { getExpiryDate } from "../../files/expiry-date";
 import { formatLineLocation } from "../../files/finding";
 import type { SectionName, SettingsElement } from "../../files/settings-editor";
 import type { DeclaredEntry, Settings } from "../../files/settings-model";
@@ -19,7 +20,7 @@ import type { RefangedValue } from "../../settings/refang";
 import { excerpt, quote } from "../../settings/text";
 import { addArticle, DeclarationIndex, formatDeclaration, getDeclarationValue } from "./declaration-index";
 import { formatAlternatives } from "./edit-alternatives";
-import { formatExpiry, getComparableExpiry } from "./format-expiry";
+import { formatExpiry } from "./format-expiry";
 
 export interface ListChangePlan {
   readonly steps: readonly ChangeStep[];
@@ -86,7 +87,7 @@ class ListChangePlanner implements ListChangePlan {
       return;
     }
     if (existing !== undefined) {
-      const expiresEarlier = getComparableExpiry(existing.expires) < getComparableExpiry(metadata.expires);
+      const expiresEarlier = getExpiryDate(existing) < getExpiryDate(metadata);
       const notes = expiresEarlier ? [`It expires before that: \`extend ${name} --for\` changes its expiry.`] : [];
       this.#addStep(
         value,
@@ -139,7 +140,7 @@ class ListChangePlanner implements ListChangePlan {
   #extend(item: DeclaredItem, value: RefangedValue, change: InPlaceChange, notes: string[]): void {
     const { metadata, reviewed } = change;
     const section = getSection(item);
-    if (metadata.expires !== undefined && getComparableExpiry(metadata.expires) < getComparableExpiry(item.expires)) {
+    if (metadata.expires !== undefined && getExpiryDate(metadata) < getExpiryDate(item)) {
       notes.push(`Its new expiry is earlier than before${item.expires === undefined ? ": it had none" : ""}.`);
     }
     const editTarget = { action: "set", section, value: getDeclarationValue(item), ...getScopeField(item) } as const;
