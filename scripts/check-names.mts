@@ -1,8 +1,8 @@
 /**
- * Checks the names in `provider/`, `scripts/` and `test/` against `scripts/glossary.json`. In TypeScript and JavaScript, it reads the
- * names of directories and files, declarations, names that are given in an export, and, except in `test/`, the keys of object
- * literals. It reads no local names of imports, and no keys that contain a space or a symbol. Also checks that no two files export
- * types or functions with the same name. Prints a line for each problem, and exits with 1 if there is one.
+ * Checks the names in `provider/`, `scripts/` and `test/` against `scripts/glossary.json`. In TypeScript and JavaScript, it
+ * reads the names of directories and files, declarations, names that are given in an export, and the keys of object
+ * literals. It reads no local names of imports, and no keys that contain a space or a symbol. Also checks that no two files
+ * export types or functions with the same name. Prints a line for each problem, and exits with 1 if there is one.
  *
  *   node scripts/check-names.mts
  */
@@ -33,7 +33,7 @@ for (const file of listRepositoryFiles("provider", "scripts", "test")) {
   const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
   ts.forEachChild(source, function visit(node) {
     const { name } = node as ts.NamedDeclaration;
-    if (name !== undefined && isDeclaration(node, file) && isPlainName(name)) {
+    if (name !== undefined && isDeclaration(node) && isPlainName(name)) {
       checkName(name.text, `${file}:${source.getLineAndCharacterOfPosition(name.getStart()).line + 1}`);
       if (isExported(node, file)) exportedNames.set(name.text, [...(exportedNames.get(name.text) ?? []), file]);
     }
@@ -82,11 +82,10 @@ function splitWords(name: string): string[] {
     .split(/[^a-z]+/);
 }
 
-/** Whether a node declares a name, rather than refers to one. In tests, object literals often repeat the keys of other programs. */
-function isDeclaration(node: ts.Node, file: string): boolean {
+/** Whether a node declares a name, rather than refers to one. */
+function isDeclaration(node: ts.Node): boolean {
   return !(
     ts.isPropertyAccessExpression(node) ||
-    (ts.isPropertyAssignment(node) && file.startsWith("test/")) ||
     ts.isShorthandPropertyAssignment(node) ||
     ts.isImportSpecifier(node) ||
     (ts.isExportSpecifier(node) && node.propertyName === undefined) ||

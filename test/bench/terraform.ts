@@ -11,8 +11,8 @@ import { type Bench, computeStatePerEntry, type Operation, type Peer, type State
 import { API_KEY, BenchService } from "#bench/service";
 
 /** Both programs are built from Go modules. Each has a directory with a go.mod that pins all of its dependencies. */
-const CLI = { folder: "cli", package: "github.com/hashicorp/terraform" };
-const PROVIDER = { folder: "restapi", package: "github.com/Mastercard/terraform-provider-restapi" };
+const CLI = { directory: "cli", package: "github.com/hashicorp/terraform" };
+const PROVIDER = { directory: "restapi", package: "github.com/Mastercard/terraform-provider-restapi" };
 
 /**
  * Terraform with the generic REST provider, one resource per entry. The provider needs to read single entries, which
@@ -148,7 +148,7 @@ async function obtainPrograms(bench: Bench): Promise<Programs> {
 }
 
 async function buildProgramFromSource(bench: Bench, program: typeof CLI): Promise<string> {
-  const source = fileURLToPath(new URL(`terraform/${program.folder}/`, import.meta.url));
+  const source = fileURLToPath(new URL(`terraform/${program.directory}/`, import.meta.url));
   const pins = await readFile(join(source, "go.mod"), "utf8");
   const version = new RegExp(`^\\s*(?:require )?${program.package} v(\\S+)`, "m").exec(pins)?.[1];
   const name = `${program.package.split("/").at(-1)}${process.platform === "win32" ? ".exe" : ""}`;

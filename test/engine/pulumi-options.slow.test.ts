@@ -123,7 +123,7 @@ beforeAll(async () => {
       {
         ...kept,
         guarded,
-        told: declareEntry("told", "canary", '{ additionalSecretOutputs: ["comment"] }'),
+        masked: declareEntry("masked", "canary", '{ additionalSecretOutputs: ["comment"] }'),
         base: declareEntry("base"),
         follower: declareEntry("follower", "first", "{ deletedWith: of.base }"),
         before: declareEntry("before-1", "first", "{ deleteBeforeReplace: true }"),
@@ -184,7 +184,7 @@ it("refuses to delete a resource with `protect`", async () => {
 
 const changed: ResourceSources = {
   guarded,
-  told: declareEntry("told", "canary", '{ additionalSecretOutputs: ["comment"] }'),
+  masked: declareEntry("masked", "canary", '{ additionalSecretOutputs: ["comment"] }'),
   before: declareEntry("before-2", "first", "{ deleteBeforeReplace: true }"),
   after: declareEntry("after-2"),
   moved: declareEntry("moved"),
@@ -257,7 +257,7 @@ it("keeps single keys of a list unchanged with `ignoreChanges`", () => {
 it("encrypts `additionalSecretOutputs` and resolves a `parent` component's `providers`", async () => {
   const { resources } = await project.exportState();
   const findResources = (name: string) => resources.filter(({ urn }) => urn.endsWith(`-${name}`));
-  expect(findResources("told").map(({ outputs }) => typeof outputs?.["comment"])).toEqual(["object", "object"]);
+  expect(findResources("masked").map(({ outputs }) => typeof outputs?.["comment"])).toEqual(["object", "object"]);
   expect(
     findResources("child")
       .map(({ provider }) => /::(\w+-own)::/.exec(provider ?? "")?.[1])
@@ -268,7 +268,7 @@ it("encrypts `additionalSecretOutputs` and resolves a `parent` component's `prov
 
 it("changes only the resources selected by `--target`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
-  await project.write(buildSource({ ...rest, ...renamed, told: declareEntry("told", "changed") }, buildTeamSource));
+  await project.write(buildSource({ ...rest, ...renamed, masked: declareEntry("masked", "changed") }, buildTeamSource));
   sandbox.clearRequests();
   await project.up("--target", "**-renamed", "--target", "**-moved");
   // The new resource of the moved entry wasn't selected, so the entry is only deleted.
@@ -281,10 +281,10 @@ it("changes only the resources selected by `--target`", async () => {
 it("changes all but the resources selected by `--exclude`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
   await project.write(
-    buildSource({ ...kept, ...rest, ...renamed, told: declareEntry("told", "changed") }, buildTeamSource),
+    buildSource({ ...kept, ...rest, ...renamed, masked: declareEntry("masked", "changed") }, buildTeamSource),
   );
   sandbox.clearRequests();
-  const output = await project.up("--exclude", "**-told");
+  const output = await project.up("--exclude", "**-masked");
   expect(output).toContain("is kept: the program declares it");
   expect(listWrites().filter((write) => !/^POST .*"moved-/.test(write))).toEqual([]);
   expect(listEntries()).toEqual(
@@ -305,7 +305,7 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
       {
         ...rest,
         before: declareEntry("before-3"),
-        told: declareEntry("told", "replaced"),
+        masked: declareEntry("masked", "replaced"),
         // A replacement declares the ignored keys of a list again.
         picky: declarePickyList({ a: "deny: first", "b (graymail)": "allow", c: "deny: first" }),
         ...renamed,
@@ -320,10 +320,10 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
   sandbox.clearRequests();
   const output = await project.up(
     "--refresh",
-    ...["renamed", "picky", "person", "told"].map((name) => `--replace=**-${name}`),
+    ...["renamed", "picky", "person", "masked"].map((name) => `--replace=**-${name}`),
   );
   expect(output).toMatch(/16 replaced/);
-  const getKeptId = (providerKind: ProviderKind) => ids.get(`told-${providerKind}.example`);
+  const getKeptId = (providerKind: ProviderKind) => ids.get(`masked-${providerKind}.example`);
   expect(
     listWrites()
       .filter((write) => write.includes("replaced"))

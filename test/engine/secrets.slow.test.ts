@@ -37,7 +37,7 @@ it("exposes a key only when secrets are requested", async () => {
   }
   expect(Object.entries(outputs).flatMap(([name, text]) => canary.find(name, text))).toEqual([]);
   expect(await canary.findInDirectory(project.directory)).toEqual([]);
-  expect(await canary.findInDirectory(run.folder)).toEqual([]);
+  expect(await canary.findInDirectory(run.directory)).toEqual([]);
   expect(outputs["export of explicit"]).toContain("ciphertext");
   expect(outputs["export of explicit native"]).toContain("ciphertext");
 });

@@ -22,7 +22,7 @@ it("keeps a key from the environment out of every output and file", async () => 
   expect(findings).toEqual([]);
   // The state with its history and backups, the CLI's own files, and those of the project.
   expect(await canary.findInDirectory(project.directory)).toEqual([]);
-  expect(await canary.findInDirectory(run.folder)).toEqual([]);
+  expect(await canary.findInDirectory(run.directory)).toEqual([]);
   const leaks = await Promise.all(
     ["/sandbox/requests", "/sandbox/audit", "/openapi.json"].map(async (path) => {
       const response = await fetch(sandbox.url + path, { headers: { "x-api-key": canary.key } });

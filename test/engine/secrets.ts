@@ -44,7 +44,7 @@ export async function createWatchedProject(environment: Record<string, string>) 
     },
   });
   return {
-    folder: directory.path,
+    directory: directory.path,
     project,
     sandbox,
     async [Symbol.asyncDispose]() {

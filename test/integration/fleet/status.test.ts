@@ -353,7 +353,7 @@ project: p
 defaults: { baseUrl: "http://127.0.0.1:${port}", settings: settings/acme.yaml }
 tenants:
 ${names.map((name) => `  ${name}: { key: { environment: "KEY_${name.toUpperCase()}" } }\n`).join("")}  globex: { baseUrl: "${sandbox.url}", key: { environment: GLOBEX_KEY } }
-  twin: { baseUrl: "${sandbox.url}", key: { environment: TWIN_KEY } }
+  twin: { baseUrl: "${sandbox.url}", key: { environment: DUPLICATE_KEY } }
   acme: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY } }
 waves: [{ name: all }]
 `,
@@ -365,8 +365,8 @@ waves: [{ name: all }]
     {
       ...buildFleetKeys(),
       ...variables,
-      TWIN_KEY: buildFleetKeys()["GLOBEX_KEY"],
-      EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", "GLOBEX_KEY", "TWIN_KEY", ...Object.keys(variables)].join(","),
+      DUPLICATE_KEY: buildFleetKeys()["GLOBEX_KEY"],
+      EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", "GLOBEX_KEY", "DUPLICATE_KEY", ...Object.keys(variables)].join(","),
       EMAIL_SECURITY_TIMEOUT_MS: "300",
     },
   );

@@ -44,7 +44,7 @@ class DoctorProject implements Disposable {
 
   async look(
     environment: NodeJS.ProcessEnv = {},
-    { folder: directory = ".", packageVersion = manifest.version } = {},
+    { directory = ".", packageVersion = manifest.version } = {},
   ): Promise<CheckOutcome> {
     const [check] = pluginChecks;
     const patient: CheckContext = {
@@ -72,7 +72,7 @@ describe("doctor check of the native provider plugin", () => {
   it.each([
     ["TypeScript", "index.ts", PROJECT, { "index.ts": NATIVE }],
     [
-      "JavaScript in a folder",
+      "JavaScript in a directory",
       join("src", "vips.cjs"),
       PROJECT,
       { "src/vips.cjs": `require('pulumi-email-security/native')` },
@@ -150,7 +150,7 @@ describe("doctor check of the native provider plugin", () => {
       "stacks/acme/index.ts": NATIVE,
     });
     const directory = "stacks/acme";
-    expect((await project.look({}, { folder: directory })).advice).toBe(
+    expect((await project.look({}, { directory })).advice).toBe(
       "Run `npm install pulumi-email-security` in its directory, and add to Pulumi.yaml:\n" +
         "plugins:\n  providers:\n    - name: email-security\n      path: node_modules/pulumi-email-security/dist/plugin",
     );
@@ -159,7 +159,7 @@ describe("doctor check of the native provider plugin", () => {
     const others = `${PROJECT}plugins:\n  providers:\n  - name: other\n    path: other\n`;
     for (const text of [...beginnings, others]) {
       const file = await project.write(`${directory}/Pulumi.yaml`, text);
-      const { advice = "" } = await project.look({}, { folder: directory });
+      const { advice = "" } = await project.look({}, { directory });
       const [sentence, ...lines] = advice.split("\n");
       expect(sentence).toMatch(/^Add to /);
       expect(lines.at(-1)).toMatch(/path: \.\.\/\.\.\/node_modules\/pulumi-email-security\/dist\/plugin$/);
@@ -167,7 +167,7 @@ describe("doctor check of the native provider plugin", () => {
       const depth = text.endsWith("providers:\n") || text === others ? "  " : "";
       const indent = text === `${PROJECT}plugins:\n` ? "  " : depth;
       await appendFile(file, lines.map((line) => `${indent}${line}\n`).join(""));
-      expect(await project.look({}, { folder: directory })).toEqual({
+      expect(await project.look({}, { directory })).toEqual({
         status: "ok",
         result: `email-security ${manifest.version}, in ../../node_modules/pulumi-email-security/dist/plugin`,
       });
@@ -179,7 +179,7 @@ describe("doctor check of the native provider plugin", () => {
       "Pulumi.yaml": PROJECT + formatPluginLines(PLUGIN),
       "src/index.ts": NATIVE,
     });
-    expect(await project.look({}, { folder: "src" })).toEqual({
+    expect(await project.look({}, { directory: "src" })).toEqual({
       status: "ok",
       result: `email-security ${manifest.version}, in ${PLUGIN}`,
     });

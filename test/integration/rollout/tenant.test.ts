@@ -77,10 +77,10 @@ const getServiceKey = (name: string): string => sandbox.tenants.find((one) => on
 const runTenant = async (...args: string[]): Promise<CliResult> =>
   await runCli(directory.path, ["tenant", ...args], {
     HOOLI_KEY: getServiceKey("hooli"),
-    TWIN_KEY: getServiceKey("hooli"),
+    DUPLICATE_KEY: getServiceKey("hooli"),
     ACME_KEY: getServiceKey("acme"),
     NEWER_KEY: getServiceKey("acme"),
-    EMAIL_SECURITY_KEY_VARIABLES: "HOOLI_KEY,TWIN_KEY,ACME_KEY,NEWER_KEY",
+    EMAIL_SECURITY_KEY_VARIABLES: "HOOLI_KEY,DUPLICATE_KEY,ACME_KEY,NEWER_KEY",
   });
 
 const readText = (file: string): string => readFileSync(directory.at(file), "utf8");
