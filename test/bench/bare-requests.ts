@@ -13,9 +13,7 @@ export interface BareRequest {
   readonly status?: number;
 }
 
-/**
- * Sends all requests over a new connection pool, as many at once as `width` allows. Returns the seconds that it took.
- */
+/** Sends all requests over a new connection pool, at most `concurrency` at once. Returns the seconds that it took. */
 export async function sendAll(url: string, requests: readonly BareRequest[], concurrency: number): Promise<number> {
   const agent = new Agent({ connections: concurrency });
   try {
@@ -42,5 +40,5 @@ async function send(dispatcher: Agent, url: string, one: BareRequest): Promise<v
   });
   await answer.body.json();
   const isExpected = status === undefined ? answer.statusCode < 300 : answer.statusCode === status;
-  if (!isExpected) throw new Error(`${method} ${path} was answered ${answer.statusCode}`);
+  if (!isExpected) throw new Error(`${method} ${path} returned ${answer.statusCode}`);
 }

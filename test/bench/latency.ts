@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { mkdir } from "node:fs/promises";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { requireEngine } from "pulumi-email-security/engine";
 import type { RecordedRequest } from "pulumi-email-security/sandbox";
 import { type BareRequest, sendAll } from "#bench/bare-requests";
+import { createBenchDirectory } from "#bench/bench-directory";
 import type { CompletedCommand } from "#bench/command";
 import { writeBaseline, writeFleet } from "#bench/fleet-files";
 import { buildNoOpProgram } from "#bench/floor";
@@ -99,8 +100,8 @@ async function* measureList(options: BenchServiceOptions, count: number): AsyncG
 async function* measureTenant(options: BenchServiceOptions): AsyncGenerator<Measured, void, undefined> {
   const { entries = 0 } = options;
   await using service = await BenchService.start(options);
-  const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
-  await using _removed = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  using temporary = createBenchDirectory();
+  const directory = temporary.path;
   await writeLargeSettings(directory, entries);
   const idle = await runEmailSecurity(directory, ["--version"], {});
   const commands = {
@@ -116,8 +117,8 @@ async function* measureTenant(options: BenchServiceOptions): AsyncGenerator<Meas
 
 async function* measureFleet(options: typeof FLEET & BenchServiceOptions): AsyncGenerator<Measured, void, undefined> {
   await using service = await BenchService.start(options);
-  const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
-  await using _removed = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  using temporary = createBenchDirectory();
+  const directory = temporary.path;
   const environment = writeFleet(directory, { ...options, url: service.url });
   const idle = await runEmailSecurity(directory, ["--version"], {});
   const work = () => runEmailSecurity(directory, ["fleet", "status"], environment);
@@ -129,8 +130,8 @@ async function* measureChange(
   options: typeof CHANGED_FLEET & BenchServiceOptions,
 ): AsyncGenerator<Measured, void, undefined> {
   await using service = await BenchService.start(options);
-  const directory = await mkdtemp(join(tmpdir(), "email-security-bench-"));
-  await using _removed = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  using temporary = createBenchDirectory();
+  const directory = temporary.path;
   await mkdir(join(directory, ".state"));
   const environment = {
     ...buildPlainEnvironment(await requireEngine()),

@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { createBenchDirectory } from "#bench/bench-directory";
 import { type CompletedCommand, run } from "#bench/command";
 import type { Bench, Peer } from "#bench/measurement";
 import { BenchService, formatDeniedDomain } from "#bench/service";
@@ -55,13 +55,9 @@ export async function runEmailSecurity(
 }
 
 async function runInDirectory(count: number, work: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), "email-security-bench-file-"));
-  try {
-    await writeLargeSettings(directory, count);
-    await work(directory);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  using directory = createBenchDirectory();
+  await writeLargeSettings(directory.path, count);
+  await work(directory.path);
 }
 
 /** Writes a settings file that matches a tenant with `count` entries. */
