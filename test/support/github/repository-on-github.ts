@@ -68,6 +68,10 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     await git.install("gh", resolve("test/support/github/gh.mjs"));
     // Filters run with gojq, the implementation that GitHub's own CLI uses.
     await git.install("gojq", await buildGoTool("github.com/itchyny/gojq", "gojq"));
+    const ssh = join(git.top, "commands/ssh-to-github");
+    await writeFile(ssh, `#!/bin/sh\n${buildSshScript(git.origin)}\n`, { mode: 0o755 });
+    await git.git("config", "--global", "core.sshCommand", ssh);
+    await git.git("config", "--global", "ssh.variant", "ssh");
     const repository = new RepositoryOnGitHub(git);
     await repository.#write({ artifacts: [], comments: [], issues: [], reviews: [], pulls: [] });
     return repository;
@@ -179,23 +183,11 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     return done;
   }
 
-  /** Gives the remote its address on GitHub. */
-  async #addressRemote(workspace: string): Promise<void> {
-    const ssh = join(this.git.top, "commands/ssh-to-github");
-    await writeFile(ssh, `#!/bin/sh\n${buildSshScript(this.git.origin)}\n`, { mode: 0o755 });
-    const settings = {
-      "remote.origin.url": `git@github.com:${REPOSITORY}.git`,
-      "core.sshCommand": ssh,
-      "ssh.variant": "ssh",
-    };
-    for (const [key, value] of Object.entries(settings)) await run("git", ["config", key, value], { cwd: workspace });
-  }
-
   #actions({ merge, from }: { merge?: string; from: string }): Record<string, SimulatedAction> {
     const others: Record<string, SimulatedAction> = {
       // The workspace is already a clone of main; for a pull request it is the merge result.
       "actions/checkout": async ({ workspace }) => {
-        await this.#addressRemote(workspace);
+        await run("git", ["remote", "set-url", "origin", `git@github.com:${REPOSITORY}.git`], { cwd: workspace });
         await run("git", ["switch", "--quiet", "main"], { cwd: workspace });
         if (merge === undefined) return;
         const author = ["-c", "user.name=GitHub", "-c", "user.email=noreply@github.com"];
