@@ -82,14 +82,16 @@ Red in test 2 (relocated), all 3 (clock). To repeat it, run \`npm run test:stres
 
 describe("the outcome of a run", () => {
   const readTestOutcome = (code: number, ...testResults: VitestReport["testResults"]) =>
-    readOutcome({ code, report: { testResults }, output: "first\nError: the reason\n" }, "/work", { "/work/": "" });
+    readOutcome({ code, report: { testResults }, output: "first\nError: the reason\n" }, "/project", {
+      "/project/": "",
+    });
   const buildTestResult = (status: string, message = "") => ({
     fullName: `is ${status}`,
     status,
     failureMessages: [message],
   });
   const PASSED = {
-    name: "/work/test/b.test.ts",
+    name: "/project/test/b.test.ts",
     status: "passed",
     assertionResults: [buildTestResult("passed"), buildTestResult("skipped")],
   };
@@ -100,9 +102,9 @@ describe("the outcome of a run", () => {
 
   it("names red tests by file and name", () => {
     const file = {
-      name: "/work/test/a.test.ts",
+      name: "/project/test/a.test.ts",
       status: "failed",
-      assertionResults: [buildTestResult("failed", "Error: at /work/test/a.ts")],
+      assertionResults: [buildTestResult("failed", "Error: at /project/test/a.ts")],
     };
     expect(readTestOutcome(1, file, PASSED)).toEqual({
       passed: 1,
@@ -112,7 +114,7 @@ describe("the outcome of a run", () => {
   });
 
   it("is red for a file that fails outside its tests", () => {
-    const file = { name: "/work/test/a.test.ts", status: "failed", message: "no module", assertionResults: [] };
+    const file = { name: "/project/test/a.test.ts", status: "failed", message: "no module", assertionResults: [] };
     expect(readTestOutcome(1, file, PASSED)).toEqual({
       passed: 1,
       failed: 1,
@@ -123,7 +125,7 @@ describe("the outcome of a run", () => {
   it("is red if vitest fails outside all tests", () => {
     const failed = { failed: 1, red: [{ name: "vitest ended with 1", message: "Error: the reason" }] };
     expect(readTestOutcome(1, PASSED)).toEqual({ passed: 1, ...failed });
-    expect(readOutcome({ code: 1, report: undefined, output: "Error: the reason" }, "/work", {})).toEqual({
+    expect(readOutcome({ code: 1, report: undefined, output: "Error: the reason" }, "/project", {})).toEqual({
       passed: 0,
       ...failed,
     });
