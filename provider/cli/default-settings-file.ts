@@ -6,7 +6,7 @@ import { sanitizeLine } from "../settings/text";
  * Returns the default settings file: `settings.yaml`, or the only file in the directory `settings` that no other file includes.
  *
  * @throws {ConfigurationError} if there are several.
- * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if there is none.
+ * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if no settings file exists.
  */
 export async function findDefaultSettingsFile(): Promise<string> {
   if (existsSync("settings.yaml")) return "settings.yaml";

@@ -5,7 +5,7 @@ import { MAX_SEQUENTIAL_PAGES, PagePrefetcher } from "./page-prefetcher";
 import type { PagedList, Stopwatch } from "./paged-list";
 import type { Page } from "./schemas";
 
-/** Options for read a whole list. */
+/** Options for reading a whole list. */
 export interface ReadAllOptions<Item = unknown> {
   /** Called before each page is requested, including those of a restarted read. Default: nothing. */
   readonly onPage?: () => void;

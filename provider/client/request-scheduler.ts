@@ -1,3 +1,4 @@
+import { getErrorMessage } from "../settings/email-security-error";
 import {
   AdaptiveConcurrencyLimiter,
   type Attempt,
@@ -308,7 +309,7 @@ function buildTokenRefusedError(
   cause: unknown,
   lastError: ServiceError | undefined,
 ): TokenRefusedError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = getErrorMessage(cause);
   const [againText, earlierText] = lastError === undefined ? ["", ""] : [" again", ` Before: ${lastError.message}`];
   if (cause instanceof RunCancelledError) {
     const message = `The run was cancelled, so ${requestText} was not sent${againText}. Completed changes stay. Run again to make the rest.${earlierText}`;

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { EmailSecurityError } from "../settings/email-security-error";
+import { EmailSecurityError, getErrorMessage } from "../settings/email-security-error";
 import { quote, sanitizeLine } from "../settings/text";
 
 /**
@@ -231,7 +231,7 @@ function isNotFoundError(error: unknown): boolean {
 }
 
 function createSettingsWriteError(path: string, error: unknown): EmailSecurityError {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = getErrorMessage(error);
   return new EmailSecurityError(
     "ERR_SETTINGS_WRITE",
     `${quote(path, 300)} can't be written: ${sanitizeLine(reason)}. It is unchanged`,

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { writeFiles } from "../files/atomic-write";
 import { type ChangedFile, getResultingTexts } from "../files/edit-files";
 import { findFileRepository, getRepositoryPath } from "../files/repository";
+import { getErrorMessage } from "../settings/email-security-error";
 import { excerpt, quote } from "../settings/text";
 import { createGitPrograms, GitError, type Programs } from "./git";
 
@@ -228,7 +229,7 @@ class GitStepError extends Error {
 }
 
 function getShortErrorMessage(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+  return getErrorMessage(error).replace(/\.$/, "");
 }
 
 /** Restores branch and files as far as possible, and keeps other changes. Returns what could not be restored. */

@@ -1,4 +1,5 @@
 import type { Page } from "../client";
+import { getErrorMessage } from "../settings/email-security-error";
 import { excerpt } from "../settings/text";
 import { parseInstant } from "./mail-records";
 
@@ -129,7 +130,7 @@ class DeadlineError extends Error {
 }
 
 function formatFailureReason(error: unknown): string {
-  const message = excerpt(error instanceof Error ? error.message : String(error), MAX_REASON_LENGTH).trim();
+  const message = excerpt(getErrorMessage(error), MAX_REASON_LENGTH).trim();
   return /[.!?…]$/.test(message) ? message : `${message}.`;
 }
 

@@ -3,6 +3,7 @@ import { dirname, extname, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { ConfigurationError } from "../../client/errors";
 import { assertReplaceable } from "../../files/atomic-write";
+import { getErrorMessage } from "../../settings/email-security-error";
 import { findNearestName } from "../../settings/nearest-name";
 import { quote } from "../../settings/text";
 
@@ -152,6 +153,6 @@ function assertOutputWritable(file: string): void {
 }
 
 export function createWriteError(file: string, cause: unknown): ConfigurationError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = getErrorMessage(cause);
   return new ConfigurationError(`The output ${quote(file, 300)} can't be written: ${reason}`, { cause });
 }

@@ -81,8 +81,8 @@ export function describeDroppedFields(
 ): string | undefined {
   const keys = [...more, ...STALE_FIELDS].filter((key) => (declaration as DeclaredEntry)[key] !== undefined);
   if (keys.length === 0) return undefined;
-  const [verb, pronoun] = keys.length === 1 ? ["is", "it"] : ["are", "they"];
-  return `${keys.join(", ")} ${verb} left out, because ${pronoun} applied to the previous state`;
+  const [predicate, pronoun] = keys.length === 1 ? ["is", "it"] : ["are", "they"];
+  return `${keys.join(", ")} ${predicate} left out, because ${pronoun} applied to the previous state`;
 }
 
 export function buildFieldEdit(

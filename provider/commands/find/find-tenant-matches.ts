@@ -5,7 +5,7 @@ import type { StackLists } from "../../plan/desired-state";
 import { type ExpectedMailboxes, explainTenantMismatch } from "../../plan/tenant-mismatch";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { ENTRY_LISTS } from "../../settings/assumptions";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError, getErrorMessage } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
 import {
   IdentityBuilder,
@@ -133,7 +133,7 @@ export function findTenantMatches(
 
 /** Describes why a source could not be read. */
 export function buildReadError(source: ReadError["source"], error: unknown): ReadError {
-  const [message = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  const [message = ""] = getErrorMessage(error).split("\n");
   return { source, code: error instanceof EmailSecurityError ? error.code : "Error", message };
 }
 

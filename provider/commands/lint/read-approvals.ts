@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readRegularFile } from "../../machine/regular-file";
-import { createErrorClass } from "../../settings/email-security-error";
+import { createErrorClass, getErrorMessage } from "../../settings/email-security-error";
 import { excerpt, quote } from "../../settings/text";
 
 /** A person whose latest decision on a change is an approval. */
@@ -118,5 +118,5 @@ const WRITE_ADVICE =
   "The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`";
 
 function formatCause(cause: unknown): string {
-  return excerpt(cause instanceof Error ? cause.message : String(cause), 300);
+  return excerpt(getErrorMessage(cause), 300);
 }

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
 import { readRegularFile } from "../../machine/regular-file";
+import { getErrorMessage } from "../../settings/email-security-error";
 import { jsonArray } from "../../settings/json-schema-builders";
 import { quote, sanitizeLine } from "../../settings/text";
 import { getRunFileName, parseSiteRun, type SiteRun, selectRetainedRuns } from "./data/site-runs";
@@ -189,7 +190,7 @@ function readStats(path: string): Stats | undefined {
 
 function toSiteError(path: string, error: unknown): ConfigurationError {
   if (error instanceof ConfigurationError) return error;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = getErrorMessage(error);
   return new ConfigurationError(`The site can't be written to ${quote(path, 300)}: ${sanitizeLine(reason)}.`, {
     cause: error,
   });

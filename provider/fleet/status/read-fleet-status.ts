@@ -16,7 +16,7 @@ import { assertRunPermissions } from "../../rollout/targets/assert-run-permissio
 import { SameKeyError } from "../../rollout/targets/find-same-keys";
 import { SameTenantError } from "../../rollout/targets/tenant-conflicts";
 import { checkTenantIdentity, createIdentityComparator } from "../../rollout/targets/tenant-replacement";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError, getErrorMessage } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { formatAddress, normalizeAddress, type TenantIdentity } from "../../settings/tenant-identity";
 import { isStoredRow } from "../../tenant";
@@ -335,7 +335,7 @@ function getErrorSyncStatus(error: unknown): SyncStatus {
 function buildErrorView(error: unknown): NonNullable<TenantStatus["error"]> {
   const code = error instanceof EmailSecurityError ? error.code : "Error";
   if (error instanceof SettingsFileError) return { code, message: formatSettingsErrors(error) };
-  const message = error instanceof Error ? error.message : String(error);
+  const message = getErrorMessage(error);
   return { code, message: message.replaceAll(/\n\s*/g, " ") };
 }
 

@@ -2,6 +2,7 @@ import { type AllowDenyEntryRow, ConflictError, EmailSecurityError, NotFoundErro
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { ENTRY_LISTS } from "../../settings/assumptions";
 import { isSameComment } from "../../settings/compare-arguments";
+import { getErrorMessage } from "../../settings/email-security-error";
 import { buildEntryDeclarationKey } from "../../settings/encoded-list";
 import { buildCreateBody, ENTRY_FIELD_DEFINITIONS } from "../../settings/entry-fields";
 import { describeDetails } from "../../settings/entry-state-text";
@@ -316,7 +317,7 @@ async function revertCreated(
     const entryType = created.entry_type as EntryIdentity["entryType"];
     await removeRow(created, { ...inputs, entryType, value: created.value }, () => true, tenant);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = getErrorMessage(error);
     const outcome = `It could NOT be removed (${reason}). Remove it in the console, or run again: it is recorded in the stack's state.`;
     return buildPartialFailure(created, inputs, buildFailure(outcome));
   }

@@ -1,3 +1,4 @@
+import { getErrorMessage } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import { explainSystemError, explainUnwritableFile, STORAGE_REASONS } from "../model/system-errors";
 import { JournalError } from "./journal-error";
@@ -9,7 +10,7 @@ export async function wrapSqliteErrors<T>(file: string, work: () => Promise<T>):
   } catch (error) {
     const reason = explainSqliteError(error, file);
     if (reason === undefined) throw error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = getErrorMessage(error);
     throw new JournalError(`${quote(file, 500)} can't be used as a rollout's journal: ${reason} (${message})`, {
       cause: error,
     });

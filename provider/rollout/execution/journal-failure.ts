@@ -1,3 +1,4 @@
+import { getErrorMessage } from "../../settings/email-security-error";
 import { excerpt, quote } from "../../settings/text";
 import { DatabaseError } from "../database/database-error";
 import { JournalError } from "../database/journal-error";
@@ -60,7 +61,7 @@ export function wrapErrorAfterRun(error: unknown, id: string, state: RolloutStat
 
 /** Reports that another process may be running the rollout by now. */
 export function buildLockLostError(id: string, cause: unknown, commands: RolloutCommands): JournalError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = getErrorMessage(cause);
   return new JournalError(
     `This run of the rollout ${id} ended because another run may have taken it over: ${reason.replace(/\.?$/, ".")} \`${commands.status(id)}\` shows its progress, and \`${commands.resume(id)}\` continues it.`,
   );

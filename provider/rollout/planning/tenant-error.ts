@@ -1,4 +1,4 @@
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError, getErrorMessage } from "../../settings/email-security-error";
 import { maskSecrets } from "../../settings/secrets";
 import { sanitizeMultiline } from "../../settings/text";
 import { findEngineCause } from "../engine/engine-causes";
@@ -18,7 +18,7 @@ export function buildTenantError(
   nextCommands?: NextCommands,
 ): TenantError {
   const code = extractErrorCode(error);
-  const reorderedMessage = reorderCauseFirst(error instanceof Error ? error.message : String(error));
+  const reorderedMessage = reorderCauseFirst(getErrorMessage(error));
   const engineFailure = code === "ERR_PULUMI" ? findEngineCause(reorderedMessage) : undefined;
   const message =
     engineFailure?.summary === undefined ? reorderedMessage : `${engineFailure.summary}\n${reorderedMessage}`;
@@ -37,7 +37,7 @@ export function extractErrorCode(error: unknown): string {
   // The codes of Node.js errors have other meanings.
   const isOwnError = error instanceof EmailSecurityError || /^ERR_ENGINE_/.test(String(code));
   if (isOwnError && code !== "ERR_PULUMI") return String(code);
-  const text = error instanceof Error ? error.message : String(error);
+  const text = getErrorMessage(error);
   // A list that was not applied also reports the codes of its reasons, which say more.
   const codes = [...text.matchAll(/\[(ERR_[A-Z_]+)\]/g)].map(([, errorCode]) => errorCode ?? "");
   return codes.find((errorCode) => errorCode !== "ERR_LIST_NOT_APPLIED") ?? codes[0] ?? "ERR_PULUMI";

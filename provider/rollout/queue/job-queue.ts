@@ -1,3 +1,4 @@
+import { getErrorMessage } from "../../settings/email-security-error";
 import type { Queryable } from "../database/database";
 import type { TenantError } from "../model/rollout-report";
 
@@ -37,7 +38,7 @@ export class UnrecordedOutcomeError extends Error {
   readonly failure: TenantError | undefined;
 
   constructor(job: Job, outcome: UnrecordedOutcomeError["outcome"], failure: TenantError | undefined, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(getErrorMessage(cause), { cause });
     this.job = job;
     this.outcome = outcome;
     this.failure = failure;

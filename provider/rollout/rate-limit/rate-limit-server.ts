@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import type { RequestLimiter } from "../../client";
 import { createScratchDirectory } from "../../machine/scratch-directory";
+import { getErrorMessage } from "../../settings/email-security-error";
 import { getMachineTimeMs, subscribeToLines, writeLine } from "../../tenant/rate-limit-client";
 import type { AddressLimiter } from "./address-limiter";
 
@@ -66,8 +67,7 @@ function handleLine(line: string, socket: Socket, tokens: RequestLimiter): void 
   if (line === "t") {
     tokens.acquire().then(
       () => writeLine(socket, `g ${getMachineTimeMs()}`),
-      (error: unknown) =>
-        writeLine(socket, `n ${JSON.stringify(error instanceof Error ? error.message : String(error))}`),
+      (error: unknown) => writeLine(socket, `n ${JSON.stringify(getErrorMessage(error))}`),
     );
   } else if (line.startsWith("r ") && Number(line.slice(2)) >= 0) tokens.reportThrottled(Number(line.slice(2)));
   else throw new TypeError("an unknown line");

@@ -51,9 +51,9 @@ export async function getRemainingRollbackAdvice(
     });
   } else if (openCount > 0) advice.push({ reason: "To roll back the rest:", command: commands.rollback(id) });
   if (skipped.length > 0) {
-    const [verb, pronoun] = skipped.length === 1 ? ["is", "it"] : ["are", "them"];
+    const [predicate, pronoun] = skipped.length === 1 ? ["is", "it"] : ["are", "them"];
     advice.push({
-      reason: `${quoteTenantNames(skipped)} ${verb} skipped. To unskip ${pronoun}, before you roll back the rest:`,
+      reason: `${quoteTenantNames(skipped)} ${predicate} skipped. To unskip ${pronoun}, before you roll back the rest:`,
       command: commands.unskip(
         skipped.map(({ name }) => name),
         spec.source,

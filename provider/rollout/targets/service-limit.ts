@@ -1,5 +1,6 @@
 import { normalizeBaseUrl } from "../../client/base-url";
 import { formatLineLocation, hasErrors, type Place } from "../../files/finding";
+import { getErrorMessage } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { ServiceLimit, Target } from "../model/target";
 import type { LocatedTarget } from "./target-builder";
@@ -50,7 +51,7 @@ function parseServiceAddress(addressText: string, place: Place, findings: Target
     // Accepts plain HTTP here, because this entry only sets a limit and no key is sent because of it.
     return normalizeBaseUrl(addressText, true);
   } catch (error) {
-    findings.addError("address", error instanceof Error ? error.message : String(error), place);
+    findings.addError("address", getErrorMessage(error), place);
     return undefined;
   }
 }

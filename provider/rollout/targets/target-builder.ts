@@ -4,6 +4,7 @@ import type { Place } from "../../files/finding";
 import { validateIncludePath } from "../../files/read-source";
 import { createOutsideRepositoryTest } from "../../files/repository";
 import type { YamlSource } from "../../files/yaml-source";
+import { getErrorMessage } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
 import type { KeySource, Target } from "../model/target";
@@ -96,7 +97,7 @@ export class TargetBuilder {
     try {
       return normalizeBaseUrl(filledText, allowInsecureHttp);
     } catch (error) {
-      this.#findings.addError("address", error instanceof Error ? error.message : String(error), location);
+      this.#findings.addError("address", getErrorMessage(error), location);
       return undefined;
     }
   }

@@ -1,3 +1,4 @@
+import { getErrorMessage } from "../../settings/email-security-error";
 import { assertFeatureInstalled, type OptionalFeature } from "../../settings/optional-features";
 import { collectSecrets, maskSecrets } from "../../settings/secrets";
 import { excerptSentences } from "../../settings/text";
@@ -34,7 +35,7 @@ export async function getAccessToken(
   } catch (error) {
     signal.throwIfAborted();
     // Without a cause, because errors of these libraries can hold the request with its secrets.
-    reason = maskSecrets(collectSecrets(environment), error instanceof Error ? error.message : String(error));
+    reason = maskSecrets(collectSecrets(environment), getErrorMessage(error));
   }
   throw new SourceError(
     `The source ${name} has no access token: ${excerptSentences(reason, 600)}. ${advice} Or set ${variable}.`,

@@ -86,7 +86,7 @@ const fleetElements = (() => {
     return deviations.get(number);
   };
 
-  /** Returns the evidence for an entry in a tenant's mail; empty if there is none or no mail was read. @param {Tenant} tenant @param {number} number */
+  /** Returns the evidence for an entry in a tenant's mail; empty without evidence, or if no mail was read. @param {Tenant} tenant @param {number} number */
   const getMailEvidence = ({ mail = [] }, number) => mail.find(([entry]) => entry === number)?.[1] ?? "";
 
   /**
