@@ -353,7 +353,7 @@ project: p
 defaults: { baseUrl: "http://127.0.0.1:${port}", settings: settings/acme.yaml }
 tenants:
 ${names.map((name) => `  ${name}: { key: { environment: "KEY_${name.toUpperCase()}" } }\n`).join("")}  globex: { baseUrl: "${sandbox.url}", key: { environment: GLOBEX_KEY } }
-  twin: { baseUrl: "${sandbox.url}", key: { environment: DUPLICATE_KEY } }
+  duplicate: { baseUrl: "${sandbox.url}", key: { environment: DUPLICATE_KEY } }
   acme: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY } }
 waves: [{ name: all }]
 `,
@@ -377,7 +377,7 @@ waves: [{ name: all }]
   // Two tenants with the same key are one tenant of the service, so one of the two keys is wrong.
   expect(tenants.slice(30).map(({ name, syncStatus, error }) => [name, syncStatus, error?.code])).toEqual([
     ["globex", "wrong-key", "ERR_ROLLOUT_SAME_KEY"],
-    ["twin", "wrong-key", "ERR_ROLLOUT_SAME_KEY"],
+    ["duplicate", "wrong-key", "ERR_ROLLOUT_SAME_KEY"],
     ["acme", "in-sync", undefined],
   ]);
   // The three lists of the first tenant, and one read each for three others at once.

@@ -149,7 +149,7 @@ Next: email-security rollout tenants.yaml --only hooli
     1,
     expect.stringMatching(/already has the tenant "hooli", at line 13\. Nothing was written/),
   ]);
-  const sameKey = await runTenant("add", "twin");
+  const sameKey = await runTenant("add", "duplicate");
   expect([sameKey.code, sameKey.stderr]).toEqual([1, expect.stringMatching(/ERR_ROLLOUT_SAME_KEY/)]);
 
   // A missing journal can't say which rollouts are open.
@@ -168,6 +168,6 @@ Next: email-security rollout tenants.yaml --only hooli
     1,
     expect.stringMatching(/"settings\/hooli\.yaml" already exists\. Nothing was written/),
   ]);
-  expect(existsSync(directory.at("settings/twin.yaml"))).toBe(false);
+  expect(existsSync(directory.at("settings/duplicate.yaml"))).toBe(false);
   expect(readText("settings/hooli.yaml")).toBe(text);
 });
