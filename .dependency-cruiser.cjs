@@ -1,13 +1,13 @@
 /**
  * The permitted imports between directories. Imports point one way:
  *
- *   commands → cli → fleet → rollout → gitops → sources → plan → files → resources → tenant → client
+ *   commands → cli → fleet → rollout → gitops → sources → plan → settings-files → resources → tenant → client
  *
  * From rollout, fleet imports only what identifies tenants, reads them and sends notices, because it changes none.
  *
  * No two directories import each other, at any depth.
  *
- * Every directory may import settings (vocabulary), machine (files and processes) and render (safe text, Markdown and HTML), which import
+ * Every directory may import model (values, arguments, risks), system (files and processes) and render (safe text, Markdown and HTML), which import
  * none of the others. engine and sandbox are outside these layers.
  */
 
@@ -19,7 +19,7 @@ const layers = [
   "gitops",
   "sources",
   "plan",
-  "files",
+  "settings-files",
   "resources",
   "tenant",
   "client",
@@ -87,33 +87,33 @@ module.exports = {
       to: { circular: true },
     },
     {
-      name: "settings-imports-no-other-directory",
+      name: "model-imports-no-other-directory",
       comment: "The vocabulary is pure, so that everyone may import it",
       severity: "error",
-      from: { path: inside(["settings"]) },
+      from: { path: inside(["model"]) },
       // Except the package's own name and version.
-      to: { path: "^provider/", pathNot: [inside(["settings"]), "^provider/package[.]json$"] },
+      to: { path: "^provider/", pathNot: [inside(["model"]), "^provider/package[.]json$"] },
     },
     {
-      name: "machine-imports-no-other-directory",
+      name: "system-imports-no-other-directory",
       comment: "This code handles files, directories and processes for any purpose",
       severity: "error",
-      from: { path: inside(["machine"]) },
-      to: { path: "^provider/", pathNot: inside(["machine"]) },
+      from: { path: inside(["system"]) },
+      to: { path: "^provider/", pathNot: inside(["system"]) },
     },
     {
-      name: "render-imports-only-settings",
+      name: "render-imports-only-model",
       comment: "This code renders safe text, Markdown and HTML for any content",
       severity: "error",
       from: { path: inside(["render"]) },
-      to: { path: "^provider/", pathNot: inside(["render", "settings"]) },
+      to: { path: "^provider/", pathNot: inside(["model", "render"]) },
     },
     {
-      name: "engine-imports-only-settings-and-machine",
+      name: "engine-imports-only-model-and-system",
       comment: "The search for the Pulumi CLI is independent of other code",
       severity: "error",
       from: { path: inside(["engine"]) },
-      to: { path: "^provider/", pathNot: inside(["engine", "machine", "settings"]) },
+      to: { path: "^provider/", pathNot: inside(["model", "engine", "system"]) },
     },
     {
       name: "sandbox-shares-only-types",
@@ -139,7 +139,7 @@ module.exports = {
       severity: "error",
       from: { path: inside(["plugin"]) },
       to: {
-        path: inside(["commands", "cli", "fleet", "rollout", "gitops", "sources", "plan", "files", "sandbox"]),
+        path: inside(["commands", "cli", "fleet", "rollout", "gitops", "sources", "plan", "settings-files", "sandbox"]),
         // Both providers read the lists that settings files declare.
         pathNot: "^provider/plan/declared-list-arguments[.]ts$",
       },
@@ -168,7 +168,7 @@ module.exports = {
     {
       name: "child-processes-only-in-listed-files",
       comment:
-        "A child process would inherit every tenant's key. Set its environment: provider/machine/child-environment.ts",
+        "A child process would inherit every tenant's key. Set its environment: provider/system/child-environment.ts",
       severity: "error",
       from: { path: "^provider/", pathNot: processStarterFiles },
       to: { path: "^(node:)?child_process$" },

@@ -4,14 +4,18 @@
  * @module pulumi-email-security
  */
 // The build loads the module of an exported name on first access, so that a program only pays for what it uses.
-import "./settings/assert-node-version";
+import "./model/assert-node-version";
 import "./resources/compile-cache";
 import "./resources/sdk-version";
 
 export { SettingsClient, type SettingsClientOptions } from "./client";
 export * from "./client/errors";
-export { type Finding, type FindingLevel, type Place, SettingsFileError } from "./files/finding";
 export { TenantSettings, type TenantSettingsArgs } from "./gitops/tenant-settings";
+export type { EntryType, List, VerdictScope } from "./model/assumptions";
+export { EmailSecurityError } from "./model/email-security-error";
+export { type EntryValue, type ParseResult, parseEntryValue, parseMailbox } from "./model/entry-value";
+export type { CommandErrorCode, ErrorCode, TenantErrorCode } from "./model/error-codes";
+export { RISKS, type RiskCode, type RiskKind } from "./model/risk";
 export { AllowDenyEntry, type AllowDenyEntryArgs } from "./resources/allow-deny-entry";
 export {
   AllowDenyList,
@@ -53,8 +57,4 @@ export {
 export { Provider, type ProviderArgs } from "./resources/provider";
 export { VipEmployee, type VipEmployeeArgs } from "./resources/vip-employee";
 export { VipList, type VipListArgs, type VipListMemberArgs } from "./resources/vip-list";
-export type { EntryType, List, VerdictScope } from "./settings/assumptions";
-export { EmailSecurityError } from "./settings/email-security-error";
-export { type EntryValue, type ParseResult, parseEntryValue, parseMailbox } from "./settings/entry-value";
-export type { CommandErrorCode, ErrorCode, TenantErrorCode } from "./settings/error-codes";
-export { RISKS, type RiskCode, type RiskKind } from "./settings/risk";
+export { type Finding, type FindingLevel, type Place, SettingsFileError } from "./settings-files/finding";

@@ -20,7 +20,7 @@ import {
 import { withLock } from "../provider/dist/engine/lock.js";
 import { describeRunFailure, type RunCommandResult, runCommand } from "../provider/dist/engine/run-command.js";
 import { formatVersion, isAtLeast, parseVersion, type SemanticVersion } from "../provider/dist/engine/version.js";
-import type { MinimalEnv } from "../provider/dist/machine/child-environment.js";
+import type { MinimalEnv } from "../provider/dist/system/child-environment.js";
 
 /** Options for building an engine. */
 export interface BuildOptions {

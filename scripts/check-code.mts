@@ -24,7 +24,7 @@ const PRUNING_MODES = new Set(["exclusive", "exclusive-allows"]);
 const rules: readonly Rule[] = [
   {
     files: /^provider\//,
-    exceptions: ["provider/settings/list-mode.ts"],
+    exceptions: ["provider/model/list-mode.ts"],
     check: (node) =>
       ts.isStringLiteralLike(node) && PRUNING_MODES.has(node.text)
         ? "use the functions of settings/list-mode.ts instead of the name of a mode"

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { docsFolder } from "../docs/.vitepress/pages.mts";
 import { SettingsClient } from "../provider/dist/client/settings-client.js";
-import { FINDING_RULES, type FindingRule, POLICY_ADVICE } from "../provider/dist/files/finding-rules.js";
-import * as assumptions from "../provider/dist/settings/assumptions.js";
-import { RISKS } from "../provider/dist/settings/risk.js";
+import * as assumptions from "../provider/dist/model/assumptions.js";
+import { RISKS } from "../provider/dist/model/risk.js";
+import { FINDING_RULES, type FindingRule, POLICY_ADVICE } from "../provider/dist/settings-files/finding-rules.js";
 
 /** The cells that the code determines, by the first cell of their row. An undefined cell is written by hand. */
 type Rows = ReadonlyMap<string, readonly (string | undefined)[]>;

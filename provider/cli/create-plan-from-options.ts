@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { ConfigurationError } from "../client";
 import type { PlanOptions } from "../gitops/plan-tenant";
+import { omitUndefined } from "../model/omit-undefined";
 import type { Plan } from "../plan/plan";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../resources/configuration";
-import { omitUndefined } from "../settings/omit-undefined";
 import { connectToTenant } from "./connect-to-tenant";
 import { findDefaultSettingsFile } from "./default-settings-file";
 import type { PlanInputOptions } from "./plan-options";

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { parseTermDays } from "../settings/expiry-term";
+import { parseTermDays } from "../model/expiry-term";
 import { parseDate } from "./option-parsers";
 
 export function createWithinOption(): Option {

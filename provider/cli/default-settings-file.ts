@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { ConfigurationError } from "../client";
-import { sanitizeLine } from "../settings/text";
+import { sanitizeLine } from "../model/text";
 
 /**
  * Returns the default settings file: `settings.yaml`, or the only file in the directory `settings` that no other file includes.
@@ -10,7 +10,7 @@ import { sanitizeLine } from "../settings/text";
  */
 export async function findDefaultSettingsFile(): Promise<string> {
   if (existsSync("settings.yaml")) return "settings.yaml";
-  const { lintFiles } = await import("../files/lint-files.js");
+  const { lintFiles } = await import("../settings-files/lint-files.js");
   const { topLevelFiles } = lintFiles([]);
   const [onlyFile] = topLevelFiles;
   if (onlyFile !== undefined && topLevelFiles.length === 1) return onlyFile;

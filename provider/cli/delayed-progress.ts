@@ -1,4 +1,4 @@
-import { sanitizeLine } from "../settings/text";
+import { sanitizeLine } from "../model/text";
 
 /** The longest time that a command works without printing anything. */
 const SILENCE_MS = 2_000;

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import type { StackStates } from "../fleet/status/stack-states";
+import { EmailSecurityError, formatErrorWithCode } from "../model/email-security-error";
+import { omitUndefined } from "../model/omit-undefined";
 import { formatCount } from "../render/safe-text";
 import type { Database } from "../rollout/database/database";
 import type { LastAppliedRollouts } from "../rollout/journal/last-applied";
 import type { RolloutScope } from "../rollout/journal/rollout-record";
 import type { Target, Targets } from "../rollout/model/target";
 import { addMarkerRecords, type ReadIdentityRecords } from "../rollout/targets/tenant-conflicts";
-import { EmailSecurityError, formatErrorWithCode } from "../settings/email-security-error";
-import { omitUndefined } from "../settings/omit-undefined";
 
 export interface OpenJournal {
   readonly lastApplied: LastAppliedRollouts;

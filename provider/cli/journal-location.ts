@@ -1,9 +1,9 @@
 import { existsSync, lstatSync } from "node:fs";
 import type { Command } from "commander";
+import { isPostgresUrl } from "../model/postgres-url";
+import { hasPassword } from "../model/secrets";
+import { quote, sanitizeMultiline } from "../model/text";
 import type { Database } from "../rollout/database/database";
-import { isPostgresUrl } from "../settings/postgres-url";
-import { hasPassword } from "../settings/secrets";
-import { quote, sanitizeMultiline } from "../settings/text";
 
 /** The end of the help text for `--database`. */
 export const DATABASE_DEFAULT_HELP =

@@ -1,5 +1,5 @@
+import { sanitizeMultiline } from "../model/text";
 import { wrapText } from "../render/text-width";
-import { sanitizeMultiline } from "../settings/text";
 import type { TerminalInfo } from "./wrap-for-terminal";
 
 const LABEL = "error: ";

@@ -1,7 +1,7 @@
 import type { SettingsClient } from "../client";
+import { sanitizeMultiline } from "../model/text";
 import type { TenantMailHistory } from "../plan/evidence";
 import type { ObservedState } from "../plan/observed-state";
-import { sanitizeMultiline } from "../settings/text";
 import { connectToTenant } from "./connect-to-tenant";
 import type { NamedTenant } from "./tenant-options";
 

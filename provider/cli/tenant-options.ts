@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import { ConfigurationError } from "../client";
+import { omitUndefined } from "../model/omit-undefined";
 import type { Target, Targets } from "../rollout/model/target";
 import type { TargetSelection } from "../rollout/targets/select-targets";
-import { omitUndefined } from "../settings/omit-undefined";
 
 export const DEFAULT_TARGETS_FILE = "tenants.yaml";
 

@@ -1,5 +1,5 @@
+import { formatErrorWithCode } from "../model/email-security-error";
 import { assertNoMisspelledVariables } from "../resources/setting-names";
-import { formatErrorWithCode } from "../settings/email-security-error";
 import { EXIT, type ExitCode } from "./exit-codes";
 import { printError } from "./print-error";
 

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
+import { sanitizeMultiline } from "../model/text";
 import { getTextWidth, wrapStyledText } from "../render/text-width";
-import { sanitizeMultiline } from "../settings/text";
 
 /**
  * Wraps long lines with a hanging indent of two columns: to the terminal width, or to 80 columns for a file or pipe.

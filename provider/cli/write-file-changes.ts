@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { ChangedFile } from "../files/edit-files";
-import type { FileLocks, LockWaitOptions } from "../files/file-locks";
 import type { ChangeMessage } from "../gitops/commit-change";
-import { sanitizeLine, sanitizeMultiline } from "../settings/text";
+import { sanitizeLine, sanitizeMultiline } from "../model/text";
+import type { ChangedFile } from "../settings-files/edit-files";
+import type { FileLocks, LockWaitOptions } from "../settings-files/file-locks";
 import { EXIT, type ExitCode } from "./exit-codes";
 
 export interface WriteOptions {
@@ -41,7 +41,7 @@ export interface ShowAndWriteOptions {
 }
 
 export async function lockFiles(files: readonly string[]): Promise<FileLocks> {
-  const { FileLocks } = await import("../files/file-locks.js");
+  const { FileLocks } = await import("../settings-files/file-locks.js");
   return await FileLocks.acquire(files, lockWaitReporter);
 }
 

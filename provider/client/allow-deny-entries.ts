@@ -5,7 +5,7 @@ import {
   type List,
   SETTINGS_PAGE_SIZE,
   type VerdictScope,
-} from "../settings/assumptions";
+} from "../model/assumptions";
 import { buildResultsSchema, buildSettingsPageSchema } from "./envelope";
 import { InvalidArgumentError } from "./errors";
 import type { PagedList, PageRequest, Stopwatch } from "./paged-list";

@@ -1,4 +1,4 @@
-import { quote } from "../settings/text";
+import { quote } from "../model/text";
 import { ConfigurationError } from "./errors";
 
 /** The environment variable with the service addresses that may receive keys. The operator who starts a run sets it. */

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { sanitizeLine } from "../settings/text";
+import { sanitizeLine } from "../model/text";
 import { ConfigurationError } from "./errors";
 
 /** The tenant's API key. It never prints itself, and redacts itself from external text. */

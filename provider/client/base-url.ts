@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { quote } from "../settings/text";
+import { quote } from "../model/text";
 import { ConfigurationError } from "./errors";
 
 /** The service's endpoint path, or the beginning of one, after an optional gateway path. */

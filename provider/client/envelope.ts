@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { SETTINGS_PAGE_SIZE } from "../settings/assumptions";
-import { quote } from "../settings/text";
+import { SETTINGS_PAGE_SIZE } from "../model/assumptions";
+import { quote } from "../model/text";
 import { buildArraySchema, optionalCountSchema } from "./schema-fields";
 import type { Page } from "./schemas";
 

@@ -1,5 +1,5 @@
-import { EmailSecurityError } from "../settings/email-security-error";
-import type { ErrorCode } from "../settings/error-codes";
+import { EmailSecurityError } from "../model/email-security-error";
+import type { ErrorCode } from "../model/error-codes";
 import { type FailureScope, getScopeByCode } from "./response-classification";
 
 /** The request that failed. Contains neither headers nor the key. */

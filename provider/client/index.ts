@@ -3,11 +3,11 @@
  *
  * @module pulumi-email-security/client
  */
-import "../settings/assert-node-version";
+import "../model/assert-node-version";
 
-export type { EntryType, List, VerdictScope } from "../settings/assumptions";
-export { EmailSecurityError } from "../settings/email-security-error";
-export type { CommandErrorCode, ErrorCode, TenantErrorCode } from "../settings/error-codes";
+export type { EntryType, List, VerdictScope } from "../model/assumptions";
+export { EmailSecurityError } from "../model/email-security-error";
+export type { CommandErrorCode, ErrorCode, TenantErrorCode } from "../model/error-codes";
 export type { AllowDenyEntries, EntryChange, ListEntriesQuery, NewEntry } from "./allow-deny-entries";
 export * from "./errors";
 export type { ExtraQuery } from "./extra-query";

@@ -1,4 +1,4 @@
-import { ENTITY_TYPE_PARAMETER } from "../settings/assumptions";
+import { ENTITY_TYPE_PARAMETER } from "../model/assumptions";
 import { buildItemsSchema, buildPageSchema, buildResultsSchema } from "./envelope";
 import { InvalidArgumentError } from "./errors";
 import { addExtraQuery, type ExtraQuery } from "./extra-query";

@@ -1,4 +1,4 @@
-import { excerpt } from "../settings/text";
+import { excerpt } from "../model/text";
 import { CreationOrder } from "./creation-order";
 import { ListUnstableError } from "./errors";
 import { MAX_SEQUENTIAL_PAGES, PagePrefetcher } from "./page-prefetcher";

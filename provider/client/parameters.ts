@@ -1,4 +1,4 @@
-import { quote } from "../settings/text";
+import { quote } from "../model/text";
 import { InvalidArgumentError } from "./errors";
 import { MAX_ID_LENGTH } from "./schema-fields";
 

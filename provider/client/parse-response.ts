@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { excerpt, quote } from "../settings/text";
+import { excerpt, quote } from "../model/text";
 import type { ApiKey } from "./api-key";
 import { parseJson, TooManyValuesError } from "./bounded-json";
 import { buildServiceError } from "./build-service-error";

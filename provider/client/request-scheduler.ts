@@ -1,4 +1,4 @@
-import { getErrorMessage } from "../settings/email-security-error";
+import { getErrorMessage } from "../model/email-security-error";
 import {
   AdaptiveConcurrencyLimiter,
   type Attempt,

@@ -1,5 +1,5 @@
-import { RATE_LIMIT_STATUSES } from "../settings/assumptions";
-import type { ErrorCode } from "../settings/error-codes";
+import { RATE_LIMIT_STATUSES } from "../model/assumptions";
+import type { ErrorCode } from "../model/error-codes";
 import { parseRetryAfterMs, type ResponseHeaders } from "./retry-after";
 
 /*

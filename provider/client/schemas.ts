@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { EntryType, KNOWN_VERDICTS, List, VerdictScope } from "../settings/assumptions";
+import type { EntryType, KNOWN_VERDICTS, List, VerdictScope } from "../model/assumptions";
 import { buildArraySchema, idSchema, optionalCountSchema, registerFastReader } from "./schema-fields";
 
 /*

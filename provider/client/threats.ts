@@ -1,4 +1,4 @@
-import { THREAT_PAGE_SIZE } from "../settings/assumptions";
+import { THREAT_PAGE_SIZE } from "../model/assumptions";
 import { buildPageSchema, buildResultsSchema } from "./envelope";
 import { addExtraQuery, type ExtraQuery } from "./extra-query";
 import type { PagedList, Stopwatch } from "./paged-list";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { MAX_VIP_REMOVALS, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
-import { excerpt } from "../settings/text";
+import { MAX_VIP_REMOVALS, SETTINGS_PAGE_SIZE } from "../model/assumptions";
+import { excerpt } from "../model/text";
 import { buildResultsSchema, buildSettingsPageSchema } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
 import type { PagedList, Stopwatch } from "./paged-list";

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { buildSettingsJsonSchema } from "../files/settings-schema";
 import { statusSchema } from "../fleet/status/status-schema";
 import { driftSchema } from "../gitops/drift-schema";
 import { whySchema } from "../gitops/why-schema";
@@ -8,6 +7,7 @@ import { detailsSchema, differenceSchema, historySchema } from "../rollout/model
 import { reportSchema } from "../rollout/model/rollout-report";
 import { noticeSchema } from "../rollout/notify/notice";
 import { buildTenantsJsonSchema } from "../rollout/targets/targets-schema";
+import { buildSettingsJsonSchema } from "../settings-files/settings-schema";
 import { syncSchema } from "../sources/sync-report";
 import { findSchema } from "./find/find-schema";
 import { reviewSchema } from "./review/review-schema";

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import "../settings/exit-on-old-node";
-import "../machine/cli-gc-tuning";
+import "../model/exit-on-old-node";
+import "../system/cli-gc-tuning";
 import { createProgram } from "./program";
 
 // A reader such as `head` may close the pipe early. The command still runs to its end.

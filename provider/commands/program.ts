@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { formatExamples } from "../cli/command-help";
 import { getPackageVersion } from "../cli/package-version";
-import { findNearestName } from "../settings/nearest-name";
-import { sanitizeMultiline } from "../settings/text";
+import { findNearestName } from "../model/nearest-name";
+import { sanitizeMultiline } from "../model/text";
 import { createApplyCommand } from "./apply/apply-command";
 import {
   createAddCommand,

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../settings/error-codes";
+import type { ErrorCode } from "../model/error-codes";
 import { MINIMUM_VERSION } from "./installed-engines";
 import { formatVersion } from "./version";
 

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
-import { minimalEnv } from "../machine/child-environment";
+import { minimalEnv } from "../system/child-environment";
 import { describeRunFailure, runCommand } from "./run-command";
 import { formatVersion, isAtLeast, parseVersion, type SemanticVersion } from "./version";
 

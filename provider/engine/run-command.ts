@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import type { MinimalEnv } from "../machine/child-environment";
+import type { MinimalEnv } from "../system/child-environment";
 
 export interface RunCommandOptions {
   cwd?: string;

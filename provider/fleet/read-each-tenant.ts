@@ -1,4 +1,7 @@
 import type { SettingsClient } from "../client";
+import { forEachConcurrently } from "../model/for-each-concurrently";
+import { isEmptyTenantAccepted } from "../model/mail-domains";
+import type { TenantIdentity } from "../model/tenant-identity";
 import { OtherTenantError } from "../resources/lifecycle/errors";
 import type { Target } from "../rollout/model/target";
 import { AddressHealth, type RequestPolicy } from "../rollout/probing/address-health";
@@ -17,9 +20,6 @@ import {
   validateTenantIdentities,
 } from "../rollout/targets/tenant-conflicts";
 import { FailureTally } from "../rollout/targets/tolerance";
-import { forEachConcurrently } from "../settings/for-each-concurrently";
-import { isEmptyTenantAccepted } from "../settings/mail-domains";
-import type { TenantIdentity } from "../settings/tenant-identity";
 
 export interface ReadEachTenantOptions<T> {
   readonly requestContext: RequestContext;

@@ -1,6 +1,6 @@
-import { readSettings } from "../files/read-settings";
-import { EmailSecurityError } from "../settings/email-security-error";
-import { quote } from "../settings/text";
+import { EmailSecurityError } from "../model/email-security-error";
+import { quote } from "../model/text";
+import { readSettings } from "../settings-files/read-settings";
 
 interface KeyedText {
   readonly key: string;

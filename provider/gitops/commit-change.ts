@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { writeFiles } from "../files/atomic-write";
-import { type ChangedFile, getResultingTexts } from "../files/edit-files";
-import { findFileRepository, getRepositoryPath } from "../files/repository";
-import { getErrorMessage } from "../settings/email-security-error";
-import { excerpt, quote } from "../settings/text";
+import { getErrorMessage } from "../model/email-security-error";
+import { excerpt, quote } from "../model/text";
+import { writeFiles } from "../settings-files/atomic-write";
+import { type ChangedFile, getResultingTexts } from "../settings-files/edit-files";
+import { findFileRepository, getRepositoryPath } from "../settings-files/repository";
 import { createGitPrograms, GitError, type Programs } from "./git";
 
 /** The texts of a change for git's history and for reviewers. */

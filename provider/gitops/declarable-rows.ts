@@ -1,5 +1,10 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { settingsFileSchema } from "../files/settings-schema";
+import { ENTRY_LISTS } from "../model/assumptions";
+import { encodeEntry, encodeVip, encodeVipKey } from "../model/encoded-list";
+import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../model/list-arguments";
+import { parseListPattern } from "../model/list-pattern";
+import type { OwnDomains } from "../model/own-domains";
+import { isPrintable } from "../model/text";
 import type { ObservedState } from "../plan/observed-state";
 import {
   buildDeclarableEntries,
@@ -8,12 +13,7 @@ import {
   type ElementValidator,
 } from "../resources/lifecycle/declarable";
 import { encodeRowKey } from "../resources/lifecycle/entry-match";
-import { ENTRY_LISTS } from "../settings/assumptions";
-import { encodeEntry, encodeVip, encodeVipKey } from "../settings/encoded-list";
-import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../settings/list-arguments";
-import { parseListPattern } from "../settings/list-pattern";
-import type { OwnDomains } from "../settings/own-domains";
-import { isPrintable } from "../settings/text";
+import { settingsFileSchema } from "../settings-files/settings-schema";
 
 /** Returns the entries of a tenant as declarations for a settings file. */
 export function listDeclarableEntries(

@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { getDetailTexts } from "../settings/entry-state-text";
-import { quote, sanitizeLine } from "../settings/text";
+import { getDetailTexts } from "../model/entry-state-text";
+import { quote, sanitizeLine } from "../model/text";
 
 export function describeEntryRow(row: AllowDenyEntryRow): string {
   const { list, value, entry_type, verdict_scope } = row;

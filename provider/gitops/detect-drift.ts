@@ -1,4 +1,8 @@
-import type { Settings } from "../files/settings-model";
+import type { Transition } from "../model/danger";
+import { decodeEntry, encodeEntryKey } from "../model/encoded-list";
+import { isSameEntryState } from "../model/entry-fields";
+import { canPrune } from "../model/list-mode";
+import { omitUndefined } from "../model/omit-undefined";
 import { buildDesiredState, type StackLists } from "../plan/desired-state";
 import { getLastAppliedState } from "../plan/last-applied-state";
 import { buildEmptyEvidence } from "../plan/mail-evidence";
@@ -7,11 +11,7 @@ import type { ObservedState } from "../plan/observed-state";
 import type { PlanChange, PlanEntryState } from "../plan/plan";
 import { selectWrongTenantBlockers } from "../plan/plan-redaction";
 import { OtherTenantError } from "../resources/lifecycle/errors";
-import type { Transition } from "../settings/danger";
-import { decodeEntry, encodeEntryKey } from "../settings/encoded-list";
-import { isSameEntryState } from "../settings/entry-fields";
-import { canPrune } from "../settings/list-mode";
-import { omitUndefined } from "../settings/omit-undefined";
+import type { Settings } from "../settings-files/settings-model";
 import { DRIFT_FORMAT, type Drift, type DriftItem, type DriftKind } from "./drift-schema";
 
 /** Returns the transition at the tenant, from the declared to the actual state. */

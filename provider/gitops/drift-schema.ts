@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../model/json-schema-builders";
+import { formatJson } from "../model/text";
 import { placeSchema, planEntryStateSchema, subjectShape } from "../plan/plan-schema";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-schema-builders";
-import { formatJson } from "../settings/text";
 
 export const DRIFT_FORMAT = 1;
 

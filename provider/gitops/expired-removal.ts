@@ -1,6 +1,9 @@
-import { SettingsFileError } from "../files/finding";
-import { lintSettings } from "../files/lint";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings-model";
+import type { Transition } from "../model/danger";
+import { decodeEntry, type EncodedList, isUnmanaged } from "../model/encoded-list";
+import { validateListProtection } from "../model/list-protection";
+import { omitUndefined } from "../model/omit-undefined";
+import { formatPlanDigest, hashChanges, parsePlanDigest } from "../model/plan-digest";
+import { quote } from "../model/text";
 import {
   buildDesiredState,
   type DesiredList,
@@ -13,12 +16,9 @@ import { selectWrongTenantBlockers } from "../plan/plan-redaction";
 import { PulumiError } from "../plan/pulumi-cli";
 import { exportStack, parseStackLists } from "../plan/stack-lists";
 import type { PlanFile } from "../resources/lifecycle/reviewed-plan";
-import type { Transition } from "../settings/danger";
-import { decodeEntry, type EncodedList, isUnmanaged } from "../settings/encoded-list";
-import { validateListProtection } from "../settings/list-protection";
-import { omitUndefined } from "../settings/omit-undefined";
-import { formatPlanDigest, hashChanges, parsePlanDigest } from "../settings/plan-digest";
-import { quote } from "../settings/text";
+import { SettingsFileError } from "../settings-files/finding";
+import { lintSettings } from "../settings-files/lint";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../settings-files/settings-model";
 import { inferTenantName, type PlanOptions, planDesired } from "./plan-tenant";
 
 /** The actions of a run that only removes expired entries. Plain data. */

@@ -1,15 +1,15 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { type ElementStyle, formatBlockElement } from "../files/edit-element";
-import { SETTINGS_VERSION } from "../files/settings-schema";
-import { getValueSortKey } from "../files/sort-key";
-import { formatYamlComment, formatYamlText } from "../files/yaml-text";
+import type { EntryType } from "../model/assumptions";
+import type { SettingsElement } from "../model/entry-fields";
+import { canonicalizeMailbox, parseEntryValue } from "../model/entry-value";
+import { OwnDomains } from "../model/own-domains";
 import type { ObservedState } from "../plan/observed-state";
 import { assertOwnMailboxes, inferOwnDomains } from "../plan/tenant-mismatch";
 import { type DeclarableResult, type DeclarableRow, isDeclarable } from "../resources/lifecycle/declarable";
-import type { EntryType } from "../settings/assumptions";
-import type { SettingsElement } from "../settings/entry-fields";
-import { canonicalizeMailbox, parseEntryValue } from "../settings/entry-value";
-import { OwnDomains } from "../settings/own-domains";
+import { type ElementStyle, formatBlockElement } from "../settings-files/edit-element";
+import { SETTINGS_VERSION } from "../settings-files/settings-schema";
+import { getValueSortKey } from "../settings-files/sort-key";
+import { formatYamlComment, formatYamlText } from "../settings-files/yaml-text";
 import { isAutoDetected } from "../tenant";
 import { assertExportedState } from "./assert-exported-state";
 import {

@@ -1,10 +1,10 @@
 import { execFile, spawn } from "node:child_process";
 import { relative, resolve } from "node:path";
-import { findFileRepository, findRepository, resolveLinks } from "../files/repository";
-import { minimalEnv } from "../machine/child-environment";
-import { createErrorClass } from "../settings/email-security-error";
-import { quoteShellWord } from "../settings/shell-word";
-import { excerpt, sanitizeLine } from "../settings/text";
+import { createErrorClass } from "../model/email-security-error";
+import { quoteShellWord } from "../model/shell-word";
+import { excerpt, sanitizeLine } from "../model/text";
+import { findFileRepository, findRepository, resolveLinks } from "../settings-files/repository";
+import { minimalEnv } from "../system/child-environment";
 
 /** A git operation failed or isn't possible. The working tree is unchanged unless the message says otherwise. */
 export class GitError extends createErrorClass("ERR_GIT") {}

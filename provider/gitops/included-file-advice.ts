@@ -1,6 +1,6 @@
-import { formatLineLocation } from "../files/finding";
-import type { Settings } from "../files/settings-model";
-import { isOwnFile } from "../files/tenant-own-file";
+import { formatLineLocation } from "../settings-files/finding";
+import type { Settings } from "../settings-files/settings-model";
+import { isOwnFile } from "../settings-files/tenant-own-file";
 import { type DeclaredItem, getDeclarationLocations } from "./list-change";
 
 /** The parts of a message that depend on the change. */

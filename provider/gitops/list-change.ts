@@ -1,11 +1,11 @@
-import type { pickTextFields } from "../files/element-fields";
-import type { Place } from "../files/finding";
-import type { SectionName, SettingsElement } from "../files/settings-editor";
-import type { DeclaredEntry, DeclaredVip } from "../files/settings-model";
-import type { ElementReview } from "../files/settings-schema";
-import type { Transition } from "../settings/danger";
-import { EmailSecurityError } from "../settings/email-security-error";
-import type { RefangedValue } from "../settings/refang";
+import type { Transition } from "../model/danger";
+import { EmailSecurityError } from "../model/email-security-error";
+import type { RefangedValue } from "../model/refang";
+import type { pickTextFields } from "../settings-files/element-fields";
+import type { Place } from "../settings-files/finding";
+import type { SectionName, SettingsElement } from "../settings-files/settings-editor";
+import type { DeclaredEntry, DeclaredVip } from "../settings-files/settings-model";
+import type { ElementReview } from "../settings-files/settings-schema";
 
 /** The metadata that a person provides for added, moved or extended elements, as in a settings file. */
 export type EntryMetadata = ReturnType<typeof pickTextFields>;

@@ -1,8 +1,6 @@
 import { basename, dirname, extname } from "node:path";
 import type { SettingsClient } from "../client";
-import { SettingsFileError } from "../files/finding";
-import { lintSettings } from "../files/lint";
-import type { Settings } from "../files/settings-model";
+import { omitUndefined } from "../model/omit-undefined";
 import { buildDesiredState, type DesiredState } from "../plan/desired-state";
 import { readMailHistory } from "../plan/evidence";
 import { buildEmptyEvidence, buildMailEvidence } from "../plan/mail-evidence";
@@ -13,7 +11,9 @@ import { redactOtherTenantPlan } from "../plan/plan-redaction";
 import { readPreview } from "../plan/preview";
 import { readStackLists } from "../plan/stack-lists";
 import type { TenantAcceptance } from "../plan/tenant-mismatch";
-import { omitUndefined } from "../settings/omit-undefined";
+import { SettingsFileError } from "../settings-files/finding";
+import { lintSettings } from "../settings-files/lint";
+import type { Settings } from "../settings-files/settings-model";
 
 export interface PlanOptions {
   readonly client: SettingsClient;

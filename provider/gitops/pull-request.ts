@@ -1,5 +1,5 @@
-import { quoteShellWord } from "../settings/shell-word";
-import { sanitizeLine } from "../settings/text";
+import { quoteShellWord } from "../model/shell-word";
+import { sanitizeLine } from "../model/text";
 import { BRANCH_PREFIX, type ChangeMessage, type Commit, findFreeBranch } from "./commit-change";
 import { createGitPrograms, formatGitCommand, GitError, type Programs } from "./git";
 import { getNewPullRequestUrl, parseRemoteUrl, type RemoteRepository } from "./remote-repository";

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createScratchDirectory } from "../machine/scratch-directory";
-import { quoteShellWord } from "../settings/shell-word";
-import { quote, sanitizeLine } from "../settings/text";
+import { quoteShellWord } from "../model/shell-word";
+import { quote, sanitizeLine } from "../model/text";
+import { createScratchDirectory } from "../system/scratch-directory";
 import { BRANCH_PREFIX, getCurrentBranch } from "./commit-change";
 import { createGitPrograms, formatGitCommand, GitError, type ProgramResult, type Programs } from "./git";
 import { listPushRemotes } from "./pull-request";

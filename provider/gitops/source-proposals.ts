@@ -1,4 +1,4 @@
-import { findFileRepository, getRepositoryPath } from "../files/repository";
+import { findFileRepository, getRepositoryPath } from "../settings-files/repository";
 import type { SourceTarget } from "../sources/declared-sources";
 import { GitError } from "./git";
 import { type ProposedFile, SourceBranches } from "./source-branches";

@@ -1,4 +1,4 @@
-import { sanitizeLine } from "../settings/text";
+import { sanitizeLine } from "../model/text";
 import type { Programs } from "./git";
 import { createPullRequest, type PullRequest } from "./pull-request";
 import { getNewPullRequestUrl, parseRemoteUrl, type RemoteRepository } from "./remote-repository";

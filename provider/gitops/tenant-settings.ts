@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
+import { EmailSecurityError } from "../model/email-security-error";
+import { TENANT_SETTINGS_TYPE } from "../model/tenant-settings-type";
 import { readDeclaredListArguments } from "../plan/declared-list-arguments";
 import { AllowDenyList } from "../resources/allow-deny-list";
 import { OWN_DOMAINS_PROPERTY } from "../resources/pulumi-values";
 import { getNativeType, type ResourceKind } from "../resources/resource-type";
 import { VipList } from "../resources/vip-list";
-import { EmailSecurityError } from "../settings/email-security-error";
-import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 
 /** The arguments of {@link TenantSettings}. */
 export interface TenantSettingsArgs {

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { declaredFieldsShape } from "../files/element-fields";
-import { elementSourceSchema } from "../files/element-source";
+import { ENTRY_LISTS } from "../model/assumptions";
+import { sentFieldsShape } from "../model/entry-fields";
+import { jsonArray, jsonObject, jsonTextField } from "../model/json-schema-builders";
 import {
   entryRemovalEstimateSchema,
   evidenceSchema,
@@ -8,9 +9,8 @@ import {
   kindSchema,
   placeSchema,
 } from "../plan/plan-schema";
-import { ENTRY_LISTS } from "../settings/assumptions";
-import { sentFieldsShape } from "../settings/entry-fields";
-import { jsonArray, jsonObject, jsonTextField } from "../settings/json-schema-builders";
+import { declaredFieldsShape } from "../settings-files/element-fields";
+import { elementSourceSchema } from "../settings-files/element-source";
 
 export const WHY_FORMAT = 1;
 

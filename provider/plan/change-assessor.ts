@@ -1,9 +1,9 @@
-import type { Finding } from "../files/finding";
-import type { EntryType } from "../settings/assumptions";
-import { omitUndefined } from "../settings/omit-undefined";
-import { OwnDomains } from "../settings/own-domains";
-import { findEntryRisks, RISKS } from "../settings/risk";
-import { quote } from "../settings/text";
+import type { EntryType } from "../model/assumptions";
+import { omitUndefined } from "../model/omit-undefined";
+import { OwnDomains } from "../model/own-domains";
+import { findEntryRisks, RISKS } from "../model/risk";
+import { quote } from "../model/text";
+import type { Finding } from "../settings-files/finding";
 import { rateChange, type UnratedChange } from "./change-rating";
 import type { DesiredState } from "./desired-state";
 import type { Backtest, Evidence, PlanChange } from "./plan";

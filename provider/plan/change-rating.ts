@@ -1,7 +1,7 @@
-import type { Finding } from "../files/finding";
-import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICTS } from "../settings/assumptions";
-import { omitUndefined } from "../settings/omit-undefined";
-import { RISKS } from "../settings/risk";
+import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICTS } from "../model/assumptions";
+import { omitUndefined } from "../model/omit-undefined";
+import { RISKS } from "../model/risk";
+import type { Finding } from "../settings-files/finding";
 import type { BacktestAllow, Evidence, NamedCount, PlanChange } from "./plan";
 
 /** A change without findings, evidence and alarm. */

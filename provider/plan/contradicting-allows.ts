@@ -1,10 +1,10 @@
 import type { AllowDenyEntryRow } from "../client";
+import { KNOWN_VERDICT_SCOPES } from "../model/assumptions";
+import { isContradiction } from "../model/contradiction";
+import { decodeEntry, encodeEntryKey } from "../model/encoded-list";
+import { inferEntryType } from "../model/entry-value";
+import { quote } from "../model/text";
 import { encodeRowKey } from "../resources/lifecycle/entry-match";
-import { KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
-import { isContradiction } from "../settings/contradiction";
-import { decodeEntry, encodeEntryKey } from "../settings/encoded-list";
-import { inferEntryType } from "../settings/entry-value";
-import { quote } from "../settings/text";
 import type { DesiredState } from "./desired-state";
 import type { PlanFinding } from "./plan-codes";
 

@@ -1,6 +1,6 @@
-import { CoverageIndex, isOverlappingScope, listCoveringValues } from "../settings/covering-values";
-import { canonicalizeValue } from "../settings/entry-value";
-import { quote } from "../settings/text";
+import { CoverageIndex, isOverlappingScope, listCoveringValues } from "../model/covering-values";
+import { canonicalizeValue } from "../model/entry-value";
+import { quote } from "../model/text";
 import type { UnratedChange } from "./change-rating";
 import type { DesiredState } from "./desired-state";
 import type { ObservedState } from "./observed-state";

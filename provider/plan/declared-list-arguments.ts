@@ -1,17 +1,17 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { InvalidArgumentError } from "../client/errors";
-import { toEntryArguments, toMemberArguments } from "../files/declaration-parser";
-import { formatFinding } from "../files/finding";
-import { readSettings } from "../files/read-settings";
-import type { Settings } from "../files/settings-model";
+import { omitUndefined } from "../model/omit-undefined";
+import { parsePlanDigest } from "../model/plan-digest";
+import { quote } from "../model/text";
+import { UNKNOWN } from "../model/unknown-value";
 import { PlanStaleError } from "../resources/lifecycle/errors";
 import { PLAN_FILE_VARIABLE, PRECEDING_FILE_VARIABLE, readPlanFile } from "../resources/lifecycle/reviewed-plan";
 import { assertKnownNames } from "../resources/setting-names";
-import { omitUndefined } from "../settings/omit-undefined";
-import { parsePlanDigest } from "../settings/plan-digest";
-import { quote } from "../settings/text";
-import { UNKNOWN } from "../settings/unknown-value";
+import { toEntryArguments, toMemberArguments } from "../settings-files/declaration-parser";
+import { formatFinding } from "../settings-files/finding";
+import { readSettings } from "../settings-files/read-settings";
+import type { Settings } from "../settings-files/settings-model";
 import { buildDesiredState, hashDesiredState } from "./desired-state";
 
 export const tenantSettingsArguments = z.strictObject({

@@ -1,10 +1,10 @@
-import { METADATA_FIELD_NAMES } from "../files/element-fields";
-import type { Finding, Place } from "../files/finding";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings-model";
-import type { EncodedList } from "../settings/encoded-list";
-import type { ListKind } from "../settings/list-arguments";
-import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
-import { hashJson } from "../settings/plan-digest";
+import type { EncodedList } from "../model/encoded-list";
+import type { ListKind } from "../model/list-arguments";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../model/list-arguments";
+import { hashJson } from "../model/plan-digest";
+import { METADATA_FIELD_NAMES } from "../settings-files/element-fields";
+import type { Finding, Place } from "../settings-files/finding";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../settings-files/settings-model";
 
 export interface DesiredState
   extends Pick<Settings, "expired" | "findings" | "ownDomains" | "tenantDomains" | "rules"> {

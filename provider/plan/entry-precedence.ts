@@ -1,5 +1,5 @@
-import { DEFAULT_VERDICT_SCOPE, type List } from "../settings/assumptions";
-import { listCoveringValues, parseWildcard } from "../settings/covering-values";
+import { DEFAULT_VERDICT_SCOPE, type List } from "../model/assumptions";
+import { listCoveringValues, parseWildcard } from "../model/covering-values";
 import type { ThreatRecord } from "./mail-records";
 
 export interface ProposedEntry {

@@ -1,7 +1,7 @@
 import { BadRequestError, type SettingsClient } from "../client";
-import { THREAT_PAGE_SIZE } from "../settings/assumptions";
-import { parseWildcard } from "../settings/covering-values";
-import { canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
+import { THREAT_PAGE_SIZE } from "../model/assumptions";
+import { parseWildcard } from "../model/covering-values";
+import { canonicalizeMailbox, canonicalizeValue } from "../model/entry-value";
 import { countRecipients, FrequencyCounter } from "./frequency-counter";
 import {
   type MessageSender,

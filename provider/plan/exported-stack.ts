@@ -1,3 +1,7 @@
+import type { RawArguments } from "../model/arguments";
+import { encodeEntry } from "../model/encoded-list";
+import { createPruneFilter } from "../model/list-protection";
+import { TENANT_SETTINGS_TYPE } from "../model/tenant-settings-type";
 import { allowDenyListLifecycle } from "../resources/lifecycle/allow-deny-list";
 import type { Lifecycle } from "../resources/lifecycle/lifecycle";
 import { vipListLifecycle } from "../resources/lifecycle/vip-list";
@@ -8,10 +12,6 @@ import {
   PROVIDER_KINDS,
   type ProviderKind,
 } from "../resources/resource-type";
-import type { RawArguments } from "../settings/arguments";
-import { encodeEntry } from "../settings/encoded-list";
-import { createPruneFilter } from "../settings/list-protection";
-import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { type DesiredList, type DesiredState, getListKind } from "./desired-state";
 import type { Plan } from "./plan";
 

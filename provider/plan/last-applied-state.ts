@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { type EncodedList, isUnmanaged } from "../settings/encoded-list";
-import { type EntryState, isSameEntryState } from "../settings/entry-fields";
-import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
+import { type EncodedList, isUnmanaged } from "../model/encoded-list";
+import { type EntryState, isSameEntryState } from "../model/entry-fields";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../model/list-arguments";
 import type { PlanChange } from "./plan";
 import { isEntryRow } from "./plan-row-state";
 

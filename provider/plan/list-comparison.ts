@@ -1,7 +1,4 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { pickMetadata } from "../files/element-fields";
-import type { DeclaredEntry, DeclaredVip } from "../files/settings-model";
-import { buildKeyedRows, EntryMatch, encodeRowKey, type KeyedRows } from "../resources/lifecycle/entry-match";
 import {
   decodeEntry,
   decodeVip,
@@ -10,13 +7,16 @@ import {
   encodeVip,
   isUnmanaged,
   type ListedEntry,
-} from "../settings/encoded-list";
-import { isSameEntryState, pickEntryState } from "../settings/entry-fields";
-import { canonicalizeValue } from "../settings/entry-value";
-import { canPrune } from "../settings/list-mode";
-import { createIgnoreFilter, findRemovals, validateListProtection } from "../settings/list-protection";
-import { omitUndefined } from "../settings/omit-undefined";
-import { sanitizeLine } from "../settings/text";
+} from "../model/encoded-list";
+import { isSameEntryState, pickEntryState } from "../model/entry-fields";
+import { canonicalizeValue } from "../model/entry-value";
+import { canPrune } from "../model/list-mode";
+import { createIgnoreFilter, findRemovals, validateListProtection } from "../model/list-protection";
+import { omitUndefined } from "../model/omit-undefined";
+import { sanitizeLine } from "../model/text";
+import { buildKeyedRows, EntryMatch, encodeRowKey, type KeyedRows } from "../resources/lifecycle/entry-match";
+import { pickMetadata } from "../settings-files/element-fields";
+import type { DeclaredEntry, DeclaredVip } from "../settings-files/settings-model";
 import { isStoredRow } from "../tenant";
 import type { UnratedChange } from "./change-rating";
 import { buildContradictionFinding, contradictsDeclaredDeny } from "./contradicting-allows";

@@ -1,4 +1,4 @@
-import { encodeEntryKey } from "../settings/encoded-list";
+import { encodeEntryKey } from "../model/encoded-list";
 import { runBacktest } from "./backtest";
 import { collectEvidence, getEvidenceSummary, type TenantMailHistory } from "./evidence";
 import type { MailEvidence } from "./make-plan";

@@ -1,5 +1,5 @@
 import type { PhishingReport, Threat } from "../client";
-import { canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
+import { canonicalizeMailbox, canonicalizeValue } from "../model/entry-value";
 
 /** The data kept of a threat. All text comes from strangers: it is truncated here and must be escaped when shown. */
 export interface ThreatRecord {

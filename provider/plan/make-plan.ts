@@ -1,10 +1,10 @@
-import type { DeclaredEntry, DeclaredVip } from "../files/settings-model";
-import { getDangerRank, isDangerous } from "../settings/danger";
-import { decodePunycode } from "../settings/decode-punycode";
-import { encodeEntryKey, type ListedEntry } from "../settings/encoded-list";
-import { omitUndefined } from "../settings/omit-undefined";
-import { formatPlanDigest, hashChanges, hashTenant } from "../settings/plan-digest";
-import { quote, sanitizeLine } from "../settings/text";
+import { getDangerRank, isDangerous } from "../model/danger";
+import { decodePunycode } from "../model/decode-punycode";
+import { encodeEntryKey, type ListedEntry } from "../model/encoded-list";
+import { omitUndefined } from "../model/omit-undefined";
+import { formatPlanDigest, hashChanges, hashTenant } from "../model/plan-digest";
+import { quote, sanitizeLine } from "../model/text";
+import type { DeclaredEntry, DeclaredVip } from "../settings-files/settings-model";
 import { isStoredRow } from "../tenant";
 import { createChangeAssessor } from "./change-assessor";
 import { isNewAllow } from "./change-rating";

@@ -1,16 +1,16 @@
 import type { AllowDenyEntryRow, ReadAllOptions, SettingsClient, VipEmployeeRow } from "../client";
 import { CircuitOpenError } from "../client/errors";
-import { encodeRowKey } from "../resources/lifecycle/entry-match";
-import { ENTRY_LISTS } from "../settings/assumptions";
-import { encodeVipKey } from "../settings/encoded-list";
-import { canonicalizeMailbox } from "../settings/entry-value";
-import { omitUndefined } from "../settings/omit-undefined";
+import { ENTRY_LISTS } from "../model/assumptions";
+import { encodeVipKey } from "../model/encoded-list";
+import { canonicalizeMailbox } from "../model/entry-value";
+import { omitUndefined } from "../model/omit-undefined";
 import {
   buildTenantIdentity,
   IdentityBuilder,
   isSameTenantAsEarlier,
   type TenantIdentity,
-} from "../settings/tenant-identity";
+} from "../model/tenant-identity";
+import { encodeRowKey } from "../resources/lifecycle/entry-match";
 import { selectEffectiveRow } from "../tenant";
 
 export interface ObservedState {

@@ -1,4 +1,4 @@
-import type { Finding } from "../files/finding";
+import type { Finding } from "../settings-files/finding";
 
 /** The codes of the findings that only a plan reports. */
 export const PLAN_FINDING_CODES = [

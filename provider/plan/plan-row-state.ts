@@ -1,8 +1,8 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { ENTRY_LISTS, type List } from "../settings/assumptions";
-import type { ListedEntry } from "../settings/encoded-list";
-import { pickEntryState } from "../settings/entry-fields";
-import { omitUndefined } from "../settings/omit-undefined";
+import { ENTRY_LISTS, type List } from "../model/assumptions";
+import type { ListedEntry } from "../model/encoded-list";
+import { pickEntryState } from "../model/entry-fields";
+import { omitUndefined } from "../model/omit-undefined";
 import type { PlanChange, PlanEntryState } from "./plan";
 
 export function getEntrySubject(

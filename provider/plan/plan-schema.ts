@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { metadataShape } from "../files/element-fields";
-import type { Finding, Place } from "../files/finding";
-import { ENTRY_LISTS } from "../settings/assumptions";
-import { entryStateShape } from "../settings/entry-fields";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-schema-builders";
+import { ENTRY_LISTS } from "../model/assumptions";
+import { entryStateShape } from "../model/entry-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../model/json-schema-builders";
+import { metadataShape } from "../settings-files/element-fields";
+import type { Finding, Place } from "../settings-files/finding";
 
 export const PLAN_FORMAT = 1;
 

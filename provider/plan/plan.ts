@@ -1,4 +1,4 @@
-import type { Transition } from "../settings/danger";
+import type { Transition } from "../model/danger";
 import type { ExpiredItem, UnmanagedItem } from "./plan-schema";
 
 export type * from "./plan-schema";

@@ -1,6 +1,4 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { matchChangedScopes } from "../resources/lifecycle/changed-scopes";
-import { EntryMatch, type KeyedRows } from "../resources/lifecycle/entry-match";
 import {
   type EncodedList,
   encodeEntry,
@@ -8,9 +6,11 @@ import {
   encodeVip,
   isUnmanaged,
   markUnmanaged,
-} from "../settings/encoded-list";
-import { canPruneAny } from "../settings/list-mode";
-import { createPruneFilter } from "../settings/list-protection";
+} from "../model/encoded-list";
+import { canPruneAny } from "../model/list-mode";
+import { createPruneFilter } from "../model/list-protection";
+import { matchChangedScopes } from "../resources/lifecycle/changed-scopes";
+import { EntryMatch, type KeyedRows } from "../resources/lifecycle/entry-match";
 import { type DesiredList, getListKind } from "./desired-state";
 
 export interface PriorList<Row> {

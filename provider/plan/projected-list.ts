@@ -1,4 +1,4 @@
-import { decodeEntry, encodeEntry, type ListedEntry } from "../settings/encoded-list";
+import { decodeEntry, encodeEntry, type ListedEntry } from "../model/encoded-list";
 import type { UnratedChange } from "./change-rating";
 import type { DesiredState } from "./desired-state";
 import type { ObservedState } from "./observed-state";

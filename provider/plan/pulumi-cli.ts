@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { type Engine, requireEngine } from "../engine";
-import { createErrorClass } from "../settings/email-security-error";
-import { collectSecrets, maskSecrets } from "../settings/secrets";
-import { sanitizeLine, sanitizeMultiline } from "../settings/text";
+import { createErrorClass } from "../model/email-security-error";
+import { collectSecrets, maskSecrets } from "../model/secrets";
+import { sanitizeLine, sanitizeMultiline } from "../model/text";
 
 export class PulumiError extends createErrorClass("ERR_PULUMI") {}
 

@@ -1,6 +1,6 @@
 import type { Page } from "../client";
-import { getErrorMessage } from "../settings/email-security-error";
-import { excerpt } from "../settings/text";
+import { getErrorMessage } from "../model/email-security-error";
+import { excerpt } from "../model/text";
 import { parseInstant } from "./mail-records";
 
 /** A paginated list, newest items first, with bounds for reading it. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { removeKeyVariables } from "../machine/child-environment";
+import type { EncodedList } from "../model/encoded-list";
+import { TENANT_SETTINGS_TYPE } from "../model/tenant-settings-type";
+import { quote } from "../model/text";
 import { getUrnName, getUrnTypes, parseResourceKind } from "../resources/resource-type";
-import type { EncodedList } from "../settings/encoded-list";
-import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
-import { quote } from "../settings/text";
+import { removeKeyVariables } from "../system/child-environment";
 import type { StackList, StackLists } from "./desired-state";
 import { formatPulumiOutput, PulumiError, type PulumiOptions, parsePulumiJson, runPulumi } from "./pulumi-cli";
 

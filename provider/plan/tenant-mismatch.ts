@@ -1,5 +1,4 @@
-import { OtherTenantError } from "../resources/lifecycle/errors";
-import { isUnmanaged } from "../settings/encoded-list";
+import { isUnmanaged } from "../model/encoded-list";
 import {
   ADD_OWN_DOMAIN_ADVICE,
   collectMailDomains,
@@ -15,8 +14,9 @@ import {
   OTHER_TENANT_LEAD,
   suggestOwnDomains,
   updateFingerprint,
-} from "../settings/mail-domains";
-import { OwnDomains } from "../settings/own-domains";
+} from "../model/mail-domains";
+import { OwnDomains } from "../model/own-domains";
+import { OtherTenantError } from "../resources/lifecycle/errors";
 import type { DesiredState } from "./desired-state";
 import { getVipMailboxes, type ObservedState } from "./observed-state";
 import type { PlanBlocker } from "./plan";

@@ -1,6 +1,6 @@
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
+import { quote } from "../model/text";
 import type { ListedResource } from "../resources/lifecycle/lifecycle";
-import { quote } from "../settings/text";
 import { ProtocolError } from "./protocol-error";
 
 /** The page parameters of Pulumi's `ListRequest`. A number below 1 means no limit. */

@@ -1,4 +1,4 @@
-import "../settings/exit-on-old-node";
+import "../model/exit-on-old-node";
 import "./version-argument";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb.js";

@@ -1,4 +1,4 @@
-import { EmailSecurityError } from "../settings/email-security-error";
+import { EmailSecurityError } from "../model/email-security-error";
 
 /** The engine requested something that this plugin doesn't have. `ERR_PROTOCOL` */
 export class ProtocolError extends EmailSecurityError {

@@ -1,5 +1,9 @@
 import { ConfigurationError } from "../client";
 import { normalizeBaseUrl } from "../client/base-url";
+import type { ArgumentFailure } from "../model/arguments";
+import { formatNameSuggestion } from "../model/nearest-name";
+import { quote } from "../model/text";
+import { UNKNOWN } from "../model/unknown-value";
 import {
   type ConfigSource,
   INSTANCE_KEY,
@@ -14,10 +18,6 @@ import {
   describeUnknownSettings,
   SETTING_NAMES,
 } from "../resources/setting-names";
-import type { ArgumentFailure } from "../settings/arguments";
-import { formatNameSuggestion } from "../settings/nearest-name";
-import { quote } from "../settings/text";
-import { UNKNOWN } from "../settings/unknown-value";
 import { markSecret } from "./wire";
 
 /*

@@ -10,10 +10,10 @@ import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import statusMessages from "@pulumi/pulumi/proto/status_pb.js";
 import { Any } from "google-protobuf/google/protobuf/any_pb.js";
 import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
+import { EmailSecurityError, formatErrorWithCode } from "../model/email-security-error";
+import { sanitizeLine } from "../model/text";
 import { PartialFailureError } from "../resources/lifecycle/lifecycle";
 import type { Properties } from "../resources/provider-adapter";
-import { EmailSecurityError, formatErrorWithCode } from "../settings/email-security-error";
-import { sanitizeLine } from "../settings/text";
 import type { ProviderRequest, ProviderService } from "./provider-service";
 import { encodeProperties } from "./wire";
 

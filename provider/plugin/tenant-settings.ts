@@ -3,11 +3,11 @@ import aliases from "@pulumi/pulumi/proto/alias_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { ResourceMonitorClient } from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import monitor from "@pulumi/pulumi/proto/resource_pb.js";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../model/list-arguments";
+import { encodeListContent } from "../model/list-check";
+import { TENANT_SETTINGS_TYPE } from "../model/tenant-settings-type";
 import { type DeclaredListArguments, readDeclaredListArguments } from "../plan/declared-list-arguments";
 import { getDynamicType, getNativeType } from "../resources/resource-type";
-import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
-import { encodeListContent } from "../settings/list-check";
-import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { decodeProperties, encodeProperties } from "./wire";
 
 interface PluginContext {

@@ -1,4 +1,4 @@
-import { excerpt, sanitizeLine } from "../settings/text";
+import { excerpt, sanitizeLine } from "../model/text";
 import type { SafeText } from "./safe-text";
 
 export class Html {

@@ -1,4 +1,4 @@
-import { excerpt, sanitizeLine, sanitizeMultiline } from "../settings/text";
+import { excerpt, sanitizeLine, sanitizeMultiline } from "../model/text";
 import { type SafeText, toSingleLine } from "./safe-text";
 
 /**

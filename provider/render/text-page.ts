@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { excerpt, sanitizeLine, sanitizeMultiline } from "../settings/text";
+import { excerpt, sanitizeLine, sanitizeMultiline } from "../model/text";
 import { type SafeText, toSingleLine } from "./safe-text";
 import { getTextWidth, wrapText } from "./text-width";
 

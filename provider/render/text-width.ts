@@ -1,4 +1,4 @@
-import { sanitizeLine } from "../settings/text";
+import { sanitizeLine } from "../model/text";
 
 /** Returns the width of sanitized text in terminal columns. Emoji and East Asian wide characters count as two. */
 export function getTextWidth(text: string): number {

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { EntryType, List, VerdictScope } from "../settings/assumptions";
+import type { EntryType, List, VerdictScope } from "../model/assumptions";
 import { isOutputKnown } from "./known-output";
 import { prepareResource } from "./prepare-resource";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";

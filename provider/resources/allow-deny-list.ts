@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
-import { ENTRY_LIST_KIND } from "../settings/list-arguments";
-import type { ListMode } from "../settings/list-mode";
+import { ENTRY_LIST_KIND } from "../model/list-arguments";
+import type { ListMode } from "../model/list-mode";
 import type { AllowDenyEntryArgs } from "./allow-deny-entry";
 import { buildResourceLabel, encodePlainContent, type ListArgs } from "./encode-list-content";
 import { prepareResource } from "./prepare-resource";

@@ -1,8 +1,8 @@
 import { ConfigurationError, type SettingsClientOptions } from "../client";
 import { assertAllowedService } from "../client/allowed-services";
 import { MAX_TIMEOUT_MS } from "../client/transport";
-import { OwnDomains, parseOwnDomains } from "../settings/own-domains";
-import { quote } from "../settings/text";
+import { OwnDomains, parseOwnDomains } from "../model/own-domains";
+import { quote } from "../model/text";
 import { assertNoMisspelledVariables, CONFIG_NAMESPACE, SETTING_VARIABLES } from "./setting-names";
 
 export type ConfigSource = (key: string) => string | undefined;

@@ -1,5 +1,5 @@
-import type { ArgumentFailure } from "../settings/arguments";
-import { quote, sanitizeLine } from "../settings/text";
+import type { ArgumentFailure } from "../model/arguments";
+import { quote, sanitizeLine } from "../model/text";
 import type { DeclarationItem, ResourceDeclaration } from "./lifecycle/lifecycle";
 
 /**

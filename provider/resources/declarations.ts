@@ -12,8 +12,8 @@ import {
   rmSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type DirectoryLocation, openPrivateDirectory, type PrivateDirectory } from "../machine/private-directory";
-import { getMachineId, isRunning } from "../machine/processes";
+import { type DirectoryLocation, openPrivateDirectory, type PrivateDirectory } from "../system/private-directory";
+import { getMachineId, isRunning } from "../system/processes";
 
 export interface SharingOptions {
   /**

@@ -1,5 +1,5 @@
 import type { dynamic } from "@pulumi/pulumi";
-import { getTopLevelProperty, isParsablePath } from "../settings/property-path";
+import { getTopLevelProperty, isParsablePath } from "../model/property-path";
 import { getHostMessages } from "./dynamic-host";
 import type { PropertyChange } from "./lifecycle/lifecycle";
 

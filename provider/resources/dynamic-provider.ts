@@ -1,6 +1,6 @@
 import type { dynamic } from "@pulumi/pulumi";
-import { EmailSecurityError, formatErrorWithCode } from "../settings/email-security-error";
-import { PULUMI_UNKNOWN } from "../settings/unknown-value";
+import { EmailSecurityError, formatErrorWithCode } from "../model/email-security-error";
+import { PULUMI_UNKNOWN } from "../model/unknown-value";
 import type { ConfigSource } from "./configuration";
 import { addDetailedDiff } from "./detailed-diff";
 import { getCurrentDelete, getTimeoutSeconds, interceptHostRequests } from "./host-requests";

@@ -4,7 +4,7 @@ import { type dynamic, runtime } from "@pulumi/pulumi";
 import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import statusMessages from "@pulumi/pulumi/proto/status_pb.js";
-import { PULUMI_UNKNOWN } from "../settings/unknown-value";
+import { PULUMI_UNKNOWN } from "../model/unknown-value";
 import { isDefaultProvider } from "./configuration";
 import { createDynamicProvider } from "./dynamic-provider";
 import { interceptHostRequests } from "./host-requests";

@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InvalidArgumentError } from "../client/errors";
-import type { ListKind } from "../settings/list-arguments";
-import { encodeListContent } from "../settings/list-check";
-import { excerpt } from "../settings/text";
+import type { ListKind } from "../model/list-arguments";
+import { encodeListContent } from "../model/list-check";
+import { excerpt } from "../model/text";
 import { isElementPath } from "./ignored-changes";
 
 /** The arguments that all lists share, in addition to their content. */

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from "../client/errors";
-import { allowDenyEntryArguments, vipEmployeeArguments } from "../settings/arguments";
-import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../settings/list-arguments";
-import { findLikelyTypo } from "../settings/nearest-name";
-import { formatKeyPath, parsePropertyPath } from "../settings/property-path";
-import { excerpt } from "../settings/text";
+import { allowDenyEntryArguments, vipEmployeeArguments } from "../model/arguments";
+import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../model/list-arguments";
+import { findLikelyTypo } from "../model/nearest-name";
+import { formatKeyPath, parsePropertyPath } from "../model/property-path";
+import { excerpt } from "../model/text";
 import type { ResourceKind } from "./resource-type";
 
 const PATH_TARGETS: Readonly<Record<ResourceKind, { readonly schema: ListKind["schema"]; readonly list?: ListKind }>> =

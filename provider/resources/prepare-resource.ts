@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ConfigurationError, InvalidArgumentError } from "../client/errors";
-import { quote } from "../settings/text";
+import { quote } from "../model/text";
 import { assertEffectiveIgnores } from "./ignored-changes";
 import { buildSharingOptions, InstanceAnnouncements } from "./instance-announcements";
 import { getProviderInstanceName, Provider } from "./provider";

@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from "../client";
-import { type ArgumentFailure, type RawArguments, validateArguments } from "../settings/arguments";
-import { omitUndefined } from "../settings/omit-undefined";
-import type { OwnDomains } from "../settings/own-domains";
-import { isPrintable, quote, sanitizeLine } from "../settings/text";
-import { UNKNOWN } from "../settings/unknown-value";
+import { type ArgumentFailure, type RawArguments, validateArguments } from "../model/arguments";
+import { omitUndefined } from "../model/omit-undefined";
+import type { OwnDomains } from "../model/own-domains";
+import { isPrintable, quote, sanitizeLine } from "../model/text";
+import { UNKNOWN } from "../model/unknown-value";
 import { TimeLimit } from "../tenant";
 import type { ConfigSource } from "./configuration";
 import type { DeclarationOwner } from "./declaration-registry";

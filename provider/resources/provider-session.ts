@@ -1,8 +1,8 @@
 import type { SettingsClient, SettingsClientOptions } from "../client";
 import { RunCancelledError } from "../client/rate-limiter";
-import type { ArgumentFailure } from "../settings/arguments";
-import type { OwnDomains } from "../settings/own-domains";
-import { sanitizeLine } from "../settings/text";
+import type { ArgumentFailure } from "../model/arguments";
+import type { OwnDomains } from "../model/own-domains";
+import { sanitizeLine } from "../model/text";
 import { TenantCache } from "../tenant";
 import { closeRateLimiters } from "../tenant/rate-limit-client";
 import {

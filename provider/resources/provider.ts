@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { SettingsClientOptions } from "../client";
 import { ConfigurationError } from "../client/errors";
-import { quote } from "../settings/text";
+import { quote } from "../model/text";
 import { INSTANCE_KEY } from "./configuration";
 import { assertKnownNames, CONFIG_NAMESPACE, SETTING_NAMES } from "./setting-names";
 

@@ -1,4 +1,4 @@
-import { PULUMI_UNKNOWN, UNKNOWN } from "../settings/unknown-value";
+import { PULUMI_UNKNOWN, UNKNOWN } from "../model/unknown-value";
 import type { Properties } from "./provider-adapter";
 
 export const PROVIDER_PROPERTY = "__provider";

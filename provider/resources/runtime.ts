@@ -1,4 +1,4 @@
-import "../settings/assert-node-version";
+import "../model/assert-node-version";
 import "./sdk-version";
 import type { dynamic } from "@pulumi/pulumi";
 import { startCompileCacheFlush } from "./compile-cache";

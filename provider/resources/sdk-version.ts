@@ -1,5 +1,5 @@
 import { version } from "@pulumi/pulumi/package.json";
-import { getSdkVersionProblem } from "../settings/sdk-requirement";
+import { getSdkVersionProblem } from "../model/sdk-requirement";
 
 /*
  * Imported in programs before anything that needs the SDK. npm warns only once about an incompatible version, and later

@@ -1,7 +1,7 @@
 import { ConfigurationError, InvalidArgumentError } from "../client/errors";
-import { findMisspelledVariables } from "../settings/environment-variables";
-import { findLikelyTypo, formatNameSuggestion } from "../settings/nearest-name";
-import { quote } from "../settings/text";
+import { findMisspelledVariables } from "../model/environment-variables";
+import { findLikelyTypo, formatNameSuggestion } from "../model/nearest-name";
+import { quote } from "../model/text";
 
 /*
  * A misspelled setting must be reported, because it might have been a safeguard. Programs with the native plugin load

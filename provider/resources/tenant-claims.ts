@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { canPrune, LIST_MODES, type ListMode } from "../settings/list-mode";
-import { isEmptyIdentity, isSameTenant, normalizeAddress, type TenantIdentity } from "../settings/tenant-identity";
-import { quote } from "../settings/text";
+import { canPrune, LIST_MODES, type ListMode } from "../model/list-mode";
+import { isEmptyIdentity, isSameTenant, normalizeAddress, type TenantIdentity } from "../model/tenant-identity";
+import { quote } from "../model/text";
 import { SharedLines, type SharingOptions, shortHash } from "./declarations";
 import { InstanceAnnouncements } from "./instance-announcements";
 import { SameTenantProvidersError } from "./lifecycle/errors";

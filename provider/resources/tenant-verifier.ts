@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EmailSecurityError, formatErrorWithCode } from "../settings/email-security-error";
+import { EmailSecurityError, formatErrorWithCode } from "../model/email-security-error";
 import {
   ADD_OWN_DOMAIN_ADVICE,
   buildDomainFingerprint,
@@ -14,10 +14,10 @@ import {
   MIN_EVIDENCE,
   OTHER_TENANT_LEAD,
   updateFingerprint,
-} from "../settings/mail-domains";
-import { OwnDomains } from "../settings/own-domains";
-import { matchesEarlierIdentity, pickVipIdentity, type TenantIdentity } from "../settings/tenant-identity";
-import { quote } from "../settings/text";
+} from "../model/mail-domains";
+import { OwnDomains } from "../model/own-domains";
+import { matchesEarlierIdentity, pickVipIdentity, type TenantIdentity } from "../model/tenant-identity";
+import { quote } from "../model/text";
 import type { TenantCache } from "../tenant";
 import { OtherTenantError } from "./lifecycle/errors";
 import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";

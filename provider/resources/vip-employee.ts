@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { ON_DELETE } from "../settings/arguments";
+import type { ON_DELETE } from "../model/arguments";
 import { prepareResource } from "./prepare-resource";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { getDynamicType } from "./resource-type";

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { ON_DELETE } from "../settings/arguments";
-import { VIP_LIST_KIND } from "../settings/list-arguments";
-import type { VipListMode } from "../settings/list-mode";
+import type { ON_DELETE } from "../model/arguments";
+import { VIP_LIST_KIND } from "../model/list-arguments";
+import type { VipListMode } from "../model/list-mode";
 import { buildResourceLabel, encodePlainContent, type ListArgs } from "./encode-list-content";
 import { prepareResource } from "./prepare-resource";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";

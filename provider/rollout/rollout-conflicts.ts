@@ -1,4 +1,4 @@
-import { formatFirstItems } from "../settings/text";
+import { formatFirstItems } from "../model/text";
 import type { ConflictingRollout } from "./journal/rollout-record";
 import type { RolloutCommands } from "./model/rollout-commands";
 import { RolloutError } from "./model/rollout-error";

@@ -1,4 +1,4 @@
-import { isPostgresUrl } from "../settings/postgres-url";
+import { isPostgresUrl } from "../model/postgres-url";
 import type { Journal } from "./journal/journal";
 import type { RolloutSpec } from "./journal/rollout-record";
 import { PulumiLockStore } from "./locks/pulumi-lock-store";

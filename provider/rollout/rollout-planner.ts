@@ -1,9 +1,9 @@
 import { dirname } from "node:path";
-import type { Finding } from "../files/finding";
-import { formatAcceptAdvice } from "../settings/mail-domains";
-import { omitUndefined } from "../settings/omit-undefined";
-import { quoteShellWord } from "../settings/shell-word";
-import { quote } from "../settings/text";
+import { formatAcceptAdvice } from "../model/mail-domains";
+import { omitUndefined } from "../model/omit-undefined";
+import { quoteShellWord } from "../model/shell-word";
+import { quote } from "../model/text";
+import type { Finding } from "../settings-files/finding";
 import { shortenBusyTimeoutOnStop } from "./database/busy-timeout";
 import { wrapErrorBeforeChanges } from "./execution/journal-failure";
 import type { RolloutRecord, RolloutSpec } from "./journal/rollout-record";

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
-import { minimalEnv } from "../machine/child-environment";
-import { EmailSecurityError, formatErrorWithCode } from "../settings/email-security-error";
-import { omitUndefined } from "../settings/omit-undefined";
+import { EmailSecurityError, formatErrorWithCode } from "../model/email-security-error";
+import { omitUndefined } from "../model/omit-undefined";
+import { minimalEnv } from "../system/child-environment";
 import { shortenBusyTimeoutOnStop } from "./database/busy-timeout";
 import { EnginePool } from "./engine/engine-pool";
 import { runRollout } from "./execution/coordinator";

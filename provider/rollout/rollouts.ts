@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { readRegularFile } from "../machine/regular-file";
+import { isPostgresUrl, stripPostgresCredentials } from "../model/postgres-url";
 import type { Plan } from "../plan/plan";
-import { isPostgresUrl, stripPostgresCredentials } from "../settings/postgres-url";
+import { readRegularFile } from "../system/regular-file";
 import { openJournalDatabase } from "./database/open-database";
 import { wrapErrorAfterRun } from "./execution/journal-failure";
 import { Journal } from "./journal/journal";

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
-import { minimalEnv } from "../machine/child-environment";
-import { quote } from "../settings/text";
+import { quote } from "../model/text";
+import { minimalEnv } from "../system/child-environment";
 import { openJournalDatabase } from "./database/open-database";
 import { EnginePool } from "./engine/engine-pool";
 import { isStorageError } from "./execution/journaled-job";

@@ -1,5 +1,5 @@
 import { isLoopback } from "../client/base-url";
-import { quote } from "../settings/text";
+import { quote } from "../model/text";
 import { SourceError } from "./source-content";
 
 /** The environment variable with the addresses that each source may read. The operator who starts a run sets it. */

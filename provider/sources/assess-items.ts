@@ -1,7 +1,7 @@
-import { type EntryValue, parseMailbox } from "../settings/entry-value";
-import { isPublicSuffix, type OwnDomains } from "../settings/own-domains";
-import { refang } from "../settings/refang";
-import { findEntryRisks, RISKS } from "../settings/risk";
+import { type EntryValue, parseMailbox } from "../model/entry-value";
+import { isPublicSuffix, type OwnDomains } from "../model/own-domains";
+import { refang } from "../model/refang";
+import { findEntryRisks, RISKS } from "../model/risk";
 import { isPopularDomain } from "./popular-domains";
 import { ItemCounter } from "./skipped-items";
 import type { SkippedItems, SourceItem } from "./source-content";

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import { formatLineLocation } from "../files/finding";
-import type { DeclaredEntry, DeclaredSource, DeclaredVip, Settings } from "../files/settings-model";
-import { getGeneratedPath } from "../files/source-checks";
-import { OwnDomains } from "../settings/own-domains";
-import { quote } from "../settings/text";
+import { OwnDomains } from "../model/own-domains";
+import { quote } from "../model/text";
+import { formatLineLocation } from "../settings-files/finding";
+import type { DeclaredEntry, DeclaredSource, DeclaredVip, Settings } from "../settings-files/settings-model";
+import { getGeneratedPath } from "../settings-files/source-checks";
 import { SourceError } from "./source-content";
 import type { SourceSection } from "./source-file";
 

@@ -1,7 +1,7 @@
-import { isFeed, type SourceDeclaration } from "../files/source-schema";
-import { addDaysToDate, DAY_MS, parseTermDays } from "../settings/expiry-term";
-import { validateRemovals } from "../settings/removal-guard";
-import { findHarmfulText, sanitizeLine } from "../settings/text";
+import { addDaysToDate, DAY_MS, parseTermDays } from "../model/expiry-term";
+import { validateRemovals } from "../model/removal-guard";
+import { findHarmfulText, sanitizeLine } from "../model/text";
+import { isFeed, type SourceDeclaration } from "../settings-files/source-schema";
 import type { SourceElement } from "./source-file";
 
 export interface MergeInput {

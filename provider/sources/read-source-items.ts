@@ -1,4 +1,4 @@
-import type { SourceDeclaration } from "../files/source-schema";
+import type { SourceDeclaration } from "../settings-files/source-schema";
 import type { SourceContent, SourceContext } from "./source-content";
 
 /** Reads a source. Each reader is loaded on demand, because most runs need only one. */

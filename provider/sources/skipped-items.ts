@@ -1,4 +1,4 @@
-import { excerpt } from "../settings/text";
+import { excerpt } from "../model/text";
 import type { SkippedItems } from "./source-content";
 
 const MAX_EXAMPLES = 5;

@@ -1,5 +1,5 @@
-import { createErrorClass } from "../settings/email-security-error";
-import { excerptSentences } from "../settings/text";
+import { createErrorClass } from "../model/email-security-error";
+import { excerptSentences } from "../model/text";
 
 /** An item that a source lists. */
 export interface SourceItem {

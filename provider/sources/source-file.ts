@@ -1,12 +1,12 @@
-import { normalizeMailbox, normalizeValue } from "../files/declaration-parser";
-import { parseSettingsFile } from "../files/parsed-settings-file";
-import { isFinding, readSource } from "../files/read-source";
-import type { SettingsFile } from "../files/settings-schema";
-import { getValueSortKey } from "../files/sort-key";
-import type { ElementSeen, SourceRecord } from "../files/source-schema";
-import type { YamlReader } from "../files/yaml-source";
-import { formatYamlText } from "../files/yaml-text";
-import { quote } from "../settings/text";
+import { quote } from "../model/text";
+import { normalizeMailbox, normalizeValue } from "../settings-files/declaration-parser";
+import { parseSettingsFile } from "../settings-files/parsed-settings-file";
+import { isFinding, readSource } from "../settings-files/read-source";
+import type { SettingsFile } from "../settings-files/settings-schema";
+import { getValueSortKey } from "../settings-files/sort-key";
+import type { ElementSeen, SourceRecord } from "../settings-files/source-schema";
+import type { YamlReader } from "../settings-files/yaml-source";
+import { formatYamlText } from "../settings-files/yaml-text";
 import { SourceError } from "./source-content";
 
 export type SourceSection = "vips" | "allow" | "deny";

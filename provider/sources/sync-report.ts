@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { SOURCE_KINDS } from "../files/source-schema";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-schema-builders";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../model/json-schema-builders";
+import { SOURCE_KINDS } from "../settings-files/source-schema";
 
 export const SYNC_FORMAT = "1";
 

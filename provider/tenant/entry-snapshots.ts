@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow, SettingsClient } from "../client";
-import { ENTRY_LISTS, type List } from "../settings/assumptions";
-import { ENTRY_FIELD_DEFINITIONS, isSameRow } from "../settings/entry-fields";
-import type { EntryValue } from "../settings/entry-value";
+import { ENTRY_LISTS, type List } from "../model/assumptions";
+import { ENTRY_FIELD_DEFINITIONS, isSameRow } from "../model/entry-fields";
+import type { EntryValue } from "../model/entry-value";
 import {
   addQueryKey,
   type EntryQuery,

@@ -1,5 +1,5 @@
 import type { SettingsClient, VipEmployeeRow } from "../client";
-import { collectMailDomains, type MailDomains } from "../settings/mail-domains";
+import { collectMailDomains, type MailDomains } from "../model/mail-domains";
 import type { Snapshot } from "./snapshot";
 
 /** The number of VIPs that is enough to determine the tenant's mail domains. */

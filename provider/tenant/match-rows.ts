@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import type { List } from "../settings/assumptions";
-import { buildNaturalKey, canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
+import type { List } from "../model/assumptions";
+import { buildNaturalKey, canonicalizeMailbox, canonicalizeValue } from "../model/entry-value";
 import type { RowIndex } from "./row-index";
 
 /*

@@ -1,4 +1,4 @@
-import { LIST_LAG_MS } from "../settings/assumptions";
+import { LIST_LAG_MS } from "../model/assumptions";
 import { realSleep, type Sleep } from "./time";
 
 /** The delay before the first refetch of a list, in milliseconds. It doubles each time. */

@@ -1,6 +1,6 @@
 import type { ReadAllOptions } from "../client";
 import { runInDeadlineContext } from "../client/deadline-context";
-import { LIST_LAG_MS } from "../settings/assumptions";
+import { LIST_LAG_MS } from "../model/assumptions";
 import { INITIAL_BACKOFF_MS } from "./read-until";
 import { RowIndex } from "./row-index";
 import { realSleep, type Sleep } from "./time";

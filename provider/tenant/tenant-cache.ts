@@ -8,10 +8,10 @@ import {
   type VipEmployeeRow,
 } from "../client";
 import { getVipRowIdentity } from "../client/vip-employees";
-import { ENTRY_LISTS, LIST_LAG_MS, type List } from "../settings/assumptions";
-import { canonicalizeMailbox, canonicalizeValue, type EntryValue } from "../settings/entry-value";
-import type { MailDomains } from "../settings/mail-domains";
-import { IdentityBuilder, pickVipIdentity, type TenantIdentity } from "../settings/tenant-identity";
+import { ENTRY_LISTS, LIST_LAG_MS, type List } from "../model/assumptions";
+import { canonicalizeMailbox, canonicalizeValue, type EntryValue } from "../model/entry-value";
+import type { MailDomains } from "../model/mail-domains";
+import { IdentityBuilder, pickVipIdentity, type TenantIdentity } from "../model/tenant-identity";
 import { EntrySnapshots } from "./entry-snapshots";
 import { MailDomainCache } from "./mail-domain-cache";
 import {

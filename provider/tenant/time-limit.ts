@@ -1,5 +1,5 @@
 import { type Deadline, runInDeadlineContext } from "../client/deadline-context";
-import { EmailSecurityError } from "../settings/email-security-error";
+import { EmailSecurityError } from "../model/email-security-error";
 import type { TenantCache } from "./tenant-cache";
 
 /** The maximum duration of a timer, in milliseconds. A longer one would fire immediately. */

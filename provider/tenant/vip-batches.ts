@@ -1,7 +1,7 @@
 import { type AddVipResult, BadRequestError, NotInOrganizationError, type VipEmployees } from "../client";
 import { buildNotInOrganizationError } from "../client/vip-employees";
-import { MAX_VIP_ADDITIONS, MAX_VIP_REMOVALS } from "../settings/assumptions";
-import { canonicalizeMailbox } from "../settings/entry-value";
+import { MAX_VIP_ADDITIONS, MAX_VIP_REMOVALS } from "../model/assumptions";
+import { canonicalizeMailbox } from "../model/entry-value";
 import { Batcher, type BatchMember, hasActiveCaller } from "./batcher";
 import type { ReadWriteLock } from "./read-write-lock";
 import { resolveOutcome } from "./resolve-outcome";

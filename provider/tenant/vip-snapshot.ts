@@ -1,7 +1,7 @@
 import type { SettingsClient, VipEmployeeRow } from "../client";
 import { getVipRowIdentity } from "../client/vip-employees";
-import { canonicalizeMailbox } from "../settings/entry-value";
-import { omitUndefined } from "../settings/omit-undefined";
+import { canonicalizeMailbox } from "../model/entry-value";
+import { omitUndefined } from "../model/omit-undefined";
 import { findEffectiveVip } from "./match-rows";
 import type { ReadWriteLock } from "./read-write-lock";
 import type { RowIndex } from "./row-index";

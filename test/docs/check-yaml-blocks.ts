@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join, normalize } from "node:path";
 import { parse } from "yaml";
-import { lintSettings } from "../../provider/files/lint";
 import { readTargets } from "../../provider/rollout/targets/read-targets";
+import { lintSettings } from "../../provider/settings-files/lint";
 import { collectFilesUpTo, type Fence, type FencedFile, type Problem } from "./fences";
 
 /** The date at which blocks are checked, so that entries with an expiry date stay valid. */

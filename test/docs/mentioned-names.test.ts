@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { expect, it } from "vitest";
 import { createProgram } from "../../provider/commands/program";
+import { ENVIRONMENT_VARIABLES } from "../../provider/model/environment-variables";
 import { SETTING_NAMES } from "../../provider/resources/setting-names";
-import { ENVIRONMENT_VARIABLES } from "../../provider/settings/environment-variables";
 import { parseFences } from "./fences";
 import { listMarkdownFiles } from "./markdown-files";
 

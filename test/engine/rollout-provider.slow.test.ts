@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requireEngine } from "../../provider/engine";
-import { minimalEnv } from "../../provider/machine/child-environment";
 import type { EnginePool } from "../../provider/rollout/engine/engine-pool";
 import type { UpResult } from "../../provider/rollout/engine/up-request";
+import { minimalEnv } from "../../provider/system/child-environment";
 import { getBuildPath } from "../support/build-path";
 import { Fleet, getKeyVariable } from "../support/fleet";
 

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
+import { getSdkVersionProblem, SDK_RANGE } from "../../provider/model/sdk-requirement";
 import manifest from "../../provider/package.json";
-import { getSdkVersionProblem, SDK_RANGE } from "../../provider/settings/sdk-requirement";
 
 /** Returns the standard error of a program that finds a different SDK version. */
 function loadWithSdkVersion(version: string, name: string): string {

@@ -20,27 +20,27 @@ const parts = {
   },
   risk: {
     aim: "risky entries and dangerous changes",
-    sources: ["provider/settings/{risk,danger}.ts"],
+    sources: ["provider/model/{risk,danger}.ts"],
     tests: [
-      "test/unit/settings/{arguments,danger,risk}.test.ts",
+      "test/unit/model/{arguments,danger,risk}.test.ts",
       "test/unit/{files/file-declaration-checks,commands/explain/explain,rollout/report/change-danger}.test.ts",
     ],
     survivorsReason: "They remove a filter that the compiler needs. All special ranges are valid.",
   },
   "removal-guard": {
     aim: "the guard against mass removal, and the protection of a list",
-    sources: ["provider/settings/{removal-guard,list-protection}.ts"],
+    sources: ["provider/model/{removal-guard,list-protection}.ts"],
     tests: [
-      "test/unit/settings/{arguments,list-arguments,list-mode,list-protection,removal-guard}.test.ts",
+      "test/unit/model/{arguments,list-arguments,list-mode,list-protection,removal-guard}.test.ts",
       "test/unit/plan/make-plan.test.ts",
     ],
     survivorsReason: "They skip work that would find nothing, or check a type that is certain. The result is the same.",
   },
   "plan-digest": {
     aim: "the digest of a reviewed plan, and its enforcement",
-    sources: ["provider/settings/plan-digest.ts", "provider/resources/lifecycle/{reviewed-plan,enforce-plan}.ts"],
+    sources: ["provider/model/plan-digest.ts", "provider/resources/lifecycle/{reviewed-plan,enforce-plan}.ts"],
     tests: [
-      "test/unit/settings/plan-digest.test.ts",
+      "test/unit/model/plan-digest.test.ts",
       "test/unit/plan/make-plan.test.ts",
       "test/unit/gitops/expired-removal.test.ts",
       "test/unit/resources/{enforce-plan,reviewed-plan}.test.ts",
@@ -66,14 +66,14 @@ const parts = {
   },
   "entry-value": {
     aim: "values and their canonical form",
-    sources: ["provider/settings/{entry-value,address-range}.ts"],
-    tests: ["test/unit/settings/{covering-values,entry-value,entry-value.properties,refang}.test.ts"],
+    sources: ["provider/model/{entry-value,address-range}.ts"],
+    tests: ["test/unit/model/{covering-values,entry-value,entry-value.properties,refang}.test.ts"],
   },
   "entry-fields": {
     aim: "fields of entries, encoded lists and patterns",
-    sources: ["provider/settings/{encoded-list,entry-fields,list-pattern,sequential-ids}.ts"],
+    sources: ["provider/model/{encoded-list,entry-fields,list-pattern,sequential-ids}.ts"],
     tests: [
-      "test/unit/settings/{arguments,encoded-list.properties,entry-fields,list-arguments,list-pattern,sequential-ids}.test.ts",
+      "test/unit/model/{arguments,encoded-list.properties,entry-fields,list-arguments,list-pattern,sequential-ids}.test.ts",
     ],
   },
   tenant: {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkApprovals } from "../../provider/commands/lint/check-approvals";
-import { lintFiles } from "../../provider/files/lint-files";
+import { lintFiles } from "../../provider/settings-files/lint-files";
 import { createSettingsRepository, type SettingsRepository } from "./settings-repository";
 
 /*

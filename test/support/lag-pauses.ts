@@ -1,4 +1,4 @@
-import { LIST_LAG_MS } from "../../provider/settings/assumptions";
+import { LIST_LAG_MS } from "../../provider/model/assumptions";
 import { INITIAL_BACKOFF_MS } from "../../provider/tenant/read-until";
 
 /** Returns the pauses between two reads of a lagging list, and their sum, in milliseconds. */

@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import type { Finding } from "../../provider/files/finding";
 import type {
   Backtest,
   BacktestAllow,
@@ -10,6 +9,7 @@ import type {
   PlanChange,
   UnmanagedItem,
 } from "../../provider/plan/plan";
+import type { Finding } from "../../provider/settings-files/finding";
 import { HOSTILE, HOSTILE_ID, hostileText } from "./hostile-text";
 import { buildNamedCounts } from "./named-counts";
 

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DeclaredEntry, DeclaredVip } from "../../provider/files/settings-model";
 import { EntryStore } from "../../provider/fleet/site/data/entry-store";
 import type { SiteData } from "../../provider/fleet/site/data/site-data";
 import { buildSiteRun, type SiteRun } from "../../provider/fleet/site/data/site-runs";
@@ -12,6 +11,7 @@ import type { RecentRollouts } from "../../provider/rollout/history/recent-rollo
 import type { RecordedChange, RolloutDetails } from "../../provider/rollout/model/history-schema";
 import type { RolloutReport, TenantReport, WaveReport } from "../../provider/rollout/model/rollout-report";
 import type { TenantState } from "../../provider/rollout/model/wave";
+import type { DeclaredEntry, DeclaredVip } from "../../provider/settings-files/settings-model";
 import { buildEvidenceBase } from "./mail-history";
 
 /** The size of the fleet that a site is generated from. */

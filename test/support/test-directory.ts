@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Finding } from "../../provider/files/finding";
+import type { Finding } from "../../provider/settings-files/finding";
 
 /** A temporary directory outside the repository, removed when it goes out of scope. */
 export interface TestDirectory extends Disposable {

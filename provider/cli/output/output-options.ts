@@ -2,10 +2,10 @@ import { statSync } from "node:fs";
 import { dirname, extname, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { ConfigurationError } from "../../client/errors";
-import { assertReplaceable } from "../../files/atomic-write";
-import { getErrorMessage } from "../../settings/email-security-error";
-import { findNearestName } from "../../settings/nearest-name";
-import { quote } from "../../settings/text";
+import { getErrorMessage } from "../../model/email-security-error";
+import { findNearestName } from "../../model/nearest-name";
+import { quote } from "../../model/text";
+import { assertReplaceable } from "../../settings-files/atomic-write";
 
 /** All formats; each command supports some of them. */
 export const FORMATS = ["text", "markdown", "html", "json", "csv", "sarif"] as const;

@@ -1,6 +1,6 @@
 import { statSync, writeFileSync } from "node:fs";
-import { replaceFile } from "../../files/atomic-write";
-import { sanitizeMultiline } from "../../settings/text";
+import { sanitizeMultiline } from "../../model/text";
+import { replaceFile } from "../../settings-files/atomic-write";
 import { shouldUseColor } from "../terminal-color";
 import { createWriteError, type Format, type Output } from "./output-options";
 

@@ -9,9 +9,9 @@ import { addPlanOptions, type PlanInputOptions } from "../../cli/plan-options";
 import { printError } from "../../cli/print-error";
 import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
-import { createScratchDirectory } from "../../machine/scratch-directory";
+import { sanitizeMultiline } from "../../model/text";
 import type { Plan } from "../../plan/plan";
-import { sanitizeMultiline } from "../../settings/text";
+import { createScratchDirectory } from "../../system/scratch-directory";
 import { findStaleReason } from "./compare-plans";
 
 interface ApplyOptions extends PlanInputOptions {

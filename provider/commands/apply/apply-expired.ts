@@ -9,12 +9,12 @@ import { printError } from "../../cli/print-error";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client";
 import type { ExpiredRemoval, ExpiredRemovalOptions } from "../../gitops/expired-removal";
-import { createScratchDirectory } from "../../machine/scratch-directory";
+import { truncateByDanger } from "../../model/danger";
+import { omitUndefined } from "../../model/omit-undefined";
+import { excerpt, sanitizeLine, sanitizeMultiline } from "../../model/text";
 import type { PlanChange } from "../../plan/plan";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
-import { truncateByDanger } from "../../settings/danger";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { excerpt, sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { createScratchDirectory } from "../../system/scratch-directory";
 
 interface ApplyExpiredOptions extends PlanInputOptions {
   readonly plan?: string;

@@ -1,8 +1,8 @@
-import { METADATA_FIELD_NAMES, pickMetadata } from "../../files/element-fields";
+import { formatEntryState } from "../../model/entry-state-text";
+import { hashChanges, isLegacyDigest, parsePlanDigest } from "../../model/plan-digest";
+import { sanitizeLine } from "../../model/text";
 import type { Plan, PlanChange, PlanEntryState } from "../../plan/plan";
-import { formatEntryState } from "../../settings/entry-state-text";
-import { hashChanges, isLegacyDigest, parsePlanDigest } from "../../settings/plan-digest";
-import { sanitizeLine } from "../../settings/text";
+import { METADATA_FIELD_NAMES, pickMetadata } from "../../settings-files/element-fields";
 
 export const OLD_DIGEST_MESSAGE =
   "The digest belongs to a plan of an earlier release and doesn't cover everything that a plan shows. Create the plan again, and have it reviewed.";

@@ -1,8 +1,8 @@
-import { labelTextFields, pickMetadata } from "../../files/element-fields";
 import type { ChangeMessage } from "../../gitops/commit-change";
 import { type ChangeStep, createTransitionGetter, type ListChange } from "../../gitops/list-change";
-import { truncateByDanger } from "../../settings/danger";
-import { capitalize, excerpt } from "../../settings/text";
+import { truncateByDanger } from "../../model/danger";
+import { capitalize, excerpt } from "../../model/text";
+import { labelTextFields, pickMetadata } from "../../settings-files/element-fields";
 
 export function buildChangeMessage(change: ListChange, steps: readonly ChangeStep[]): ChangeMessage {
   const pendingSteps = steps.filter(({ isDone }) => !isDone);

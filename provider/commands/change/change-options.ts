@@ -10,13 +10,13 @@ import {
 } from "../../cli/tenant-options";
 import { addWriteOptions, type WriteOptions } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";
-import { FIELD_OPTIONS, pickTextFields } from "../../files/element-fields";
 import type { EntryMetadata } from "../../gitops/list-change";
-import { formatErrorWithCode } from "../../settings/email-security-error";
-import { parseTerm } from "../../settings/expiry-term";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { type RefangedValue, refang } from "../../settings/refang";
-import { excerpt } from "../../settings/text";
+import { formatErrorWithCode } from "../../model/email-security-error";
+import { parseTerm } from "../../model/expiry-term";
+import { omitUndefined } from "../../model/omit-undefined";
+import { type RefangedValue, refang } from "../../model/refang";
+import { excerpt } from "../../model/text";
+import { FIELD_OPTIONS, pickTextFields } from "../../settings-files/element-fields";
 
 export const LIST_NAMES = ["allow", "deny", "vip"] as const;
 

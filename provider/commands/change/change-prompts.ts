@@ -1,6 +1,6 @@
-import { parseTerm } from "../../settings/expiry-term";
-import { refang } from "../../settings/refang";
-import { sanitizeLine } from "../../settings/text";
+import { parseTerm } from "../../model/expiry-term";
+import { refang } from "../../model/refang";
+import { sanitizeLine } from "../../model/text";
 import type { ChangeOptions, ListName } from "./change-options";
 
 export interface AddAnswers {

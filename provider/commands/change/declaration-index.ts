@@ -1,10 +1,10 @@
-import { labelTextFields, pickMetadata } from "../../files/element-fields";
-import { formatLineLocation } from "../../files/finding";
-import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import { type DeclaredItem, getListName, getSection } from "../../gitops/list-change";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { listCoveringValues } from "../../settings/covering-values";
-import { excerpt } from "../../settings/text";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { listCoveringValues } from "../../model/covering-values";
+import { excerpt } from "../../model/text";
+import { labelTextFields, pickMetadata } from "../../settings-files/element-fields";
+import { formatLineLocation } from "../../settings-files/finding";
+import type { DeclaredEntry, Settings } from "../../settings-files/settings-model";
 
 export class DeclarationIndex {
   readonly #declared: ReadonlyMap<string, readonly DeclaredItem[]>;

@@ -1,8 +1,8 @@
-import type { Settings } from "../../files/settings-model";
 import { formatIncludedFileAlternatives } from "../../gitops/included-file-advice";
 import { type DeclaredItem, getListName, getSection, type ListChange } from "../../gitops/list-change";
-import { quoteShellWord } from "../../settings/shell-word";
-import { excerpt, quote, sanitizeLine } from "../../settings/text";
+import { quoteShellWord } from "../../model/shell-word";
+import { excerpt, quote, sanitizeLine } from "../../model/text";
+import type { Settings } from "../../settings-files/settings-model";
 import { formatDeclaration, getDeclarationValue } from "./declaration-index";
 
 /** A change of an existing declaration. */

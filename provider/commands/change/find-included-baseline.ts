@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../client";
-import { readSettings } from "../../files/read-settings";
-import { isOwnFile } from "../../files/tenant-own-file";
-import { quote, sanitizeLine } from "../../settings/text";
+import { quote, sanitizeLine } from "../../model/text";
+import { readSettings } from "../../settings-files/read-settings";
+import { isOwnFile } from "../../settings-files/tenant-own-file";
 
 /**
  * Returns the baseline: the included file that does not belong to the tenant.

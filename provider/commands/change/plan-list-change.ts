@@ -1,10 +1,3 @@
-import type { FileEdit } from "../../files/edit-files";
-import { type ElementFieldName, isKeptOnMove, TEXT_FIELD_NAMES } from "../../files/element-fields";
-import { getExpiryDate } from "../../files/expiry-date";
-import { formatLineLocation } from "../../files/finding";
-import type { SectionName, SettingsElement } from "../../files/settings-editor";
-import type { DeclaredEntry, Settings } from "../../files/settings-model";
-import { findOwnFile, isOwnFile } from "../../files/tenant-own-file";
 import {
   type ChangeStep,
   type DeclaredItem,
@@ -14,10 +7,17 @@ import {
   getSection,
   type ListChange,
 } from "../../gitops/list-change";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { omitUndefined } from "../../settings/omit-undefined";
-import type { RefangedValue } from "../../settings/refang";
-import { excerpt, quote } from "../../settings/text";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { omitUndefined } from "../../model/omit-undefined";
+import type { RefangedValue } from "../../model/refang";
+import { excerpt, quote } from "../../model/text";
+import type { FileEdit } from "../../settings-files/edit-files";
+import { type ElementFieldName, isKeptOnMove, TEXT_FIELD_NAMES } from "../../settings-files/element-fields";
+import { getExpiryDate } from "../../settings-files/expiry-date";
+import { formatLineLocation } from "../../settings-files/finding";
+import type { SectionName, SettingsElement } from "../../settings-files/settings-editor";
+import type { DeclaredEntry, Settings } from "../../settings-files/settings-model";
+import { findOwnFile, isOwnFile } from "../../settings-files/tenant-own-file";
 import { addArticle, DeclarationIndex, formatDeclaration, getDeclarationValue } from "./declaration-index";
 import { formatAlternatives } from "./edit-alternatives";
 import { formatExpiry } from "./format-expiry";

@@ -1,13 +1,13 @@
 import type { AllowDenyEntryRow, SettingsClient } from "../../client";
 import type { ChangeStep } from "../../gitops/list-change";
+import { CoverageIndex } from "../../model/covering-values";
+import { formatErrorWithCode } from "../../model/email-security-error";
+import { canonicalizeValue } from "../../model/entry-value";
+import { excerpt, formatFirstItems, quote, sanitizeLine } from "../../model/text";
 import { collectEvidence, readMailHistory } from "../../plan/evidence";
 import { readObservedState } from "../../plan/observed-state";
 import { explainTenantMismatch } from "../../plan/tenant-mismatch";
 import { formatCount } from "../../render/safe-text";
-import { CoverageIndex } from "../../settings/covering-values";
-import { formatErrorWithCode } from "../../settings/email-security-error";
-import { canonicalizeValue } from "../../settings/entry-value";
-import { excerpt, formatFirstItems, quote, sanitizeLine } from "../../settings/text";
 import { describeMail, joinSentences } from "../suggest/mail-descriptions";
 
 /** Notes about values at the tenant, by canonical value. */

@@ -1,8 +1,8 @@
-import { findFileRepository, getRepositoryPath } from "../../files/repository";
 import { BRANCH_PREFIX, getCurrentBranch } from "../../gitops/commit-change";
 import { createGitPrograms } from "../../gitops/git";
 import { describePush, listPushRemotes } from "../../gitops/pull-request";
-import { excerpt, sanitizeLine } from "../../settings/text";
+import { excerpt, sanitizeLine } from "../../model/text";
+import { findFileRepository, getRepositoryPath } from "../../settings-files/repository";
 
 /**
  * Describes settings files that are not yet committed or pushed, when a change has nothing left to edit. An earlier run may have written

@@ -8,9 +8,9 @@ import { readStdin } from "../../cli/standard-input";
 import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { lockFiles } from "../../cli/write-file-changes";
-import type { SectionName } from "../../files/settings-editor";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quote, sanitizeLine, sanitizeMultiline } from "../../model/text";
+import type { SectionName } from "../../settings-files/settings-editor";
 import { LIST_NAMES, type ListName } from "../change/change-options";
 import type { CsvDifference } from "./csv-difference";
 
@@ -144,8 +144,8 @@ interface CsvExportOptions extends OutputOptions<"csv"> {
 
 async function exportTable(file: string, options: CsvExportOptions): Promise<ExitCode> {
   const outputs = parseOutputs(options, FORMATS);
-  const { readSettings } = await import("../../files/read-settings.js");
-  const { formatCsv } = await import("../../files/csv-writer.js");
+  const { readSettings } = await import("../../settings-files/read-settings.js");
+  const { formatCsv } = await import("../../settings-files/csv-writer.js");
   const settings = readSettings(file);
   await writeOutputs(outputs, { csv: () => formatCsv(settings, options.delimiter) });
   return EXIT.clean;

@@ -1,11 +1,11 @@
-import { buildReviewCells } from "../../files/csv-columns";
-import type { CsvRow } from "../../files/csv-row";
-import type { CsvTable } from "../../files/csv-table";
-import { isEntryOnlyField, pickTextFields, TEXT_FIELD_NAMES } from "../../files/element-fields";
-import type { Place } from "../../files/finding";
-import type { DeclaredEntry, DeclaredVip } from "../../files/settings-model";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { canonicalizeComment } from "../../settings/text";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { canonicalizeComment } from "../../model/text";
+import { buildReviewCells } from "../../settings-files/csv-columns";
+import type { CsvRow } from "../../settings-files/csv-row";
+import type { CsvTable } from "../../settings-files/csv-table";
+import { isEntryOnlyField, pickTextFields, TEXT_FIELD_NAMES } from "../../settings-files/element-fields";
+import type { Place } from "../../settings-files/finding";
+import type { DeclaredEntry, DeclaredVip } from "../../settings-files/settings-model";
 
 /** A cell that differs from the settings file, which stays unchanged. */
 export interface CsvDifference {

@@ -1,17 +1,17 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { writeSettings } from "../../files/atomic-write";
-import { CsvError, type CsvMistake } from "../../files/csv-error";
-import { type CsvRow, getRowKey } from "../../files/csv-row";
-import { type CsvOptions, type CsvTable, readCsv } from "../../files/csv-table";
-import { formatLineLocation, SettingsFileError } from "../../files/finding";
-import { inspectSettings, type SettingsReadOptions } from "../../files/read-settings";
-import { createFileReader } from "../../files/read-source";
-import { editSettings } from "../../files/settings-editor";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
-import { createCachingYamlReader } from "../../files/yaml-source";
-import { canonicalizeValue } from "../../settings/entry-value";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { canonicalizeValue } from "../../model/entry-value";
+import { omitUndefined } from "../../model/omit-undefined";
+import { writeSettings } from "../../settings-files/atomic-write";
+import { CsvError, type CsvMistake } from "../../settings-files/csv-error";
+import { type CsvRow, getRowKey } from "../../settings-files/csv-row";
+import { type CsvOptions, type CsvTable, readCsv } from "../../settings-files/csv-table";
+import { formatLineLocation, SettingsFileError } from "../../settings-files/finding";
+import { inspectSettings, type SettingsReadOptions } from "../../settings-files/read-settings";
+import { createFileReader } from "../../settings-files/read-source";
+import { editSettings } from "../../settings-files/settings-editor";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
+import { createCachingYamlReader } from "../../settings-files/yaml-source";
 import { type CsvDifference, compareCsvRow } from "./csv-difference";
 
 export interface CsvImport {

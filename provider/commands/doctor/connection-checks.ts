@@ -11,7 +11,7 @@ import {
   NOT_TLS_CODES,
   UNKNOWN_AUTHORITY_CODES,
 } from "../../client/response-classification";
-import { sanitizeLine } from "../../settings/text";
+import { sanitizeLine } from "../../model/text";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 
 /** Checks each step from the address to a response. The first failure is the one to fix. */

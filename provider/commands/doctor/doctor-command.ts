@@ -7,7 +7,7 @@ import { getTextTarget, type TextTarget, writeOutputs } from "../../cli/output/w
 import { getPackageVersion } from "../../cli/package-version";
 import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { escapeUnprintableJson, sanitizeMultiline } from "../../settings/text";
+import { escapeUnprintableJson, sanitizeMultiline } from "../../model/text";
 import type { Diagnosis } from "./run-checks";
 
 /**

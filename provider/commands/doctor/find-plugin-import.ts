@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { dirname, extname, join, relative } from "node:path";
-import { readRegularFile } from "../../machine/regular-file";
+import { readRegularFile } from "../../system/regular-file";
 import { PROJECT_FILES, type PulumiProject } from "./pulumi-project";
 
 /**

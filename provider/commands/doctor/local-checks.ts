@@ -4,18 +4,18 @@ import { INSTALL_PULUMI } from "../../engine/engine-unavailable-error";
 import { MINIMUM_VERSION } from "../../engine/installed-engines";
 import { runCommand } from "../../engine/run-command";
 import { formatVersion } from "../../engine/version";
-import { formatFinding } from "../../files/finding";
-import { type FilesLintResult, lintFiles } from "../../files/lint-files";
-import { minimalEnv } from "../../machine/child-environment";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError } from "../../model/email-security-error";
 import {
   findMissingPackageError,
   formatInstallCommand,
   getFeaturePackages,
   OPTIONAL_FEATURES,
-} from "../../settings/optional-features";
-import { getSdkVersionProblem } from "../../settings/sdk-requirement";
-import { sanitizeLine } from "../../settings/text";
+} from "../../model/optional-features";
+import { getSdkVersionProblem } from "../../model/sdk-requirement";
+import { sanitizeLine } from "../../model/text";
+import { formatFinding } from "../../settings-files/finding";
+import { type FilesLintResult, lintFiles } from "../../settings-files/lint-files";
+import { minimalEnv } from "../../system/child-environment";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 import { isProjectReadable } from "./pulumi-project";
 

@@ -1,4 +1,4 @@
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 import { findProject, type PulumiProject } from "./pulumi-project";
 

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { readRegularFile } from "../../machine/regular-file";
+import { readRegularFile } from "../../system/regular-file";
 
 /** The settings of a Pulumi project that affect plugins and previews. */
 export interface PulumiProject {

@@ -8,10 +8,7 @@ import {
   SettingsClient,
 } from "../../client";
 import { getEndpointPathHint } from "../../client/base-url";
-import { lintFiles } from "../../files/lint-files";
-import { inspectSettings } from "../../files/read-settings";
-import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError } from "../../model/email-security-error";
 import {
   ADD_OWN_DOMAIN_ADVICE,
   collectMailDomains,
@@ -19,9 +16,12 @@ import {
   formatFirstDomains,
   hasOnlyForeignDomains,
   suggestOwnDomains,
-} from "../../settings/mail-domains";
-import { OwnDomains } from "../../settings/own-domains";
-import { quote } from "../../settings/text";
+} from "../../model/mail-domains";
+import { OwnDomains } from "../../model/own-domains";
+import { quote } from "../../model/text";
+import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
+import { lintFiles } from "../../settings-files/lint-files";
+import { inspectSettings } from "../../settings-files/read-settings";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, warn } from "./check-outcome";
 import { resolveAddress } from "./connection-checks";
 

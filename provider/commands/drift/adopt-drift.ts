@@ -1,16 +1,16 @@
-import { type ChangedFile, editAndValidateFiles } from "../../files/edit-files";
-import { type Finding, SettingsFileError } from "../../files/finding";
-import { checkSettings } from "../../files/lint";
-import { inspectSettings } from "../../files/read-settings";
-import type { Settings } from "../../files/settings-model";
 import type { Drift } from "../../gitops/drift-schema";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../model/list-arguments";
+import { MIN_EVIDENCE } from "../../model/mail-domains";
+import { omitUndefined } from "../../model/omit-undefined";
+import { validateRemovals } from "../../model/removal-guard";
+import { quote } from "../../model/text";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
-import { EmailSecurityError } from "../../settings/email-security-error";
-import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
-import { MIN_EVIDENCE } from "../../settings/mail-domains";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { validateRemovals } from "../../settings/removal-guard";
-import { quote } from "../../settings/text";
+import { type ChangedFile, editAndValidateFiles } from "../../settings-files/edit-files";
+import { type Finding, SettingsFileError } from "../../settings-files/finding";
+import { checkSettings } from "../../settings-files/lint";
+import { inspectSettings } from "../../settings-files/read-settings";
+import type { Settings } from "../../settings-files/settings-model";
 import { type AdoptableKind, type AdoptionStep, planAdoption, type UnadoptedItem } from "./plan-adoption";
 
 export interface Adoption {

@@ -1,4 +1,11 @@
-import type { FileEdit } from "../../files/edit-files";
+import type { DriftItem } from "../../gitops/drift-schema";
+import { type DeclaredItem, getDeclarationLocations, getSection } from "../../gitops/list-change";
+import { DEFAULT_VERDICT_SCOPE, type List } from "../../model/assumptions";
+import { DETAIL_NAMES, findDifferingDetails, getDetailValues, pickSentFields } from "../../model/entry-fields";
+import { parseEntryValue } from "../../model/entry-value";
+import { omitUndefined } from "../../model/omit-undefined";
+import { sanitizeLine } from "../../model/text";
+import type { FileEdit } from "../../settings-files/edit-files";
 import {
   type ElementFieldName,
   type ElementValue,
@@ -6,16 +13,9 @@ import {
   pickTextFields,
   TEXT_FIELD_NAMES,
   type TextFieldName,
-} from "../../files/element-fields";
-import type { Edit, SectionName, SettingsElement } from "../../files/settings-editor";
-import type { DeclaredEntry } from "../../files/settings-model";
-import type { DriftItem } from "../../gitops/drift-schema";
-import { type DeclaredItem, getDeclarationLocations, getSection } from "../../gitops/list-change";
-import { DEFAULT_VERDICT_SCOPE, type List } from "../../settings/assumptions";
-import { DETAIL_NAMES, findDifferingDetails, getDetailValues, pickSentFields } from "../../settings/entry-fields";
-import { parseEntryValue } from "../../settings/entry-value";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { sanitizeLine } from "../../settings/text";
+} from "../../settings-files/element-fields";
+import type { Edit, SectionName, SettingsElement } from "../../settings-files/settings-editor";
+import type { DeclaredEntry } from "../../settings-files/settings-model";
 
 export interface ElementAddition {
   readonly section: SectionName;

@@ -1,7 +1,7 @@
 import type { ChangeMessage } from "../../gitops/commit-change";
 import { getDriftTransition } from "../../gitops/detect-drift";
-import { type Transition, truncateByDanger } from "../../settings/danger";
-import { excerpt } from "../../settings/text";
+import { type Transition, truncateByDanger } from "../../model/danger";
+import { excerpt } from "../../model/text";
 import { ADOPTABLE_KINDS, type AdoptionStep } from "./plan-adoption";
 
 export function buildAdoptionMessage(steps: readonly AdoptionStep[]): ChangeMessage {

@@ -16,15 +16,15 @@ import {
   type WriteOptions,
 } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client/errors";
-import type { FileLocks } from "../../files/file-locks";
-import type { Settings } from "../../files/settings-model";
 import type { Drift } from "../../gitops/drift-schema";
+import { type Transition, truncateByDanger } from "../../model/danger";
+import { omitUndefined } from "../../model/omit-undefined";
+import { excerpt, quote, sanitizeLine } from "../../model/text";
 import type { StackLists } from "../../plan/desired-state";
 import type { ObservedState } from "../../plan/observed-state";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
-import { type Transition, truncateByDanger } from "../../settings/danger";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { excerpt, quote, sanitizeLine } from "../../settings/text";
+import type { FileLocks } from "../../settings-files/file-locks";
+import type { Settings } from "../../settings-files/settings-model";
 import type { AdoptableKind } from "./plan-adoption";
 
 const FORMATS = ["text", "markdown", "json"] as const;
@@ -74,7 +74,7 @@ export function createDriftCommand(): Command {
 }
 
 async function runDriftCommand(fileArgument: string | undefined, options: DriftOptions): Promise<ExitCode> {
-  const { readSettings } = await import("../../files/read-settings.js");
+  const { readSettings } = await import("../../settings-files/read-settings.js");
   const { detectDrift } = await import("../../gitops/detect-drift.js");
   const { readObservedState } = await import("../../plan/observed-state.js");
   const { getHost } = await import("../../gitops/plan-tenant.js");
@@ -164,8 +164,8 @@ async function adoptAndWrite(
   options: DriftOptions & { readonly isText: boolean },
   locks: FileLocks | undefined,
 ): Promise<ExitCode> {
-  const { formatFinding } = await import("../../files/finding.js");
-  const { createFileReader } = await import("../../files/read-source.js");
+  const { formatFinding } = await import("../../settings-files/finding.js");
+  const { createFileReader } = await import("../../settings-files/read-source.js");
   const { adoptDrift } = await import("./adopt-drift.js");
   const { buildAdoptionMessage, formatAdoptionCounts, formatAdoptionStepName, getAdoptionTransition } = await import(
     "./adoption-message.js"

@@ -1,13 +1,13 @@
-import { formatLineLocation } from "../../files/finding";
 import { getDriftTransition } from "../../gitops/detect-drift";
 import type { Drift, DriftItem, DriftKind } from "../../gitops/drift-schema";
+import { describeHidden, getDangerRank, sortByDanger } from "../../model/danger";
+import { decodePunycode } from "../../model/decode-punycode";
+import { findDifferingTexts, getDetailTexts } from "../../model/entry-state-text";
+import { capitalize, excerpt, quote, sanitizeLine } from "../../model/text";
 import { escapeMarkdown, formatMarkdownCode } from "../../render/markdown-text";
 import { formatMinute } from "../../render/safe-text";
 import { TextPage } from "../../render/text-page";
-import { describeHidden, getDangerRank, sortByDanger } from "../../settings/danger";
-import { decodePunycode } from "../../settings/decode-punycode";
-import { findDifferingTexts, getDetailTexts } from "../../settings/entry-state-text";
-import { capitalize, excerpt, quote, sanitizeLine } from "../../settings/text";
+import { formatLineLocation } from "../../settings-files/finding";
 
 const SECTION_TITLES: Readonly<Record<DriftKind, readonly [title: string, meaning: string]>> = {
   added: ["Added", "at the tenant, but not in any file"],

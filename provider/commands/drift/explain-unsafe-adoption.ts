@@ -1,5 +1,5 @@
 import type { DriftItem } from "../../gitops/drift-schema";
-import { excerpt } from "../../settings/text";
+import { excerpt } from "../../model/text";
 
 /**
  * Explains why an item can't be adopted safely. If the files may have changed instead of the tenant, adoption would lose a change that no

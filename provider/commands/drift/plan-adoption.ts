@@ -1,21 +1,21 @@
-import type { FileEdit } from "../../files/edit-files";
-import { formatLineLocation } from "../../files/finding";
-import type { SectionName, SettingsElement } from "../../files/settings-editor";
-import type { DeclaredEntry, Settings } from "../../files/settings-model";
-import { findOwnFile, isOwnFile } from "../../files/tenant-own-file";
-import { readYaml } from "../../files/yaml-source";
 import { validateElement } from "../../gitops/declarable-rows";
 import type { DriftItem } from "../../gitops/drift-schema";
 import { formatIncludedFileAlternatives } from "../../gitops/included-file-advice";
 import { type DeclaredItem, getDeclarationLocations, getSection } from "../../gitops/list-change";
-import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
-import { inferEntryType } from "../../settings/entry-value";
-import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
-import { parseValidPatterns } from "../../settings/list-protection";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { OwnDomains } from "../../settings/own-domains";
-import { findEntryRisks, RISKS } from "../../settings/risk";
-import { excerpt, quote } from "../../settings/text";
+import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../model/assumptions";
+import { inferEntryType } from "../../model/entry-value";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../model/list-arguments";
+import { parseValidPatterns } from "../../model/list-protection";
+import { omitUndefined } from "../../model/omit-undefined";
+import { OwnDomains } from "../../model/own-domains";
+import { findEntryRisks, RISKS } from "../../model/risk";
+import { excerpt, quote } from "../../model/text";
+import type { FileEdit } from "../../settings-files/edit-files";
+import { formatLineLocation } from "../../settings-files/finding";
+import type { SectionName, SettingsElement } from "../../settings-files/settings-editor";
+import type { DeclaredEntry, Settings } from "../../settings-files/settings-model";
+import { findOwnFile, isOwnFile } from "../../settings-files/tenant-own-file";
+import { readYaml } from "../../settings-files/yaml-source";
 import {
   buildApprovalRemovals,
   buildDetailEdits,

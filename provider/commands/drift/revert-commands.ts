@@ -1,5 +1,5 @@
 import type { Drift, DriftItem } from "../../gitops/drift-schema";
-import { excerpt, isPrintable } from "../../settings/text";
+import { excerpt, isPrintable } from "../../model/text";
 
 /** Builds shell commands that revert drift by hand, each with an explanation above it. It runs nothing. */
 export function buildRevertCommands({ items }: Drift, upCommand: string): string[] {

@@ -2,8 +2,8 @@ import { styleText } from "node:util";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { EXIT, type ExitCode } from "../../cli/exit-codes";
-import { findNearestName } from "../../settings/nearest-name";
-import { quote } from "../../settings/text";
+import { findNearestName } from "../../model/nearest-name";
+import { quote } from "../../model/text";
 import type { Explanation } from "./explanation";
 import type { ExplainableCode } from "./explanations";
 import { formatListItem, wrapParagraph } from "./wrap-paragraph";
@@ -48,7 +48,7 @@ async function runExplainCommand(input: string | undefined): Promise<ExitCode> {
     process.stdout.write(formatExplanation(code, explanations.getExplanation(code)));
     return EXIT.clean;
   }
-  const { FINDING_RULES } = await import("../../files/finding-rules.js");
+  const { FINDING_RULES } = await import("../../settings-files/finding-rules.js");
   const rule = FINDING_RULES.get(input.toLowerCase());
   if (rule !== undefined) {
     process.stdout.write(`${formatBold(rule.code)}\n${wrapParagraph(`${rule.title}. ${rule.help}`)}\n`);

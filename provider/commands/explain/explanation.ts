@@ -1,5 +1,5 @@
+import type { ErrorCode } from "../../model/error-codes";
 import type { SandboxErrorCode } from "../../sandbox/contract/errors";
-import type { ErrorCode } from "../../settings/error-codes";
 
 /** The explanation of an error code, for `email-security explain` and the code's documentation page. */
 export interface Explanation {

@@ -1,5 +1,5 @@
-import { findNearestName } from "../../settings/nearest-name";
-import type { RiskCode } from "../../settings/risk";
+import { findNearestName } from "../../model/nearest-name";
+import type { RiskCode } from "../../model/risk";
 import type { ExplainedErrorCode, Explanation } from "./explanation";
 import { FILE_ERRORS } from "./file-errors";
 import { PULUMI_ERRORS } from "./pulumi-errors";

@@ -1,5 +1,5 @@
-import { OwnDomains } from "../../settings/own-domains";
-import { describeRisks, RISKS, type RiskCode, type RiskSubject } from "../../settings/risk";
+import { OwnDomains } from "../../model/own-domains";
+import { describeRisks, RISKS, type RiskCode, type RiskSubject } from "../../model/risk";
 import type { Explanation } from "./explanation";
 
 interface RiskDetails {

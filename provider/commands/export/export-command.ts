@@ -10,10 +10,10 @@ import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { lockFiles, lockWaitReporter } from "../../cli/write-file-changes";
 import type { SettingsClient } from "../../client";
 import { formatPluginLines } from "../../gitops/plugin-declaration";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { parseOwnDomains } from "../../model/own-domains";
+import { quote, sanitizeLine, sanitizeMultiline } from "../../model/text";
 import type { ObservedState } from "../../plan/observed-state";
-import { EmailSecurityError } from "../../settings/email-security-error";
-import { parseOwnDomains } from "../../settings/own-domains";
-import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 
 /**
  * Builds `email-security export`. It writes a tenant's actual state to settings files, so that the first run changes nothing. It can also
@@ -112,7 +112,7 @@ async function prepareSettingsFiles(
   { includeAutomatic, force }: ExportCommandOptions,
 ): Promise<ExportWriter> {
   const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../../gitops/export-settings.js");
-  const { writeDirectoryFiles } = await import("../../files/atomic-write.js");
+  const { writeDirectoryFiles } = await import("../../settings-files/atomic-write.js");
   const { findExportLosses } = await import("./export-losses.js");
   const assertNoExistingExport = (): string[] => {
     const existingFiles = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
@@ -192,7 +192,7 @@ async function prepareImportFile(
   { includeAutomatic, wholeLists, force }: ExportCommandOptions,
 ): Promise<ExportWriter> {
   const importModule = await import("./pulumi-import-file.js");
-  const { writeDirectoryFiles } = await import("../../files/atomic-write.js");
+  const { writeDirectoryFiles } = await import("../../settings-files/atomic-write.js");
   const assertNoExistingFile = (): void => {
     if (!existsSync(file) || force) return;
     throw new EmailSecurityError(

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual as isSame } from "node:util";
 import { Lexer } from "yaml";
-import { normalizeMailbox, normalizeValue } from "../../files/declaration-parser";
-import { readYaml } from "../../files/yaml-source";
 import { isAcceptedByExport } from "../../gitops/export-settings";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { quote } from "../../settings/text";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { quote } from "../../model/text";
+import { normalizeMailbox, normalizeValue } from "../../settings-files/declaration-parser";
+import { readYaml } from "../../settings-files/yaml-source";
 
 type Files = ReadonlyMap<string, string>;
 

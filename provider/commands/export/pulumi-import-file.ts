@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
 import { describeEntryRow, describeVipRow } from "../../gitops/describe-rows";
+import { buildNaturalKey, canonicalizeMailbox, parseMailbox } from "../../model/entry-value";
+import { OwnDomains } from "../../model/own-domains";
+import { escapeUnprintableJson } from "../../model/text";
 import type { ObservedState } from "../../plan/observed-state";
 import { assertOwnMailboxes } from "../../plan/tenant-mismatch";
 import {
@@ -14,9 +17,6 @@ import { formatUniqueEntryName } from "../../resources/lifecycle/entry-name";
 import { getResourceId } from "../../resources/lifecycle/entry-state";
 import { IMPORT_RISK_REASON } from "../../resources/lifecycle/look-up-entry";
 import { getNativeType } from "../../resources/resource-type";
-import { buildNaturalKey, canonicalizeMailbox, parseMailbox } from "../../settings/entry-value";
-import { OwnDomains } from "../../settings/own-domains";
-import { escapeUnprintableJson } from "../../settings/text";
 import { isAutoDetected } from "../../tenant";
 
 export interface PulumiImportOptions {

@@ -1,6 +1,6 @@
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../model/assumptions";
+import { omitUndefined } from "../../model/omit-undefined";
 import { EntryPrecedence, type ProposedEntry } from "../../plan/entry-precedence";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../settings/assumptions";
-import { omitUndefined } from "../../settings/omit-undefined";
 import type { Decision, FindMatch, FindQuery, MatchType } from "./find-schema";
 
 /**

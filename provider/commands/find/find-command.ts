@@ -19,9 +19,9 @@ import {
 } from "../../cli/tenant-options";
 import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError, type SettingsClient } from "../../client";
+import { omitUndefined } from "../../model/omit-undefined";
+import { sanitizeMultiline } from "../../model/text";
 import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { sanitizeMultiline } from "../../settings/text";
 import type { TenantMatches } from "./find-schema";
 import type { QueryMatcher } from "./query-matcher";
 
@@ -171,7 +171,7 @@ async function searchTenant(matcher: QueryMatcher, options: FindOptions): Promis
 /** Returns the people that a settings file expects at its tenant, even if the file has other errors. Undefined if it has no expectation. */
 async function readExpectedIdentity(file: string | undefined): Promise<ExpectedMailboxes | undefined> {
   if (file === undefined) return undefined;
-  const { inspectSettings } = await import("../../files/read-settings.js");
+  const { inspectSettings } = await import("../../settings-files/read-settings.js");
   const { settings, draft } = inspectSettings(file, { shouldCrossCheck: false });
   const { tenantDomains: ownDomains = [] } = settings ?? draft ?? {};
   return ownDomains.length === 0 ? undefined : { ownDomains };

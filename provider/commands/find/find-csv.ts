@@ -1,8 +1,8 @@
-import { formatColumnTitle, formatCsvRows } from "../../files/csv-writer";
-import { TEXT_FIELD_NAMES } from "../../files/element-fields";
-import { DETAIL_NAMES } from "../../settings/entry-fields";
-import { getDetailTexts } from "../../settings/entry-state-text";
-import { sanitizeMultiline } from "../../settings/text";
+import { DETAIL_NAMES } from "../../model/entry-fields";
+import { getDetailTexts } from "../../model/entry-state-text";
+import { sanitizeMultiline } from "../../model/text";
+import { formatColumnTitle, formatCsvRows } from "../../settings-files/csv-writer";
+import { TEXT_FIELD_NAMES } from "../../settings-files/element-fields";
 import type { FileLine, FindMatch, FindReport, TenantMatches } from "./find-schema";
 
 const COLUMN_TITLES = [

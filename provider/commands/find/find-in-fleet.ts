@@ -1,12 +1,12 @@
-import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
 import { type ReadEachTenantOptions, readEachTenant } from "../../fleet/read-each-tenant";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
 import type { OtherTenantError } from "../../resources/lifecycle/errors";
 import type { Target } from "../../rollout/model/target";
 import type { RequestContext } from "../../rollout/probing/target-client";
 import { assertRunPermissions } from "../../rollout/targets/assert-run-permissions";
 import { checkTenantIdentity } from "../../rollout/targets/tenant-replacement";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { inspectSettings, type SettingsReadCache } from "../../settings-files/read-settings";
 import type { TenantMatches } from "./find-schema";
 import {
   buildReadError,

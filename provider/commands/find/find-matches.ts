@@ -1,15 +1,15 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
-import { pickTextFields } from "../../files/element-fields";
-import type { Place } from "../../files/finding";
-import type { SettingsReadResult } from "../../files/read-settings";
-import type { DeclaredEntry, DeclaredVip } from "../../files/settings-model";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { decodeEntry, decodeVip, encodeVipKey } from "../../model/encoded-list";
+import { isSameEntryState, pickEntryState, pickSentFields } from "../../model/entry-fields";
+import { canonicalizeMailbox, canonicalizeValue } from "../../model/entry-value";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { StackLists } from "../../plan/desired-state";
 import { encodeRowKey } from "../../resources/lifecycle/entry-match";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { decodeEntry, decodeVip, encodeVipKey } from "../../settings/encoded-list";
-import { isSameEntryState, pickEntryState, pickSentFields } from "../../settings/entry-fields";
-import { canonicalizeMailbox, canonicalizeValue } from "../../settings/entry-value";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { pickTextFields } from "../../settings-files/element-fields";
+import type { Place } from "../../settings-files/finding";
+import type { SettingsReadResult } from "../../settings-files/read-settings";
+import type { DeclaredEntry, DeclaredVip } from "../../settings-files/settings-model";
 import type {
   DeclaredOccurrence,
   FileLine,

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { declaredFieldsShape } from "../../files/element-fields";
-import { sentFieldsShape } from "../../settings/entry-fields";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../settings/json-schema-builders";
-import { formatJson } from "../../settings/text";
+import { sentFieldsShape } from "../../model/entry-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../model/json-schema-builders";
+import { formatJson } from "../../model/text";
+import { declaredFieldsShape } from "../../settings-files/element-fields";
 
 export const FIND_FORMAT = "1";
 

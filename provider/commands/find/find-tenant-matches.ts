@@ -1,18 +1,18 @@
 import type { AllowDenyEntryRow, SettingsClient, VipEmployeeRow } from "../../client";
-import { formatSettingsErrorMessage } from "../../files/finding";
-import { inspectSettings, type SettingsReadCache, type SettingsReadResult } from "../../files/read-settings";
-import type { StackLists } from "../../plan/desired-state";
-import { type ExpectedMailboxes, explainTenantMismatch } from "../../plan/tenant-mismatch";
-import { OtherTenantError } from "../../resources/lifecycle/errors";
-import { ENTRY_LISTS } from "../../settings/assumptions";
-import { EmailSecurityError, getErrorMessage } from "../../settings/email-security-error";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { ENTRY_LISTS } from "../../model/assumptions";
+import { EmailSecurityError, getErrorMessage } from "../../model/email-security-error";
+import { omitUndefined } from "../../model/omit-undefined";
 import {
   IdentityBuilder,
   isIdentifiedByEntries,
   isSameTenantAsEarlier,
   type TenantIdentity,
-} from "../../settings/tenant-identity";
+} from "../../model/tenant-identity";
+import type { StackLists } from "../../plan/desired-state";
+import { type ExpectedMailboxes, explainTenantMismatch } from "../../plan/tenant-mismatch";
+import { OtherTenantError } from "../../resources/lifecycle/errors";
+import { formatSettingsErrorMessage } from "../../settings-files/finding";
+import { inspectSettings, type SettingsReadCache, type SettingsReadResult } from "../../settings-files/read-settings";
 import { buildDecisions } from "./deciding-entries";
 import { findMatches, isMatchingEntry, isMatchingVip } from "./find-matches";
 import type { ReadError, TenantMatches } from "./find-schema";

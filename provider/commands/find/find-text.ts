@@ -1,11 +1,11 @@
-import { labelTextFields } from "../../files/element-fields";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { decodePunycode } from "../../model/decode-punycode";
+import { pickSentFields } from "../../model/entry-fields";
+import { getDetailTexts } from "../../model/entry-state-text";
+import { excerpt, excerptSentences, quote, sanitizeLine, sanitizeMultiline } from "../../model/text";
 import { formatCount, toSingleLine } from "../../render/safe-text";
 import { wrapHangingIndent } from "../../render/text-width";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { decodePunycode } from "../../settings/decode-punycode";
-import { pickSentFields } from "../../settings/entry-fields";
-import { getDetailTexts } from "../../settings/entry-state-text";
-import { excerpt, excerptSentences, quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { labelTextFields } from "../../settings-files/element-fields";
 import type {
   Decision,
   DeclaredOccurrence,

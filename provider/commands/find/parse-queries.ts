@@ -1,9 +1,9 @@
 import { ConfigurationError } from "../../client";
-import { parseAddressRange } from "../../settings/address-range";
-import { parseWildcard } from "../../settings/covering-values";
-import { canonicalizeValue, type EntryValue } from "../../settings/entry-value";
-import { refang } from "../../settings/refang";
-import { excerpt } from "../../settings/text";
+import { parseAddressRange } from "../../model/address-range";
+import { parseWildcard } from "../../model/covering-values";
+import { canonicalizeValue, type EntryValue } from "../../model/entry-value";
+import { refang } from "../../model/refang";
+import { excerpt } from "../../model/text";
 import type { FindQuery } from "./find-schema";
 
 /**

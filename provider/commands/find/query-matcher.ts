@@ -1,6 +1,6 @@
+import { type AddressRange, parseAddressBounds, parseAddressRange } from "../../model/address-range";
+import { CoverageIndex, isWildcard, listCoveringValues } from "../../model/covering-values";
 import { listDomainAndParents } from "../../plan/mail-records";
-import { type AddressRange, parseAddressBounds, parseAddressRange } from "../../settings/address-range";
-import { CoverageIndex, isWildcard, listCoveringValues } from "../../settings/covering-values";
 import type { FindQuery, MatchType } from "./find-schema";
 
 export interface QueryMatch {

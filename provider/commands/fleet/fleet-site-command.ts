@@ -6,9 +6,9 @@ import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/ou
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
+import { quote, sanitizeMultiline } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
 import type { JournalRollouts } from "../../rollout/history/recent-rollouts";
-import { quote, sanitizeMultiline } from "../../settings/text";
 import { addFleetReadOptions, type FleetReadOptions, readFleet, warnIfIncomplete } from "./read-fleet";
 
 const FORMATS = ["text", "markdown", "json"] as const;

@@ -13,12 +13,12 @@ import {
 import type { FleetNotices } from "../../fleet/notices/fleet-notices";
 import type { FleetObserver } from "../../fleet/status/read-fleet-status";
 import type { FleetStatus } from "../../fleet/status/status-schema";
+import { omitUndefined } from "../../model/omit-undefined";
+import { sanitizeMultiline } from "../../model/text";
 import type { Database } from "../../rollout/database/database";
 import type { RolloutScope } from "../../rollout/journal/rollout-record";
 import type { NotificationSettings } from "../../rollout/model/notification-settings";
 import type { Target, Targets } from "../../rollout/model/target";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { sanitizeMultiline } from "../../settings/text";
 
 export interface FleetReadOptions extends SelectionOptions {
   readonly database?: readonly string[];
@@ -92,7 +92,7 @@ async function readSelectedStatus(
   onJournal: JournalCallback | undefined,
 ): Promise<FleetStatus> {
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
-  const { getReviewDueDay } = await import("../../files/reviews.js");
+  const { getReviewDueDay } = await import("../../settings-files/reviews.js");
   const { openSharedRateLimiter } = await import("../../rollout/rate-limit/shared-rate-limiter.js");
   const { mergeLastApplied } = await import("../../rollout/journal/merge-last-applied.js");
   const { readFleetStatus } = await import("../../fleet/status/read-fleet-status.js");

@@ -6,9 +6,9 @@ import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { wrapAction } from "../../cli/wrap-action";
 import { lockFiles } from "../../cli/write-file-changes";
 import type { SettingsExport } from "../../gitops/export-settings";
+import { quoteShellWord } from "../../model/shell-word";
+import { sanitizeLine, sanitizeMultiline } from "../../model/text";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
-import { quoteShellWord } from "../../settings/shell-word";
-import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import type { InitResult, Pipelines } from "./init-repository";
 
 /**

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { findRepository, getRepositoryPath, resolveLinks } from "../../files/repository";
 import { createGitPrograms } from "../../gitops/git";
-import { createErrorClass } from "../../settings/email-security-error";
-import { canPruneAny } from "../../settings/list-mode";
-import { quote } from "../../settings/text";
+import { createErrorClass } from "../../model/email-security-error";
+import { canPruneAny } from "../../model/list-mode";
+import { quote } from "../../model/text";
+import { findRepository, getRepositoryPath, resolveLinks } from "../../settings-files/repository";
 import {
   adaptToSubdirectory,
   NESTED_DIRECTORY_PATTERN,

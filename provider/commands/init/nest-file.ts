@@ -1,4 +1,4 @@
-import { quoteShellWord } from "../../settings/shell-word";
+import { quoteShellWord } from "../../model/shell-word";
 
 export interface NestedLocation {
   /** The directory relative to the repository, such as `infra/mail`. */

@@ -1,12 +1,12 @@
 import { dirname, resolve } from "node:path";
-import type { Finding } from "../../files/finding";
-import type { FilesLintResult } from "../../files/lint-files";
-import { isSamePerson } from "../../files/policy";
-import { findRepository, resolveLinks } from "../../files/repository";
-import type { DeclaredEntry, DeclaredVip } from "../../files/settings-model";
-import type { Policy, PolicySubject } from "../../files/settings-schema";
 import { GitError, GitReader } from "../../gitops/git";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
+import type { Finding } from "../../settings-files/finding";
+import type { FilesLintResult } from "../../settings-files/lint-files";
+import { isSamePerson } from "../../settings-files/policy";
+import { findRepository, resolveLinks } from "../../settings-files/repository";
+import type { DeclaredEntry, DeclaredVip } from "../../settings-files/settings-model";
+import type { Policy, PolicySubject } from "../../settings-files/settings-schema";
 import { CommittedSettings } from "./committed-settings";
 import { type Approval, readApprovals } from "./read-approvals";
 

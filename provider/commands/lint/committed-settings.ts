@@ -1,13 +1,13 @@
 import { basename, dirname, join, posix, relative, resolve, sep } from "node:path";
-import { METADATA_FIELD_NAMES } from "../../files/element-fields";
-import { getDeclarationKey, getFileDeclarations } from "../../files/file-declarations";
-import { type ParsedSettingsFile, parseSettingsFile } from "../../files/parsed-settings-file";
-import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
-import { isFinding, readSource, validateIncludePath } from "../../files/read-source";
-import { resolveLinks } from "../../files/repository";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
-import type { Policy } from "../../files/settings-schema";
 import type { GitReader } from "../../gitops/git";
+import { METADATA_FIELD_NAMES } from "../../settings-files/element-fields";
+import { getDeclarationKey, getFileDeclarations } from "../../settings-files/file-declarations";
+import { type ParsedSettingsFile, parseSettingsFile } from "../../settings-files/parsed-settings-file";
+import { inspectSettings, type SettingsReadCache } from "../../settings-files/read-settings";
+import { isFinding, readSource, validateIncludePath } from "../../settings-files/read-source";
+import { resolveLinks } from "../../settings-files/repository";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
+import type { Policy } from "../../settings-files/settings-schema";
 
 export class CommittedSettings {
   readonly #top: string;

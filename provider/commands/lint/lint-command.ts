@@ -11,10 +11,10 @@ import { getPackageVersion } from "../../cli/package-version";
 import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client/errors";
-import { type Finding, type FindingLevel, sortFindings } from "../../files/finding";
-import type { FilesLintResult } from "../../files/lint-files";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { escapeUnprintableJson, sanitizeLine } from "../../settings/text";
+import { omitUndefined } from "../../model/omit-undefined";
+import { escapeUnprintableJson, sanitizeLine } from "../../model/text";
+import { type Finding, type FindingLevel, sortFindings } from "../../settings-files/finding";
+import type { FilesLintResult } from "../../settings-files/lint-files";
 import type { ApprovalsOptions, ApprovalsResult } from "./check-approvals";
 
 /**
@@ -168,7 +168,7 @@ async function renderLintText(
   suffix: string,
   target: TextTarget,
 ): Promise<string> {
-  const { formatLocation } = await import("../../files/finding.js");
+  const { formatLocation } = await import("../../settings-files/finding.js");
   const applyStyle = (style: TerminalStyle, text: string): string =>
     target.color ? styleText(style, text, { validateStream: false }) : text;
   const lines = findings.map(({ place, level, message, code }) => {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { readRegularFile } from "../../machine/regular-file";
-import { createErrorClass, getErrorMessage } from "../../settings/email-security-error";
-import { excerpt, quote } from "../../settings/text";
+import { createErrorClass, getErrorMessage } from "../../model/email-security-error";
+import { excerpt, quote } from "../../model/text";
+import { readRegularFile } from "../../system/regular-file";
 
 /** A person whose latest decision on a change is an approval. */
 export interface Approval {

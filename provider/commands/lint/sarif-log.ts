@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Finding, type FindingLevel, type Place, sortBySeverity } from "../../files/finding";
-import { getFindingRule } from "../../files/finding-rules";
-import { isOutsideDirectory } from "../../files/repository";
+import { type Finding, type FindingLevel, type Place, sortBySeverity } from "../../settings-files/finding";
+import { getFindingRule } from "../../settings-files/finding-rules";
+import { isOutsideDirectory } from "../../settings-files/repository";
 
 export interface SarifOptions {
   readonly version: string;

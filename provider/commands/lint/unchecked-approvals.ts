@@ -1,6 +1,6 @@
-import type { Finding } from "../../files/finding";
-import type { LintedTenant } from "../../files/lint-files";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
+import type { Finding } from "../../settings-files/finding";
+import type { LintedTenant } from "../../settings-files/lint-files";
 
 /** Returns a single error if a policy requires proof of approval (`requireApproval`) and the approvals are unknown. */
 export function findUncheckedApprovals(tenants: readonly LintedTenant[]): readonly Finding[] {

@@ -9,8 +9,8 @@ import { writeOutputs } from "../../cli/output/write-outputs";
 import { addPlanOptions, type PlanInputOptions } from "../../cli/plan-options";
 import { printError } from "../../cli/print-error";
 import { wrapAction } from "../../cli/wrap-action";
+import { sanitizeMultiline } from "../../model/text";
 import type { Plan } from "../../plan/plan";
-import { sanitizeMultiline } from "../../settings/text";
 import type { PlanFormat } from "./plan-output";
 
 const FORMATS: readonly PlanFormat[] = ["text", "markdown", "html", "json"];

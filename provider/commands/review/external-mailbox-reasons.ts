@@ -1,9 +1,9 @@
 import type { VipEmployeeRow } from "../../client";
-import type { DeclaredEntry, DeclaredVip } from "../../files/settings-model";
+import { parseMailbox } from "../../model/entry-value";
+import type { OwnDomains } from "../../model/own-domains";
+import { excerpt } from "../../model/text";
 import type { ObservedState } from "../../plan/observed-state";
-import { parseMailbox } from "../../settings/entry-value";
-import type { OwnDomains } from "../../settings/own-domains";
-import { excerpt } from "../../settings/text";
+import type { DeclaredEntry, DeclaredVip } from "../../settings-files/settings-model";
 import { getMailDomain } from "../suggest/suggest-context";
 import type { ReviewReason } from "./review-schema";
 

@@ -56,7 +56,7 @@ export function createReviewCommand(): Command {
 }
 
 async function runReviewCommand(fileArgument: string | undefined, options: ReviewCommandOptions): Promise<ExitCode> {
-  const { readSettings } = await import("../../files/read-settings.js");
+  const { readSettings } = await import("../../settings-files/read-settings.js");
   const { buildReviewWorklist } = await import("./build-review-worklist.js");
   const { REVIEW_FORMAT } = await import("./review-schema.js");
   const outputs = parseOutputs(options, FORMATS);

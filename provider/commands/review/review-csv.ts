@@ -1,5 +1,5 @@
-import { formatCsvRows } from "../../files/csv-writer";
-import { sanitizeMultiline } from "../../settings/text";
+import { sanitizeMultiline } from "../../model/text";
+import { formatCsvRows } from "../../settings-files/csv-writer";
 import { REVIEW_TITLES } from "./review-kinds";
 import type { ReviewItem, ReviewReport } from "./review-schema";
 

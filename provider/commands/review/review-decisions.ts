@@ -101,7 +101,7 @@ async function recordDecision(
   options: DecisionOptions,
 ): Promise<ExitCode> {
   const { changeSettingsFiles } = await import("../change/change-settings-files.js");
-  const { elementReviewSchema } = await import("../../files/settings-schema.js");
+  const { elementReviewSchema } = await import("../../settings-files/settings-schema.js");
   const on = new Date().toISOString().slice(0, 10);
   const by = options.by ?? (await readGitEmail(options));
   const review = elementReviewSchema.safeParse({ on, by, reason: options.reason });
@@ -115,7 +115,7 @@ async function recordDecision(
 /** Returns the default reviewer: the mailbox that git commits with in the file's repository. */
 async function readGitEmail(options: DecisionOptions): Promise<string> {
   const { createGitPrograms } = await import("../../gitops/git.js");
-  const { findFileRepository } = await import("../../files/repository.js");
+  const { findFileRepository } = await import("../../settings-files/repository.js");
   const { git } = createGitPrograms(findFileRepository(await selectTopFile(options)) ?? process.cwd());
   const result = await git(["config", "--get", "user.email"]).catch(() => undefined);
   const email = result?.stdout.trim() ?? "";

@@ -1,5 +1,5 @@
-import type { Settings } from "../../files/settings-model";
-import { parseMailbox } from "../../settings/entry-value";
+import { parseMailbox } from "../../model/entry-value";
+import type { Settings } from "../../settings-files/settings-model";
 import type { TenantData } from "./review-items";
 
 /** Explains in sentences what a review can't check, because the data was not requested or is not available. */

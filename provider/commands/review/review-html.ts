@@ -1,4 +1,5 @@
-import { describeElementSource } from "../../files/element-source";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { getKeys } from "../../model/get-keys";
 import { describeValue } from "../../plan/render/plan-descriptions";
 import { renderFilterOptions } from "../../render/html-filters";
 import { type PageStatus, renderHtmlPage, renderStatusBanner } from "../../render/html-page";
@@ -6,8 +7,7 @@ import { PLAN_STYLE } from "../../render/html-style";
 import { Html, html, renderHtmlText, renderUntrustedHtml } from "../../render/html-text";
 import { renderWithinLimit } from "../../render/render-within-limit";
 import { formatCount, formatNumber, type SafeText, untrusted, untrustedSentence } from "../../render/safe-text";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { getKeys } from "../../settings/get-keys";
+import { describeElementSource } from "../../settings-files/element-source";
 import { REVIEW_KINDS, REVIEW_TITLES, type ReviewKind } from "./review-kinds";
 import { DECISION_HELP, formatReviewCounts, getItemNoun, UNREAD_HEADING } from "./review-messages";
 import type { ReviewItem, ReviewReport } from "./review-schema";

@@ -1,8 +1,8 @@
-import { describeElementSource } from "../../files/element-source";
-import { formatLineLocation } from "../../files/finding";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { excerpt, quote } from "../../model/text";
 import { formatCount, toSingleLine } from "../../render/safe-text";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { excerpt, quote } from "../../settings/text";
+import { describeElementSource } from "../../settings-files/element-source";
+import { formatLineLocation } from "../../settings-files/finding";
 import type { ReviewItem, ReviewReport } from "./review-schema";
 
 export const DECISION_HELP =

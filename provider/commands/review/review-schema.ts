@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { elementSourceSchema } from "../../files/element-source";
+import { jsonArray, jsonObject, jsonTextField } from "../../model/json-schema-builders";
+import { formatJson } from "../../model/text";
 import { placeSchema } from "../../plan/plan-schema";
-import { jsonArray, jsonObject, jsonTextField } from "../../settings/json-schema-builders";
-import { formatJson } from "../../settings/text";
+import { elementSourceSchema } from "../../settings-files/element-source";
 import { REVIEW_KINDS } from "./review-kinds";
 
 export const REVIEW_FORMAT = 1;

@@ -1,6 +1,6 @@
+import { decodePunycode } from "../../model/decode-punycode";
+import { excerpt, sanitizeMultiline } from "../../model/text";
 import { wrapHangingIndent } from "../../render/text-width";
-import { decodePunycode } from "../../settings/decode-punycode";
-import { excerpt, sanitizeMultiline } from "../../settings/text";
 import { REVIEW_TITLES } from "./review-kinds";
 import { DECISION_HELP, formatItemDetails, formatReviewSummary, getItemNoun, UNREAD_HEADING } from "./review-messages";
 import type { ReviewReport } from "./review-schema";

@@ -1,10 +1,10 @@
-import { getReviewDueDay, isReviewValid } from "../../files/reviews";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
-import { isOwnFile } from "../../files/tenant-own-file";
 import { collectEvidence, findMail } from "../../plan/evidence";
 import { parseInstant } from "../../plan/mail-records";
 import type { ObservedState } from "../../plan/observed-state";
 import { formatCount } from "../../render/safe-text";
+import { getReviewDueDay, isReviewValid } from "../../settings-files/reviews";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
+import { isOwnFile } from "../../settings-files/tenant-own-file";
 import { DAY_MS, type SuggestContext } from "../suggest/suggest-context";
 import { findDepartedVipReason } from "./external-mailbox-reasons";
 import type { TenantData } from "./review-items";

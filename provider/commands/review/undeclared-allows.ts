@@ -1,11 +1,11 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { formatLineLocation } from "../../files/finding";
-import type { DeclaredEntry, DeclaredVip } from "../../files/settings-model";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { canonicalizeValue } from "../../model/entry-value";
+import { type PatternTarget, parseListPattern } from "../../model/list-pattern";
+import { excerpt } from "../../model/text";
 import { collectEvidence } from "../../plan/evidence";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { canonicalizeValue } from "../../settings/entry-value";
-import { type PatternTarget, parseListPattern } from "../../settings/list-pattern";
-import { excerpt } from "../../settings/text";
+import { formatLineLocation } from "../../settings-files/finding";
+import type { DeclaredEntry, DeclaredVip } from "../../settings-files/settings-model";
 import { describeMail, joinSentences } from "../suggest/mail-descriptions";
 import type { SuggestContext } from "../suggest/suggest-context";
 import { addReasons } from "./review-items";

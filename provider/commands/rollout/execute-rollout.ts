@@ -1,9 +1,9 @@
 import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { writeOutputs } from "../../cli/output/write-outputs";
+import { omitUndefined } from "../../model/omit-undefined";
+import { sanitizeMultiline } from "../../model/text";
 import type { RolloutReport } from "../../rollout/model/rollout-report";
 import type { Rollouts } from "../../rollout/rollouts";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { sanitizeMultiline } from "../../settings/text";
 import type { RolloutRunOptions } from "./rollout-run-options";
 
 export async function executeRollout(

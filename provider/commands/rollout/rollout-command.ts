@@ -13,12 +13,12 @@ import {
 } from "../../cli/tenant-options";
 import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
+import { omitUndefined } from "../../model/omit-undefined";
+import { sanitizeMultiline } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
 import type { RolloutMode } from "../../rollout/model/rollout-mode";
 import type { MailScope } from "../../rollout/planning/search-tenant-mail";
 import type { TargetSelection } from "../../rollout/targets/select-targets";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { sanitizeMultiline } from "../../settings/text";
 import { createRolloutHistoryCommands } from "./rollout-history";
 import { runInterruptibly } from "./rollout-interrupt";
 import { createRolloutPruneCommand } from "./rollout-prune";
@@ -113,7 +113,7 @@ async function runRolloutCommand(file: string, commandOptions: RolloutOptions, c
   return await runWithRollouts(options, async (rollouts) => {
     const { maxConcurrent, today } = options;
     const mail = getMailScope(options);
-    const { formatFinding } = await import("../../files/finding.js");
+    const { formatFinding } = await import("../../settings-files/finding.js");
     const { PlanningProgress } = await import("./rollout-output.js");
     const progress = new PlanningProgress();
     const plannedRollout = await runInterruptibly(options, async (stopping) => {

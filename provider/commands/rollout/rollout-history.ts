@@ -6,10 +6,10 @@ import { parseDate, parsePositiveInteger } from "../../cli/option-parsers";
 import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { getRenderOptions, writeOutputs } from "../../cli/output/write-outputs";
 import { wrapAction } from "../../cli/wrap-action";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quote, sanitizeLine } from "../../model/text";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { Rollouts } from "../../rollout/rollouts";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quote, sanitizeLine } from "../../settings/text";
 import { findRollout, JOURNAL_HELP, runWithPastRollouts } from "./run-with-rollouts";
 
 const HISTORY_FORMATS = ["text", "json"] as const;

@@ -1,8 +1,8 @@
 import { EXIT } from "../../cli/exit-codes";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { printError } from "../../cli/print-error";
+import { EmailSecurityError, formatErrorWithCode } from "../../model/email-security-error";
 import { PlanningFailedError } from "../../rollout/model/rollout-error";
-import { EmailSecurityError, formatErrorWithCode } from "../../settings/email-security-error";
 import { getUnprintedOutputs, type RolloutRunOptions } from "./rollout-run-options";
 
 /**

@@ -1,6 +1,7 @@
 import { DelayedProgress } from "../../cli/delayed-progress";
 import { getRenderOptions, type Renderers } from "../../cli/output/write-outputs";
 import { shouldUseColor } from "../../cli/terminal-color";
+import { sanitizeLine, sanitizeMultiline } from "../../model/text";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { RolloutTally } from "../../rollout/journal/rollout-tally";
 import { ZERO_COUNTS } from "../../rollout/journal/run-state";
@@ -19,7 +20,6 @@ import type { ProgressView } from "../../rollout/progress/progress-view";
 import { renderReportHtml } from "../../rollout/report/report-html";
 import { renderReportMarkdown } from "../../rollout/report/report-markdown";
 import { renderReportText } from "../../rollout/report/report-text";
-import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import type { RolloutFormat } from "./run-with-rollouts";
 
 export class PlanningProgress {

@@ -3,10 +3,10 @@ import { addHelp } from "../../cli/command-help";
 import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
 import { wrapAction } from "../../cli/wrap-action";
+import { sanitizeLine, sanitizeMultiline } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
 import type { OldRollouts } from "../../rollout/history/old-rollouts";
 import type { Rollouts } from "../../rollout/rollouts";
-import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { JOURNAL_HELP, runWithPastRollouts } from "./run-with-rollouts";
 
 interface PruneOptions extends JournalOptions {

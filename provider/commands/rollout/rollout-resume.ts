@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import type { ExitCode } from "../../cli/exit-codes";
 import { wrapAction } from "../../cli/wrap-action";
-import { sanitizeMultiline } from "../../settings/text";
+import { sanitizeMultiline } from "../../model/text";
 import { executeRollout } from "./execute-rollout";
 import { addRunOptions, parseRunOptions, ROLLOUT_EXIT_CODES, type RolloutRunFlags } from "./rollout-run-options";
 import { printSkippedTenants } from "./rollout-skip";

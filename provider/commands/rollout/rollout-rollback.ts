@@ -5,8 +5,8 @@ import { createFailOnOption } from "../../cli/fail-on-option";
 import { addSelectionOptions, parseSelection, type SelectionOptions } from "../../cli/tenant-options";
 import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { sanitizeMultiline } from "../../settings/text";
+import { omitUndefined } from "../../model/omit-undefined";
+import { sanitizeMultiline } from "../../model/text";
 import { runInterruptibly } from "./rollout-interrupt";
 import {
   addRunOptions,

@@ -7,14 +7,14 @@ import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
 import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client";
+import { isPostgresUrl } from "../../model/postgres-url";
+import { quote, sanitizeLine, sanitizeMultiline } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { SkippedTenantState, SkipResult } from "../../rollout/journal/tenant-skips";
 import type { RolloutReport } from "../../rollout/model/rollout-report";
 import type { Rollouts } from "../../rollout/rollouts";
 import type { CurrentSkip, SkipRequest } from "../../rollout/skipping/add-skip";
-import { isPostgresUrl } from "../../settings/postgres-url";
-import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { getTerminalOptions, JOURNAL_HELP, runWithRollouts } from "./run-with-rollouts";
 
 interface SkipOptions extends JournalOptions {

@@ -6,7 +6,7 @@ import { addOutputOptions, type Output, type OutputOptions, parseOutputs } from 
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
-import { sanitizeMultiline } from "../../settings/text";
+import { sanitizeMultiline } from "../../model/text";
 import { getExitCode } from "./execute-rollout";
 import { printSkippedTenants } from "./rollout-skip";
 import {

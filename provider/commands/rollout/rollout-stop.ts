@@ -4,9 +4,9 @@ import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
 import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
 import { wrapAction } from "../../cli/wrap-action";
+import { sanitizeMultiline } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
 import type { Rollouts } from "../../rollout/rollouts";
-import { sanitizeMultiline } from "../../settings/text";
 import { findRollout, JOURNAL_HELP, runWithRollouts } from "./run-with-rollouts";
 
 export function createRolloutStopCommand(): Command {

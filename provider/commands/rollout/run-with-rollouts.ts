@@ -8,11 +8,11 @@ import {
 } from "../../cli/journal-location";
 import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
 import { shouldUseColor } from "../../cli/terminal-color";
-import { limitHeapGrowth } from "../../machine/gc-tuning";
+import { sanitizeMultiline } from "../../model/text";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { RolloutAction } from "../../rollout/journal/select-rollout";
 import type { Rollouts } from "../../rollout/rollouts";
-import { sanitizeMultiline } from "../../settings/text";
+import { limitHeapGrowth } from "../../system/gc-tuning";
 
 export const JOURNAL_HELP = "Use this rollout journal: a SQLite file, or postgres://… for several machines";
 

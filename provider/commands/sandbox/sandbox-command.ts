@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
+import { sanitizeLine, sanitizeMultiline } from "../../model/text";
 import type { RateLimit, RetryAfter, Sandbox, SandboxOptions } from "../../sandbox";
-import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 
 /**
  * `email-security sandbox`: runs a sandbox of the service on 127.0.0.1 until SIGINT or SIGTERM. An invalid option or data file is reported

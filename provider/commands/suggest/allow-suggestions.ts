@@ -1,7 +1,7 @@
-import type { DeclaredEntry } from "../../files/settings-model";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { excerpt, sanitizeLine } from "../../model/text";
 import { parseInstant } from "../../plan/mail-records";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { excerpt, sanitizeLine } from "../../settings/text";
+import type { DeclaredEntry } from "../../settings-files/settings-model";
 import { describeMail, joinSentences } from "./mail-descriptions";
 import { DAY_MS, type SuggestContext } from "./suggest-context";
 import type { Suggestion } from "./suggestion";

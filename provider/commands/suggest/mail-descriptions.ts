@@ -1,8 +1,8 @@
+import { sanitizeLine } from "../../model/text";
 import { FrequencyCounter } from "../../plan/frequency-counter";
 import { getDeliveryOutcome, type ThreatRecord } from "../../plan/mail-records";
 import type { Evidence, NamedCount } from "../../plan/plan";
 import { formatCount } from "../../render/safe-text";
-import { sanitizeLine } from "../../settings/text";
 import type { SuggestContext } from "./suggest-context";
 
 /** The evidence from mail and its window, such as "in the last 30 days". */

@@ -1,7 +1,7 @@
-import { formatLineLocation } from "../../files/finding";
-import type { DeclaredEntry } from "../../files/settings-model";
-import { listCoveringValues } from "../../settings/covering-values";
-import { sanitizeLine } from "../../settings/text";
+import { listCoveringValues } from "../../model/covering-values";
+import { sanitizeLine } from "../../model/text";
+import { formatLineLocation } from "../../settings-files/finding";
+import type { DeclaredEntry } from "../../settings-files/settings-model";
 import { joinSentences } from "./mail-descriptions";
 import type { SuggestContext } from "./suggest-context";
 import type { Suggestion } from "./suggestion";

@@ -8,10 +8,10 @@ import { writeOutputFile } from "../../cli/output/write-outputs";
 import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { lockFiles, lockWaitReporter } from "../../cli/write-file-changes";
-import { findRepository } from "../../files/repository";
+import { omitUndefined } from "../../model/omit-undefined";
+import { sanitizeLine, sanitizeMultiline } from "../../model/text";
 import type { EvidenceSummary } from "../../plan/plan";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { findRepository } from "../../settings-files/repository";
 import { SUGGESTION_KINDS, type Suggestion, type SuggestionKind } from "./suggestion";
 
 /**
@@ -71,8 +71,8 @@ interface SuggestCommandOptions {
 
 async function runSuggestCommand(fileArgument: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
   const file = fileArgument ?? (await findDefaultSettingsFile());
-  const { editAndValidateFiles, formatGitPatch } = await import("../../files/edit-files.js");
-  const { createFileReader } = await import("../../files/read-source.js");
+  const { editAndValidateFiles, formatGitPatch } = await import("../../settings-files/edit-files.js");
+  const { createFileReader } = await import("../../settings-files/read-source.js");
   const result = await loadSuggestions(file, options);
   using locks = result.locks;
   const { suggestions: allSuggestions, summary, settings } = result;
@@ -103,7 +103,7 @@ async function runSuggestCommand(fileArgument: string | undefined, options: Sugg
 const NO_MESSAGE = { title: "", body: "", branch: "" };
 
 async function loadSuggestions(file: string, options: SuggestCommandOptions) {
-  const { readSettings } = await import("../../files/read-settings.js");
+  const { readSettings } = await import("../../settings-files/read-settings.js");
   const { suggest } = await import("./suggest.js");
   const { queryTenant } = await import("../../cli/query-tenant.js");
   const readOptions = omitUndefined({ today: options.today });

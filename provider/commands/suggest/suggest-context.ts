@@ -1,18 +1,18 @@
-import type { Place } from "../../files/finding";
-import type { SectionName } from "../../files/settings-editor";
-import type { DeclaredEntry, Settings } from "../../files/settings-model";
-import { findOwnFile } from "../../files/tenant-own-file";
 import { getSection } from "../../gitops/list-change";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, type List } from "../../model/assumptions";
+import { listCoveringValues } from "../../model/covering-values";
+import { canonicalizeValue, parseMailbox } from "../../model/entry-value";
+import { type Pattern, parseListPattern } from "../../model/list-pattern";
+import { isPublicSuffix, OwnDomains } from "../../model/own-domains";
+import { sanitizeLine } from "../../model/text";
 import { collectEvidence, type TenantMailHistory } from "../../plan/evidence";
 import { listDomainAndParents } from "../../plan/mail-records";
 import type { ObservedState } from "../../plan/observed-state";
 import type { Evidence } from "../../plan/plan";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, type List } from "../../settings/assumptions";
-import { listCoveringValues } from "../../settings/covering-values";
-import { canonicalizeValue, parseMailbox } from "../../settings/entry-value";
-import { type Pattern, parseListPattern } from "../../settings/list-pattern";
-import { isPublicSuffix, OwnDomains } from "../../settings/own-domains";
-import { sanitizeLine } from "../../settings/text";
+import type { Place } from "../../settings-files/finding";
+import type { SectionName } from "../../settings-files/settings-editor";
+import type { DeclaredEntry, Settings } from "../../settings-files/settings-model";
+import { findOwnFile } from "../../settings-files/tenant-own-file";
 
 export const DAY_MS = 24 * 60 * 60 * 1_000;
 

@@ -1,8 +1,8 @@
-import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import type { TenantMailHistory } from "../../plan/evidence";
 import { buildMailEvidence } from "../../plan/mail-evidence";
 import type { ObservedState } from "../../plan/observed-state";
 import { assertOwnMailboxes } from "../../plan/tenant-mismatch";
+import type { DeclaredEntry, Settings } from "../../settings-files/settings-model";
 import {
   hasMaliciousVerdict,
   suggestExpiringAllows,

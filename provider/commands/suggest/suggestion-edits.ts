@@ -1,5 +1,5 @@
-import type { FileEdit } from "../../files/edit-files";
-import type { DeclaredEntry } from "../../files/settings-model";
+import type { FileEdit } from "../../settings-files/edit-files";
+import type { DeclaredEntry } from "../../settings-files/settings-model";
 
 /** Removes an entry from all files that declare it. Otherwise an included file's declaration would take effect again. */
 export function buildRemovalEdits({

@@ -1,5 +1,5 @@
-import type { FileEdit } from "../../files/edit-files";
-import type { Place } from "../../files/finding";
+import type { FileEdit } from "../../settings-files/edit-files";
+import type { Place } from "../../settings-files/finding";
 
 export const SUGGESTION_KINDS = [
   "vip",

@@ -1,6 +1,6 @@
+import { parseMailbox } from "../../model/entry-value";
+import { sanitizeLine } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
-import { parseMailbox } from "../../settings/entry-value";
-import { sanitizeLine } from "../../settings/text";
 import { formatVerdicts, getWasOrWere } from "./mail-descriptions";
 import { getMailDomain, type SuggestContext } from "./suggest-context";
 import type { Suggestion, SuggestOptions } from "./suggestion";

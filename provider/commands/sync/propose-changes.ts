@@ -1,6 +1,6 @@
 import type { SourceProposals } from "../../gitops/source-proposals";
 import { describeProposal, isProposalComplete } from "../../gitops/source-pull-request";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError } from "../../model/email-security-error";
 import type { SourceReport } from "../../sources/sync-report";
 import type { SyncedSource } from "../../sources/sync-sources";
 import { renderSourceMarkdown } from "./sync-markdown";

@@ -92,7 +92,7 @@ async function runSyncCommand(files: readonly string[], options: SyncCommandOpti
   await writeOutputs(outputs, {
     text: async ({ columns }) => (await import("./sync-text.js")).renderSyncText(report, columns),
     markdown: async () => (await import("./sync-markdown.js")).renderSyncMarkdown(report),
-    json: async () => (await import("../../settings/text.js")).formatJson(report),
+    json: async () => (await import("../../model/text.js")).formatJson(report),
   });
   if (report.sources.some(({ outcome }) => outcome === "blocked")) return EXIT.error;
   if (!isComplete) return EXIT.changes;

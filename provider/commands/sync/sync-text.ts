@@ -1,6 +1,6 @@
+import { quote, sanitizeMultiline } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
 import { wrapHangingIndent } from "../../render/text-width";
-import { quote, sanitizeMultiline } from "../../settings/text";
 import type { SkippedItems } from "../../sources/source-content";
 import type { SourceReport, SyncReport } from "../../sources/sync-report";
 import { formatSourceSummary, listValueGroups } from "./sync-messages";

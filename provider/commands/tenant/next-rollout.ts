@@ -2,8 +2,8 @@ import { getCommandName } from "../../cli/command-name";
 import { type JournalOptions, runWithJournalIfExists } from "../../cli/journal-location";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import type { WriteOptions } from "../../cli/write-file-changes";
+import { sanitizeMultiline } from "../../model/text";
 import type { Target, Targets } from "../../rollout/model/target";
-import { sanitizeMultiline } from "../../settings/text";
 
 /** Prints the commands that apply a tenant's files. A skipped tenant needs `unskip` first. */
 export async function printNextRollout(

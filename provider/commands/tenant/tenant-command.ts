@@ -13,13 +13,13 @@ import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quote, sanitizeLine, sanitizeMultiline } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
 import type { IdentityRecord, IdentityRecords } from "../../rollout/targets/tenant-conflicts";
 import type { TenantPlacement } from "../../rollout/tenants/place-tenant";
 import type { ExistingStack } from "../../rollout/tenants/tenant-addition";
-import { EmailSecurityError } from "../../settings/email-security-error";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { getMetadata, parseTermOption } from "../change/change-options";
 import { printNextRollout } from "./next-rollout";
 import { createTenantRemoveCommand } from "./tenant-remove-command";
@@ -264,7 +264,7 @@ async function findRetainedStack({ target, editedTargets }: TenantPlacement): Pr
 const MAX_NOTES = 20;
 
 async function parseTenantOwnDomains({ ownDomains = "" }: AddOptions): Promise<readonly string[]> {
-  const { parseOwnDomains } = await import("../../settings/own-domains.js");
+  const { parseOwnDomains } = await import("../../model/own-domains.js");
   const parsed = parseOwnDomains(ownDomains);
   if (parsed.ok) return parsed.value;
   throw new ConfigurationError(`--own-domains ${parsed.reason}.`);

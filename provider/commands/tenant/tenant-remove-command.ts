@@ -15,15 +15,15 @@ import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { isEmptyTenantAccepted } from "../../model/mail-domains";
+import { quote, sanitizeMultiline } from "../../model/text";
 import type { ObservedState } from "../../plan/observed-state";
 import type { Database } from "../../rollout/database/database";
 import type { Skip } from "../../rollout/journal/tenant-skips";
 import type { Targets } from "../../rollout/model/target";
 import type { TenantRemoval } from "../../rollout/tenants/plan-tenant-removal";
 import type { StackRemoval } from "../../rollout/tenants/stack-removal";
-import { EmailSecurityError } from "../../settings/email-security-error";
-import { isEmptyTenantAccepted } from "../../settings/mail-domains";
-import { quote, sanitizeMultiline } from "../../settings/text";
 
 interface RemoveOptions extends WriteOptions, JournalOptions {
   readonly targets: string;

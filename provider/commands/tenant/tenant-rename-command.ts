@@ -6,7 +6,7 @@ import { createTargetsOption } from "../../cli/tenant-options";
 import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-file-changes";
-import { sanitizeMultiline } from "../../settings/text";
+import { sanitizeMultiline } from "../../model/text";
 import { printNextRollout } from "./next-rollout";
 import { assertTenantIdle } from "./tenant-remove-command";
 

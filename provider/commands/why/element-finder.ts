@@ -1,9 +1,9 @@
 import { isAscii } from "node:buffer";
-import { isMapping } from "../../files/element-identity";
-import { readYaml } from "../../files/yaml-source";
 import type { ElementContent } from "../../gitops/why-schema";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { canonicalizeMailbox, canonicalizeValue } from "../../settings/entry-value";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { canonicalizeMailbox, canonicalizeValue } from "../../model/entry-value";
+import { isMapping } from "../../settings-files/element-identity";
+import { readYaml } from "../../settings-files/yaml-source";
 
 /** Finds the elements of one value in settings files, in any spelling. Caches parsed pieces because versions of a file are much alike. */
 export class ElementFinder {

@@ -1,12 +1,12 @@
 import { dirname, join, normalize } from "node:path";
-import { pickTextFields } from "../../files/element-fields";
-import { getElementSource } from "../../files/element-source";
-import { createFileReader } from "../../files/read-source";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
-import { readYaml } from "../../files/yaml-source";
 import type { CoveringEntry, FileDeclaration } from "../../gitops/why-schema";
-import { listCoveringValues } from "../../settings/covering-values";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { listCoveringValues } from "../../model/covering-values";
+import { omitUndefined } from "../../model/omit-undefined";
+import { pickTextFields } from "../../settings-files/element-fields";
+import { getElementSource } from "../../settings-files/element-source";
+import { createFileReader } from "../../settings-files/read-source";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
+import { readYaml } from "../../settings-files/yaml-source";
 
 /** Returns what the settings declare, expired or removed for a value, and the entries that cover it. */
 export function findFileDeclarations(

@@ -6,17 +6,17 @@ import type {
   WhyReport,
   WhyTenantEntry,
 } from "../../gitops/why-schema";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { CoverageIndex } from "../../model/covering-values";
+import { formatErrorWithCode } from "../../model/email-security-error";
+import { pickEntryState } from "../../model/entry-fields";
+import { canonicalizeMailbox, canonicalizeValue } from "../../model/entry-value";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { ProposedEntry } from "../../plan/entry-precedence";
 import { collectEvidence, readMailHistory } from "../../plan/evidence";
 import { type ObservedState, readObservedState } from "../../plan/observed-state";
 import { explainTenantMismatch } from "../../plan/tenant-mismatch";
 import { encodeRowKey } from "../../resources/lifecycle/entry-match";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { CoverageIndex } from "../../settings/covering-values";
-import { formatErrorWithCode } from "../../settings/email-security-error";
-import { pickEntryState } from "../../settings/entry-fields";
-import { canonicalizeMailbox, canonicalizeValue } from "../../settings/entry-value";
-import { omitUndefined } from "../../settings/omit-undefined";
 import { estimateEntryRemoval } from "./entry-removal-estimate";
 
 export interface TenantValueOptions {

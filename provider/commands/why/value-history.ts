@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { findFileRepository, getRepositoryPath } from "../../files/repository";
 import { GitError, GitReader } from "../../gitops/git";
 import type { FileElement, HistoryEvent } from "../../gitops/why-schema";
-import { sanitizeLine } from "../../settings/text";
+import { sanitizeLine } from "../../model/text";
+import { findFileRepository, getRepositoryPath } from "../../settings-files/repository";
 import { buildHistoryEvents, type CommittedChange } from "./commit-events";
 import { diffElements, type ElementChange } from "./diff-elements";
 import { FileVersions } from "./file-versions";

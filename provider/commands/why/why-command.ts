@@ -21,9 +21,9 @@ import {
 import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError, type SettingsClient } from "../../client";
 import type { FileDeclaration, WhyReport } from "../../gitops/why-schema";
-import { formatErrorWithCode } from "../../settings/email-security-error";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { sanitizeLine } from "../../settings/text";
+import { formatErrorWithCode } from "../../model/email-security-error";
+import { omitUndefined } from "../../model/omit-undefined";
+import { sanitizeLine } from "../../model/text";
 
 const FORMATS = ["text", "markdown", "json"] as const;
 
@@ -73,7 +73,7 @@ async function runWhyCommand(
   options: WhyCommandOptions,
 ): Promise<ExitCode> {
   const outputs = parseOutputs(options, FORMATS);
-  const { refang } = await import("../../settings/refang.js");
+  const { refang } = await import("../../model/refang.js");
   const { parseWildcardOrRange } = await import("../find/parse-queries.js");
   const parsed = refang(input);
   const value = parseWildcardOrRange(input)?.canonical ?? (parsed.ok ? parsed.value.canonical : undefined);
@@ -102,11 +102,11 @@ async function buildWhyReport(
   { named, missing = [] }: TenantLookup,
   options: WhyCommandOptions,
 ): Promise<WhyReport> {
-  const { readSettings } = await import("../../files/read-settings.js");
+  const { readSettings } = await import("../../settings-files/read-settings.js");
   const { findFileDeclarations } = await import("./file-declarations.js");
   const { readValueHistory } = await import("./value-history.js");
   const { WHY_FORMAT } = await import("../../gitops/why-schema.js");
-  const { decodePunycode } = await import("../../settings/decode-punycode.js");
+  const { decodePunycode } = await import("../../model/decode-punycode.js");
   const now = new Date();
   const targetOptions = options.tenant === undefined ? {} : { ownDomains: [] };
   const settings = readSettings(file, { ...omitUndefined({ today: options.today }), ...targetOptions });

@@ -1,7 +1,7 @@
 import type { WhyReport } from "../../gitops/why-schema";
+import { formatJson } from "../../model/text";
 import { renderMarkdownText } from "../../render/markdown-text";
 import { TextPage } from "../../render/text-page";
-import { formatJson } from "../../settings/text";
 import { buildWhyView } from "./why-view";
 
 /** Renders the history of a value for a terminal. Escapes control characters in external text. */

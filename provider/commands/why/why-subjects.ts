@@ -1,5 +1,5 @@
 import type { FileElement, WhyReport } from "../../gitops/why-schema";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
 
 /** A place where a value is declared or exists: a list and scope, or the VIPs. */
 export interface WhySubject {

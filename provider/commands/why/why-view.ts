@@ -1,5 +1,3 @@
-import { labelTextFields } from "../../files/element-fields";
-import { describeElementSource } from "../../files/element-source";
 import type {
   FileDeclaration,
   FileElement,
@@ -9,6 +7,7 @@ import type {
   WhyRolloutChange,
   WhyTenantEntry,
 } from "../../gitops/why-schema";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
 import { buildMailDetails, describeRecipients } from "../../plan/render/change-details";
 import { describeEntryDetails, describeLine, describeValue } from "../../plan/render/plan-descriptions";
 import {
@@ -20,7 +19,8 @@ import {
   safeText,
   untrusted,
 } from "../../render/safe-text";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { labelTextFields } from "../../settings-files/element-fields";
+import { describeElementSource } from "../../settings-files/element-source";
 import { filterBySubject, filterOtherSubjects, listSubjects, type WhySubject } from "./why-subjects";
 
 /** A line of a report with its source, and details below it. */

@@ -5,9 +5,9 @@ import { DATABASE_DEFAULT_HELP, getJournalLocation } from "../../cli/journal-loc
 import { parsePositiveInteger } from "../../cli/option-parsers";
 import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { isPostgresUrl } from "../../settings/postgres-url";
-import { sanitizeMultiline } from "../../settings/text";
+import { omitUndefined } from "../../model/omit-undefined";
+import { isPostgresUrl } from "../../model/postgres-url";
+import { sanitizeMultiline } from "../../model/text";
 
 interface WorkerCommandOptions {
   readonly database?: string;

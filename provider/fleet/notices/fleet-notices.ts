@@ -1,12 +1,12 @@
+import { formatDangerCounts } from "../../model/danger";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quoteShellWord } from "../../model/shell-word";
+import { excerpt } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
 import type { NotificationSettings } from "../../rollout/model/notification-settings";
 import { NOTICE_FORMAT, type Notice } from "../../rollout/notify/notice";
 import { Notifier } from "../../rollout/notify/notifier";
 import { findUnsetAddressVariables, getReceivers, RECEIVER_ADDRESS_VARIABLES } from "../../rollout/notify/receivers";
-import { formatDangerCounts } from "../../settings/danger";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quoteShellWord } from "../../settings/shell-word";
-import { excerpt } from "../../settings/text";
 import { getDifferenceTransition, groupDifferences, sortByWorstDrift } from "../status/difference-groups";
 import type { FleetDifference, FleetStatus } from "../status/status-schema";
 import { readSentNotices, type SentNotices, writeSentNotices } from "./sent-notices";

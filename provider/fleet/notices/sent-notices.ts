@@ -2,9 +2,9 @@ import { accessSync, constants, renameSync, rmSync, writeFileSync } from "node:f
 import { dirname } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
-import { readRegularFile } from "../../machine/regular-file";
-import { jsonArray, jsonObject } from "../../settings/json-schema-builders";
-import { quote, sanitizeLine } from "../../settings/text";
+import { jsonArray, jsonObject } from "../../model/json-schema-builders";
+import { quote, sanitizeLine } from "../../model/text";
+import { readRegularFile } from "../../system/regular-file";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { getComparableValues } from "../../settings/entry-fields";
+import { getComparableValues } from "../../model/entry-fields";
 import type { ExpiringEntry, FleetDifference, FleetStatus, TenantStatus } from "../status/status-schema";
 import type { SentNotices } from "./sent-notices";
 

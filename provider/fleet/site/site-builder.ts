@@ -1,7 +1,7 @@
-import type { Settings } from "../../files/settings-model";
 import type { TenantMailHistory } from "../../plan/evidence";
 import type { ObservedState } from "../../plan/observed-state";
 import type { RecentRollouts } from "../../rollout/history/recent-rollouts";
+import type { Settings } from "../../settings-files/settings-model";
 import type { FleetStatus } from "../status/status-schema";
 import { EntryStore } from "./data/entry-store";
 import { AllowAgeCounter } from "./data/site-data";

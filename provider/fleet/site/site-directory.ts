@@ -2,10 +2,10 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, typ
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
-import { readRegularFile } from "../../machine/regular-file";
-import { getErrorMessage } from "../../settings/email-security-error";
-import { jsonArray } from "../../settings/json-schema-builders";
-import { quote, sanitizeLine } from "../../settings/text";
+import { getErrorMessage } from "../../model/email-security-error";
+import { jsonArray } from "../../model/json-schema-builders";
+import { quote, sanitizeLine } from "../../model/text";
+import { readRegularFile } from "../../system/regular-file";
 import { getRunFileName, parseSiteRun, type SiteRun, selectRetainedRuns } from "./data/site-runs";
 import { isSitePath } from "./pages/paths";
 import type { SiteFile } from "./site-files";

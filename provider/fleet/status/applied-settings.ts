@@ -1,9 +1,9 @@
 import { join, posix } from "node:path";
-import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { StackLists } from "../../plan/desired-state";
 import type { AppliedRollout, LastAppliedRollouts } from "../../rollout/journal/last-applied";
 import type { PackedFiles } from "../../rollout/journal/rollout-record";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { inspectSettings, type SettingsReadCache } from "../../settings-files/read-settings";
 
 /** The declarations of past rollouts, from the files that the journal keeps. Reads the files of each rollout only once. */
 export class AppliedSettings {

@@ -1,5 +1,5 @@
-import { getDangerRank, type Transition } from "../../settings/danger";
-import { pickSentFields } from "../../settings/entry-fields";
+import { getDangerRank, type Transition } from "../../model/danger";
+import { pickSentFields } from "../../model/entry-fields";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
 /** A difference that several tenants share. */

@@ -1,7 +1,7 @@
-import type { Finding, Place } from "../../files/finding";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { omitUndefined } from "../../model/omit-undefined";
+import type { Finding, Place } from "../../settings-files/finding";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
 import type { ExpiringEntry, FleetFinding, FleetLine } from "./status-schema";
 
 /** The status reports expiry with the entries themselves. */

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../model/omit-undefined";
 import type { LastAppliedRollouts } from "../../rollout/journal/last-applied";
 import {
   type FormerStack,
@@ -6,7 +7,6 @@ import {
   type OrphanedStack,
 } from "../../rollout/planning/renamed-tenant";
 import { type ReadIdentityRecords, selectIdentityRecord } from "../../rollout/targets/tenant-conflicts";
-import { omitUndefined } from "../../settings/omit-undefined";
 import type { AppliedSettings } from "./applied-settings";
 import type { StackStates } from "./stack-states";
 

@@ -1,8 +1,7 @@
 import { ConfigurationError } from "../../client";
-import { formatFinding, SettingsFileError } from "../../files/finding";
-import { type LintResult, lintSettings } from "../../files/lint";
-import type { SettingsReadCache } from "../../files/read-settings";
-import type { Settings } from "../../files/settings-model";
+import { EmailSecurityError, getErrorMessage } from "../../model/email-security-error";
+import { omitUndefined } from "../../model/omit-undefined";
+import { formatAddress, normalizeAddress, type TenantIdentity } from "../../model/tenant-identity";
 import { buildDesiredState, type StackLists } from "../../plan/desired-state";
 import { readMailHistory, type TenantMailHistory } from "../../plan/evidence";
 import { getObservedIdentity, type ObservedState, readObservedState } from "../../plan/observed-state";
@@ -16,9 +15,10 @@ import { assertRunPermissions } from "../../rollout/targets/assert-run-permissio
 import { SameKeyError } from "../../rollout/targets/find-same-keys";
 import { SameTenantError } from "../../rollout/targets/tenant-conflicts";
 import { checkTenantIdentity, createIdentityComparator } from "../../rollout/targets/tenant-replacement";
-import { EmailSecurityError, getErrorMessage } from "../../settings/email-security-error";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { formatAddress, normalizeAddress, type TenantIdentity } from "../../settings/tenant-identity";
+import { formatFinding, SettingsFileError } from "../../settings-files/finding";
+import { type LintResult, lintSettings } from "../../settings-files/lint";
+import type { SettingsReadCache } from "../../settings-files/read-settings";
+import type { Settings } from "../../settings-files/settings-model";
 import { isStoredRow } from "../../tenant";
 import { type ReadEachTenantOptions, readEachTenant, type TenantReadResult } from "../read-each-tenant";
 import { AppliedSettings } from "./applied-settings";

@@ -1,8 +1,8 @@
+import { excerpt, quote } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
 import type { RolloutCommands } from "../../rollout/model/rollout-commands";
 import type { Target } from "../../rollout/model/target";
 import { isOpenState } from "../../rollout/model/wave";
-import { excerpt, quote } from "../../settings/text";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
 export interface StatusAdvice {

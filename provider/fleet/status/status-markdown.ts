@@ -1,8 +1,8 @@
+import { isDangerous } from "../../model/danger";
 import { escapeMarkdown, formatMarkdownBlock } from "../../render/markdown-text";
 import { getByteLength, renderWithinLimit } from "../../render/render-within-limit";
 import { RolloutCommands } from "../../rollout/model/rollout-commands";
 import type { Target } from "../../rollout/model/target";
-import { isDangerous } from "../../settings/danger";
 import { buildStatusAdvice, type StatusAdvice } from "./status-advice";
 import type { FleetStatus } from "./status-schema";
 import { buildStatusView, formatHiddenPoints, type StatusPoint, type StatusSection } from "./status-view";

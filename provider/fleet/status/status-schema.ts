@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { sentFieldsShape } from "../../settings/entry-fields";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../settings/json-schema-builders";
-import { formatJson } from "../../settings/text";
+import { sentFieldsShape } from "../../model/entry-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../model/json-schema-builders";
+import { formatJson } from "../../model/text";
 
 export const FLEET_STATUS_FORMAT = 1;
 

@@ -1,5 +1,5 @@
+import { excerpt, sanitizeLine } from "../../model/text";
 import { formatCount, formatMinute } from "../../render/safe-text";
-import { excerpt, sanitizeLine } from "../../settings/text";
 import { type FleetStatus, SYNC_STATUSES, type SyncStatus } from "./status-schema";
 
 export const SYNC_STATUS_TEXTS: Readonly<Record<SyncStatus, string>> = {

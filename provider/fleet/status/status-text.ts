@@ -1,7 +1,7 @@
+import { sanitizeLine, sanitizeMultiline } from "../../model/text";
 import { wrapText } from "../../render/text-width";
 import { RolloutCommands } from "../../rollout/model/rollout-commands";
 import type { Target } from "../../rollout/model/target";
-import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { buildStatusAdvice } from "./status-advice";
 import type { FleetStatus } from "./status-schema";
 import { buildStatusView, formatHiddenPoints } from "./status-view";

@@ -1,9 +1,9 @@
+import { describeHidden, sortByDanger, type Transition } from "../../model/danger";
+import { decodePunycode } from "../../model/decode-punycode";
+import { findDifferingTexts, getDetailTexts } from "../../model/entry-state-text";
+import { excerpt, excerptSentences, quote, sanitizeLine } from "../../model/text";
 import { formatCount, formatMinute, formatNumber, toSingleLine } from "../../render/safe-text";
 import { isFinalState } from "../../rollout/model/wave";
-import { describeHidden, sortByDanger, type Transition } from "../../settings/danger";
-import { decodePunycode } from "../../settings/decode-punycode";
-import { findDifferingTexts, getDetailTexts } from "../../settings/entry-state-text";
-import { excerpt, excerptSentences, quote, sanitizeLine } from "../../settings/text";
 import {
   type DifferenceGroup,
   type DifferenceKind,

@@ -1,15 +1,15 @@
-import type { Settings } from "../../files/settings-model";
 import { detectDrift, isUnmanagedItem } from "../../gitops/detect-drift";
 import type { DriftItem } from "../../gitops/drift-schema";
+import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../../model/assumptions";
+import { isSameEntryState, pickSentFields } from "../../model/entry-fields";
+import { omitUndefined } from "../../model/omit-undefined";
+import { OwnDomains } from "../../model/own-domains";
+import { findEntryRisks } from "../../model/risk";
 import type { StackLists } from "../../plan/desired-state";
 import { getLastAppliedState } from "../../plan/last-applied-state";
 import type { ObservedState } from "../../plan/observed-state";
 import { assertExpectedTenant, type TenantAcceptance } from "../../plan/tenant-mismatch";
-import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../../settings/assumptions";
-import { isSameEntryState, pickSentFields } from "../../settings/entry-fields";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { OwnDomains } from "../../settings/own-domains";
-import { findEntryRisks } from "../../settings/risk";
+import type { Settings } from "../../settings-files/settings-model";
 import { isStoredRow } from "../../tenant";
 import type { FleetDifference } from "./status-schema";
 

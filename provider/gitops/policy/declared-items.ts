@@ -1,5 +1,4 @@
-import { getUrnTypes, parseResourceKind } from "../../resources/resource-type";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../model/assumptions";
 import {
   decodeEntry,
   decodeVip,
@@ -8,11 +7,12 @@ import {
   encodeVipKey,
   type ListedEntry,
   type ListedVip,
-} from "../../settings/encoded-list";
-import { pickEntryState } from "../../settings/entry-fields";
-import { parseEntryValue } from "../../settings/entry-value";
-import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
-import { canonicalizeComment } from "../../settings/text";
+} from "../../model/encoded-list";
+import { pickEntryState } from "../../model/entry-fields";
+import { parseEntryValue } from "../../model/entry-value";
+import { TENANT_SETTINGS_TYPE } from "../../model/tenant-settings-type";
+import { canonicalizeComment } from "../../model/text";
+import { getUrnTypes, parseResourceKind } from "../../resources/resource-type";
 
 /** A resource as Pulumi's engine passes it to a policy pack. */
 export interface PolicyResource {

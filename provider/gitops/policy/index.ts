@@ -5,17 +5,9 @@
  * @module pulumi-email-security/policy
  */
 
-export {
-  createPolicyCheck,
-  type PolicyCode,
-  type PolicyEntry,
-  type PolicyFields,
-  type PolicyVip,
-} from "../../files/policy";
-export type { Policy, PolicySubject } from "../../files/settings-schema";
-export type { EntryType, List } from "../../settings/assumptions";
-export type { ListedEntry, ListedVip } from "../../settings/encoded-list";
-export { OwnDomains, parseOwnDomains } from "../../settings/own-domains";
+export type { EntryType, List } from "../../model/assumptions";
+export type { ListedEntry, ListedVip } from "../../model/encoded-list";
+export { OwnDomains, parseOwnDomains } from "../../model/own-domains";
 export {
   findEntryRisks,
   RISKS,
@@ -23,7 +15,15 @@ export {
   type RiskCode,
   type RiskKind,
   type RiskSubject,
-} from "../../settings/risk";
+} from "../../model/risk";
+export {
+  createPolicyCheck,
+  type PolicyCode,
+  type PolicyEntry,
+  type PolicyFields,
+  type PolicyVip,
+} from "../../settings-files/policy";
+export type { Policy, PolicySubject } from "../../settings-files/settings-schema";
 export {
   type EntryInProgram,
   isFromSettingsFiles,

@@ -1,5 +1,5 @@
-import { labelTextFields, pickMetadata } from "../../files/element-fields";
-import type { Place } from "../../files/finding";
+import { DETAIL_NAMES, type DetailName } from "../../model/entry-fields";
+import { getDetailTexts } from "../../model/entry-state-text";
 import {
   formatCount,
   formatDay,
@@ -11,8 +11,8 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
-import { DETAIL_NAMES, type DetailName } from "../../settings/entry-fields";
-import { getDetailTexts } from "../../settings/entry-state-text";
+import { labelTextFields, pickMetadata } from "../../settings-files/element-fields";
+import type { Place } from "../../settings-files/finding";
 import type { BacktestAllow, BacktestDeny, Evidence, NamedCount, Plan, PlanChange, RecipientCount } from "../plan";
 import {
   describeCreation,

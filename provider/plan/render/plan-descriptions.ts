@@ -1,4 +1,6 @@
-import type { Finding, Place } from "../../files/finding";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { decodePunycode } from "../../model/decode-punycode";
+import { getDetailTexts } from "../../model/entry-state-text";
 import {
   formatDay,
   formatNumber,
@@ -8,9 +10,7 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { decodePunycode } from "../../settings/decode-punycode";
-import { getDetailTexts } from "../../settings/entry-state-text";
+import type { Finding, Place } from "../../settings-files/finding";
 import type { BacktestExample, ExpiredItem, PlanChange, PlanEntryState, UnmanagedItem } from "../plan";
 
 /**

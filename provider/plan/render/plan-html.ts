@@ -1,3 +1,8 @@
+import { describeHidden } from "../../model/danger";
+import { decodePunycode } from "../../model/decode-punycode";
+import { DETAIL_NAMES } from "../../model/entry-fields";
+import { getKeys } from "../../model/get-keys";
+import { capitalize, excerpt } from "../../model/text";
 import { renderFilterOptions } from "../../render/html-filters";
 import { renderHtmlPage, renderStatusBanner } from "../../render/html-page";
 import { PLAN_STYLE } from "../../render/html-style";
@@ -12,11 +17,6 @@ import {
   toSingleLine,
   untrusted,
 } from "../../render/safe-text";
-import { describeHidden } from "../../settings/danger";
-import { decodePunycode } from "../../settings/decode-punycode";
-import { DETAIL_NAMES } from "../../settings/entry-fields";
-import { getKeys } from "../../settings/get-keys";
-import { capitalize, excerpt } from "../../settings/text";
 import { type Evidence, getExpiredTransition, type NamedCount, type Plan, type RecipientCount } from "../plan";
 import type { ChangeDetail } from "./change-details";
 import {

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../client";
-import { formatJson, quote } from "../../settings/text";
+import { formatJson, quote } from "../../model/text";
 import { PLAN_FORMAT, type Plan, planSchema } from "../plan-schema";
 
 export const formatPlanJson = formatJson<Plan>;

@@ -1,3 +1,6 @@
+import { describeHidden } from "../../model/danger";
+import { DETAIL_NAMES } from "../../model/entry-fields";
+import { capitalize } from "../../model/text";
 import {
   formatMarkdownBlock,
   formatMarkdownCode,
@@ -7,9 +10,6 @@ import {
 } from "../../render/markdown-text";
 import { getByteLength, renderWithinLimit } from "../../render/render-within-limit";
 import { formatDay, formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
-import { describeHidden } from "../../settings/danger";
-import { DETAIL_NAMES } from "../../settings/entry-fields";
-import { capitalize } from "../../settings/text";
 import { getExpiredTransition, type Plan } from "../plan";
 import type { ChangeDetail } from "./change-details";
 import {

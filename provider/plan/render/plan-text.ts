@@ -1,6 +1,6 @@
+import { describeHidden } from "../../model/danger";
 import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
 import { type Style, TextPage } from "../../render/text-page";
-import { describeHidden } from "../../settings/danger";
 import { getExpiredTransition, type Plan } from "../plan";
 import {
   describeExample,

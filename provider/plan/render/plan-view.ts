@@ -1,4 +1,5 @@
-import { type Finding, isOverrideFinding, sortBySeverity } from "../../files/finding";
+import { sortByDanger } from "../../model/danger";
+import { quoteShellWord } from "../../model/shell-word";
 import {
   formatCount,
   formatMinute,
@@ -10,8 +11,7 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
-import { sortByDanger } from "../../settings/danger";
-import { quoteShellWord } from "../../settings/shell-word";
+import { type Finding, isOverrideFinding, sortBySeverity } from "../../settings-files/finding";
 import {
   type Alarm,
   type BacktestAllow,

@@ -1,11 +1,11 @@
 import { z } from "zod";
+import { allowDenyEntryArguments, vipEmployeeArguments } from "../../model/arguments";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../model/list-arguments";
 import { tenantSettingsArguments } from "../../plan/declared-list-arguments";
 import { definitions } from "../../resources/functions/definitions";
 import type { FunctionDefinition } from "../../resources/functions/function-definition";
 import { getLifecycle } from "../../resources/get-lifecycle";
 import type { ResourceKind } from "../../resources/resource-type";
-import { allowDenyEntryArguments, vipEmployeeArguments } from "../../settings/arguments";
-import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
 import { type DocIndex, getDoc, getMemberTexts } from "./doc-index";
 import {
   ENCODED_LIST_TYPE,

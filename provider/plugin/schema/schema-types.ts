@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { ON_DELETE } from "../../model/arguments";
+import { ENTRY_LISTS, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../../model/assumptions";
+import { LIST_MODES, VIP_LIST_MODES } from "../../model/list-mode";
 import { ENTITY_TYPES } from "../../resources/functions/definitions";
-import { ON_DELETE } from "../../settings/arguments";
-import { ENTRY_LISTS, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../../settings/assumptions";
-import { LIST_MODES, VIP_LIST_MODES } from "../../settings/list-mode";
 import { type DocIndex, getDoc } from "./doc-index";
 
 export const MODULE = "email-security:index";

@@ -1,8 +1,8 @@
 import { type BinaryReader, type BinaryWriter, Message } from "google-protobuf";
+import { omitUndefined } from "../../model/omit-undefined";
+import { PULUMI_UNKNOWN, UNKNOWN } from "../../model/unknown-value";
 import { readStruct } from "../../resources/struct/read-struct";
 import { writeStruct } from "../../resources/struct/write-struct";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown-value";
 
 /*
  * The build substitutes this for `google-protobuf/google/protobuf/struct_pb.js`: the parts that Pulumi's generated messages

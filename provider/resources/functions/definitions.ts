@@ -12,8 +12,8 @@ import {
   threatTypeCount,
   vipEmployee,
 } from "../../client/schemas";
-import { ENTRY_LISTS } from "../../settings/assumptions";
-import { quote } from "../../settings/text";
+import { ENTRY_LISTS } from "../../model/assumptions";
+import { quote } from "../../model/text";
 import { camelCaseKeys } from "./camel-case";
 import { buildCamelCaseSchema } from "./camel-case-schema";
 import { defineFunction, type FunctionDefinition } from "./function-definition";

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { InvalidArgumentError, type SettingsClient } from "../../client";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quote } from "../../settings/text";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quote } from "../../model/text";
 
 /** A function that reads from the service, as plain data without Pulumi types, for every provider. */
 export interface FunctionDefinition<Args extends object, Result extends object> {

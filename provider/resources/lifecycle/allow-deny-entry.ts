@@ -4,9 +4,9 @@ import {
   allowDenyEntryQuery,
   checkAllowDenyEntry,
   completeAllowDenyEntry,
-} from "../../settings/arguments";
-import { ENTRY_LISTS, type List } from "../../settings/assumptions";
-import { buildEntryDeclarationKey } from "../../settings/encoded-list";
+} from "../../model/arguments";
+import { ENTRY_LISTS, type List } from "../../model/assumptions";
+import { buildEntryDeclarationKey } from "../../model/encoded-list";
 import {
   applyArguments,
   areSentFieldsEqual,
@@ -14,11 +14,11 @@ import {
   ENTRY_FIELD_DEFINITIONS,
   pickDeclaredValues,
   pickValues,
-} from "../../settings/entry-fields";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { NO_OWN_DOMAINS } from "../../settings/own-domains";
-import { sanitizeLine } from "../../settings/text";
-import { UNKNOWN } from "../../settings/unknown-value";
+} from "../../model/entry-fields";
+import { omitUndefined } from "../../model/omit-undefined";
+import { NO_OWN_DOMAINS } from "../../model/own-domains";
+import { sanitizeLine } from "../../model/text";
+import { UNKNOWN } from "../../model/unknown-value";
 import { getRowNaturalKey, readConfirmed } from "../../tenant";
 import { buildDeclarableEntry } from "./declarable";
 import { logEntryDuplicates } from "./duplicate-rows";

@@ -1,8 +1,8 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { ENTRY_LISTS, type List } from "../../settings/assumptions";
-import { isSameListText } from "../../settings/compare-arguments";
-import { isContradiction } from "../../settings/contradiction";
-import { getDangerRank } from "../../settings/danger";
+import { ENTRY_LISTS, type List } from "../../model/assumptions";
+import { isSameListText } from "../../model/compare-arguments";
+import { isContradiction } from "../../model/contradiction";
+import { getDangerRank } from "../../model/danger";
 import {
   decodeEntry,
   type EncodedList,
@@ -10,10 +10,10 @@ import {
   isUnmanaged,
   type ListedEntry,
   markUnmanaged,
-} from "../../settings/encoded-list";
-import { type AllowDenyListInputs, ENTRY_LIST_KIND } from "../../settings/list-arguments";
-import { NO_OWN_DOMAINS } from "../../settings/own-domains";
-import { formatKeyPath } from "../../settings/property-path";
+} from "../../model/encoded-list";
+import { type AllowDenyListInputs, ENTRY_LIST_KIND } from "../../model/list-arguments";
+import { NO_OWN_DOMAINS } from "../../model/own-domains";
+import { formatKeyPath } from "../../model/property-path";
 import { readConfirmed } from "../../tenant";
 import { BulkRunner } from "./best-effort-runner";
 import { logChangedScopes, matchChangedScopes } from "./changed-scopes";

@@ -1,6 +1,6 @@
 import { CircuitOpenError, ServiceError } from "../../client";
 import { FAILURE_SCOPES } from "../../client/response-classification";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError } from "../../model/email-security-error";
 import { OperationTimeoutError } from "../../tenant";
 
 export interface FailedItem<Item> {

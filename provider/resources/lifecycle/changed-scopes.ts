@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { isSameListText } from "../../settings/compare-arguments";
-import { decodeEntry, type EncodedList, isUnmanaged, type ListedEntry } from "../../settings/encoded-list";
-import { sanitizeLine } from "../../settings/text";
+import { isSameListText } from "../../model/compare-arguments";
+import { decodeEntry, type EncodedList, isUnmanaged, type ListedEntry } from "../../model/encoded-list";
+import { sanitizeLine } from "../../model/text";
 import { getRowNaturalKey } from "../../tenant";
 import { encodeRow, getNaturalKey } from "./decode-entries";
 import type { EntryMatch } from "./entry-match";

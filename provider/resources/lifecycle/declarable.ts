@@ -1,14 +1,14 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
-import { allowDenyEntryArguments, checkEntryArguments, type RawArguments } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, type List } from "../../settings/assumptions";
-import { encodeEntry, encodeVip, encodeVipKey, getKeyBaseName } from "../../settings/encoded-list";
-import { pickEntryState, type SettingsElement } from "../../settings/entry-fields";
-import { buildNaturalKey, canonicalizeMailbox, canonicalizeValue, parseEntryValue } from "../../settings/entry-value";
-import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../../settings/list-arguments";
-import { omitUndefined } from "../../settings/omit-undefined";
-import type { OwnDomains } from "../../settings/own-domains";
-import { describeRisks } from "../../settings/risk";
-import { canonicalizeComment, quote } from "../../settings/text";
+import { allowDenyEntryArguments, checkEntryArguments, type RawArguments } from "../../model/arguments";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, type List } from "../../model/assumptions";
+import { encodeEntry, encodeVip, encodeVipKey, getKeyBaseName } from "../../model/encoded-list";
+import { pickEntryState, type SettingsElement } from "../../model/entry-fields";
+import { buildNaturalKey, canonicalizeMailbox, canonicalizeValue, parseEntryValue } from "../../model/entry-value";
+import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../../model/list-arguments";
+import { omitUndefined } from "../../model/omit-undefined";
+import type { OwnDomains } from "../../model/own-domains";
+import { describeRisks } from "../../model/risk";
+import { canonicalizeComment, quote } from "../../model/text";
 import { sortBySpelling } from "../../tenant";
 import { encodeRowKey } from "./entry-match";
 

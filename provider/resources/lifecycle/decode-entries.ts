@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { decodeEntry, type EncodedList, encodeEntry, type ListedEntry } from "../../settings/encoded-list";
-import { ENTRY_FIELD_DEFINITIONS, pickUnsentValues } from "../../settings/entry-fields";
-import { buildNaturalKey } from "../../settings/entry-value";
+import { decodeEntry, type EncodedList, encodeEntry, type ListedEntry } from "../../model/encoded-list";
+import { ENTRY_FIELD_DEFINITIONS, pickUnsentValues } from "../../model/entry-fields";
+import { buildNaturalKey } from "../../model/entry-value";
 
 export type KeyedEntry = readonly [key: string, entry: ListedEntry];
 

@@ -1,5 +1,5 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
-import { excerpt, quote } from "../../settings/text";
+import { excerpt, quote } from "../../model/text";
 import { isStoredRow, selectEffectiveRow } from "../../tenant";
 import { describeExistingEntry } from "./errors";
 import type { LifecycleContext } from "./lifecycle";

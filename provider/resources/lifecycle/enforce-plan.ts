@@ -1,10 +1,10 @@
 import type { AllowDenyEntryRow } from "../../client";
-import type { AllowDenyEntryInputs, VipEmployeeInputs } from "../../settings/arguments";
-import { truncateByDanger } from "../../settings/danger";
-import { encodeEntry, encodeEntryKey, encodeVip, encodeVipKey } from "../../settings/encoded-list";
-import { isSameEntryState } from "../../settings/entry-fields";
-import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../../settings/list-arguments";
-import { sanitizeLine } from "../../settings/text";
+import type { AllowDenyEntryInputs, VipEmployeeInputs } from "../../model/arguments";
+import { truncateByDanger } from "../../model/danger";
+import { encodeEntry, encodeEntryKey, encodeVip, encodeVipKey } from "../../model/encoded-list";
+import { isSameEntryState } from "../../model/entry-fields";
+import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../../model/list-arguments";
+import { sanitizeLine } from "../../model/text";
 import { encodeRowKey } from "./entry-match";
 import { PlanStaleError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";

@@ -1,8 +1,8 @@
 import { type AllowDenyEntryRow, ConflictError, type EntryChange, NotFoundError } from "../../client";
-import type { AllowDenyEntryInputs } from "../../settings/arguments";
-import { buildEntryDeclarationKey } from "../../settings/encoded-list";
-import { buildNaturalKey } from "../../settings/entry-value";
-import { excerpt, quote } from "../../settings/text";
+import type { AllowDenyEntryInputs } from "../../model/arguments";
+import { buildEntryDeclarationKey } from "../../model/encoded-list";
+import { buildNaturalKey } from "../../model/entry-value";
+import { excerpt, quote } from "../../model/text";
 import { hasNaturalKey, type TenantCache } from "../../tenant";
 import { findLingeringRow } from "./entry-removal";
 import { buildEntryChange, buildRowDeclarationKey } from "./entry-state";

@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { ENTRY_LISTS } from "../../settings/assumptions";
-import { isContradiction } from "../../settings/contradiction";
-import { excerpt, quote, sanitizeLine } from "../../settings/text";
+import { ENTRY_LISTS } from "../../model/assumptions";
+import { isContradiction } from "../../model/contradiction";
+import { excerpt, quote, sanitizeLine } from "../../model/text";
 import { readConfirmed } from "../../tenant";
 import { type AllowDenyEntryState, type EntryIdentity, hasScope } from "./entry-state";
 import { AlreadyExistsError, describeExistingEntry } from "./errors";

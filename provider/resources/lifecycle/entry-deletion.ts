@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { buildRowValues, ENTRY_FIELD_DEFINITIONS } from "../../settings/entry-fields";
-import { sanitizeLine } from "../../settings/text";
+import { buildRowValues, ENTRY_FIELD_DEFINITIONS } from "../../model/entry-fields";
+import { sanitizeLine } from "../../model/text";
 import { enforcePlanForEntry, isPlanEnforced } from "./enforce-plan";
 import { logRemainingRows, logRemovedRows, removeRows } from "./entry-removal";
 import {

@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../settings/assumptions";
-import { isSameListText } from "../../settings/compare-arguments";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../model/assumptions";
+import { isSameListText } from "../../model/compare-arguments";
 import {
   buildAlternateKey,
   decodeEntry,
@@ -8,7 +8,7 @@ import {
   encodeEntryKey,
   type ListedEntry,
   stripUnmanaged,
-} from "../../settings/encoded-list";
+} from "../../model/encoded-list";
 import { sortBySpelling } from "../../tenant";
 import { encodeRow } from "./decode-entries";
 

@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, KNOWN_VERDICT_SCOPES, type List } from "../../settings/assumptions";
-import { decodeEntry } from "../../settings/encoded-list";
-import { buildNaturalKey, type EntryValue, type ParseResult, parseEntryValue } from "../../settings/entry-value";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, KNOWN_VERDICT_SCOPES, type List } from "../../model/assumptions";
+import { decodeEntry } from "../../model/encoded-list";
+import { buildNaturalKey, type EntryValue, type ParseResult, parseEntryValue } from "../../model/entry-value";
 import { encodeRowKey } from "./entry-match";
 import { getResourceId } from "./entry-state";
 

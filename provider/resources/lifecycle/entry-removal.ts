@@ -1,9 +1,9 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { ENTRY_LISTS } from "../../settings/assumptions";
-import { isOverlappingScope } from "../../settings/covering-values";
-import { buildEntryDeclarationKey } from "../../settings/encoded-list";
-import { buildNaturalKey } from "../../settings/entry-value";
-import { sanitizeLine } from "../../settings/text";
+import { ENTRY_LISTS } from "../../model/assumptions";
+import { isOverlappingScope } from "../../model/covering-values";
+import { buildEntryDeclarationKey } from "../../model/encoded-list";
+import { buildNaturalKey } from "../../model/entry-value";
+import { sanitizeLine } from "../../model/text";
 import { type Deletion, hasNaturalKey, readConfirmed, type TenantCache } from "../../tenant";
 import { isRemovalReviewed } from "./enforce-plan";
 import { buildRowDeclarationKey, type EntryIdentity, hasScope, isRowOfEntry } from "./entry-state";

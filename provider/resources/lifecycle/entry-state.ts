@@ -1,17 +1,17 @@
 import type { AllowDenyEntryRow, EntryChange } from "../../client";
-import type { AllowDenyEntryInputs } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES } from "../../settings/assumptions";
-import { buildEntryDeclarationKey, encodeEntryKey } from "../../settings/encoded-list";
+import type { AllowDenyEntryInputs } from "../../model/arguments";
+import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES } from "../../model/assumptions";
+import { buildEntryDeclarationKey, encodeEntryKey } from "../../model/encoded-list";
 import {
   areSentFieldsEqual,
   buildChangeBody,
   ENTRY_FIELD_DEFINITIONS,
   pickRowValues,
   pickUnsentValues,
-} from "../../settings/entry-fields";
-import { describeDetails } from "../../settings/entry-state-text";
-import { buildNaturalKey, canonicalizeValue } from "../../settings/entry-value";
-import { sanitizeLine } from "../../settings/text";
+} from "../../model/entry-fields";
+import { describeDetails } from "../../model/entry-state-text";
+import { buildNaturalKey, canonicalizeValue } from "../../model/entry-value";
+import { sanitizeLine } from "../../model/text";
 import type { DeclarationItem } from "./lifecycle";
 
 /** The state of an entry: every argument with its actual value, and the fields that the service added. */

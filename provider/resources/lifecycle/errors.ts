@@ -1,8 +1,8 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { createErrorClass, EmailSecurityError } from "../../settings/email-security-error";
-import { describeDetails } from "../../settings/entry-state-text";
-import { inferEntryType } from "../../settings/entry-value";
-import { describeTextChange, excerpt, quote } from "../../settings/text";
+import { createErrorClass, EmailSecurityError } from "../../model/email-security-error";
+import { describeDetails } from "../../model/entry-state-text";
+import { inferEntryType } from "../../model/entry-value";
+import { describeTextChange, excerpt, quote } from "../../model/text";
 
 /** The declared object exists with other arguments, and adoption wasn't requested. `ERR_EXISTS` */
 export class AlreadyExistsError extends createErrorClass("ERR_EXISTS") {}

@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
-import { type EmailSecurityError, formatErrorWithCode } from "../../settings/email-security-error";
-import { type FieldDefinition, findDifferingFields } from "../../settings/entry-fields";
-import type { ListMode } from "../../settings/list-mode";
-import type { PatternTarget } from "../../settings/list-pattern";
-import type { OwnDomains } from "../../settings/own-domains";
+import type { ArgumentFailure, RawArguments } from "../../model/arguments";
+import { type EmailSecurityError, formatErrorWithCode } from "../../model/email-security-error";
+import { type FieldDefinition, findDifferingFields } from "../../model/entry-fields";
+import type { ListMode } from "../../model/list-mode";
+import type { PatternTarget } from "../../model/list-pattern";
+import type { OwnDomains } from "../../model/own-domains";
 import type { TenantCache } from "../../tenant";
 import type { RemovalFilter, ReviewedPlan } from "./reviewed-plan";
 

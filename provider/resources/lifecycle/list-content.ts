@@ -1,10 +1,10 @@
-import type { RawArguments } from "../../settings/arguments";
-import { isSameListText } from "../../settings/compare-arguments";
-import { type EncodedList, isUnmanaged, markUnmanaged } from "../../settings/encoded-list";
-import type { ListKind } from "../../settings/list-arguments";
-import { createPruneFilter } from "../../settings/list-protection";
-import { formatKeyPath } from "../../settings/property-path";
-import { UNKNOWN } from "../../settings/unknown-value";
+import type { RawArguments } from "../../model/arguments";
+import { isSameListText } from "../../model/compare-arguments";
+import { type EncodedList, isUnmanaged, markUnmanaged } from "../../model/encoded-list";
+import type { ListKind } from "../../model/list-arguments";
+import { createPruneFilter } from "../../model/list-protection";
+import { formatKeyPath } from "../../model/property-path";
+import { UNKNOWN } from "../../model/unknown-value";
 import type { PropertyChange } from "./lifecycle";
 import type { ListInputs, ListPlan } from "./list-resource";
 

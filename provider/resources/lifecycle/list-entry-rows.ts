@@ -1,12 +1,7 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { isSameListText } from "../../settings/compare-arguments";
-import {
-  buildEntryDeclarationKey,
-  encodeEntryKey,
-  type ListedEntry,
-  stripUnmanaged,
-} from "../../settings/encoded-list";
+import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
+import { isSameListText } from "../../model/compare-arguments";
+import { buildEntryDeclarationKey, encodeEntryKey, type ListedEntry, stripUnmanaged } from "../../model/encoded-list";
 import { encodeRow } from "./decode-entries";
 import { buildRowDeclarationKey } from "./entry-state";
 import type { LifecycleContext } from "./lifecycle";

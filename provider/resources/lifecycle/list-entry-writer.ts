@@ -1,10 +1,10 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
-import type { List } from "../../settings/assumptions";
-import { buildEntryDeclarationKey, encodeEntryKey, type ListedEntry } from "../../settings/encoded-list";
-import { canonicalizeValue } from "../../settings/entry-value";
-import type { AllowDenyListInputs } from "../../settings/list-arguments";
-import { canPrune } from "../../settings/list-mode";
-import { parseValidPatterns } from "../../settings/list-protection";
+import type { List } from "../../model/assumptions";
+import { buildEntryDeclarationKey, encodeEntryKey, type ListedEntry } from "../../model/encoded-list";
+import { canonicalizeValue } from "../../model/entry-value";
+import type { AllowDenyListInputs } from "../../model/list-arguments";
+import { canPrune } from "../../model/list-mode";
+import { parseValidPatterns } from "../../model/list-protection";
 import { getRowNaturalKey, hasNaturalKey, readConfirmed } from "../../tenant";
 import { decodeEntries, getNaturalKey, type KeyedEntry } from "./decode-entries";
 import { isRemovalReviewed } from "./enforce-plan";

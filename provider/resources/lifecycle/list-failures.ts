@@ -1,6 +1,6 @@
-import { type EmailSecurityError, formatErrorWithCode } from "../../settings/email-security-error";
-import type { ListKind } from "../../settings/list-arguments";
-import { sanitizeLine } from "../../settings/text";
+import { type EmailSecurityError, formatErrorWithCode } from "../../model/email-security-error";
+import type { ListKind } from "../../model/list-arguments";
+import { sanitizeLine } from "../../model/text";
 import { NotAttemptedError } from "./best-effort-runner";
 import { ListNotAppliedError } from "./errors";
 import { formatItemNames } from "./list-names";

@@ -1,17 +1,17 @@
 import { z } from "zod";
-import type { RawArguments } from "../../settings/arguments";
-import { formatErrorWithCode } from "../../settings/email-security-error";
-import { type EncodedList, isUnmanaged, sortListByKey } from "../../settings/encoded-list";
-import { checkList } from "../../settings/list-check";
-import { canPrune, canPruneAny } from "../../settings/list-mode";
+import type { RawArguments } from "../../model/arguments";
+import { formatErrorWithCode } from "../../model/email-security-error";
+import { type EncodedList, isUnmanaged, sortListByKey } from "../../model/encoded-list";
+import { checkList } from "../../model/list-check";
+import { canPrune, canPruneAny } from "../../model/list-mode";
 import {
   createIgnoreFilter,
   findRemovals,
   parseValidPatterns,
   validateListProtection,
-} from "../../settings/list-protection";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quote } from "../../settings/text";
+} from "../../model/list-protection";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quote } from "../../model/text";
 import { readConfirmed } from "../../tenant";
 import { enforcePlan, isPlanEnforced } from "./enforce-plan";
 import { ListNotAppliedError, NotImportableError, PrunedByNextRunError, RemovalGuardError } from "./errors";

@@ -1,5 +1,5 @@
-import type { ListKind } from "../../settings/list-arguments";
-import { formatFirstItems, sanitizeLine } from "../../settings/text";
+import type { ListKind } from "../../model/list-arguments";
+import { formatFirstItems, sanitizeLine } from "../../model/text";
 
 export function formatItemCount(count: number, kind: ListKind): string {
   return `${count} ${count === 1 ? kind.noun[0] : kind.noun[1]}`;

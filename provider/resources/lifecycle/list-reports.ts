@@ -1,9 +1,9 @@
-import { truncateByDanger } from "../../settings/danger";
-import { formatErrorWithCode } from "../../settings/email-security-error";
-import { type EncodedList, isUnmanaged } from "../../settings/encoded-list";
-import type { ListKind } from "../../settings/list-arguments";
-import { createIgnoreFilter, createPruneFilter } from "../../settings/list-protection";
-import { sanitizeLine } from "../../settings/text";
+import { truncateByDanger } from "../../model/danger";
+import { formatErrorWithCode } from "../../model/email-security-error";
+import { type EncodedList, isUnmanaged } from "../../model/encoded-list";
+import type { ListKind } from "../../model/list-arguments";
+import { createIgnoreFilter, createPruneFilter } from "../../model/list-protection";
+import { sanitizeLine } from "../../model/text";
 import { PRUNE_ADVICE } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
 import { filterPrunable } from "./list-content";

@@ -1,7 +1,7 @@
-import type { EncodedList } from "../../settings/encoded-list";
-import type { ListKind } from "../../settings/list-arguments";
-import type { ListMode } from "../../settings/list-mode";
-import type { PatternTarget } from "../../settings/list-pattern";
+import type { EncodedList } from "../../model/encoded-list";
+import type { ListKind } from "../../model/list-arguments";
+import type { ListMode } from "../../model/list-mode";
+import type { PatternTarget } from "../../model/list-pattern";
 import type { DeclarationItem, LifecycleContext, TenantList } from "./lifecycle";
 
 /** The arguments that all lists share. The property for the content depends on the kind. */

@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { ENTRY_LISTS } from "../../settings/assumptions";
-import { quote, sanitizeLine } from "../../settings/text";
+import { ENTRY_LISTS } from "../../model/assumptions";
+import { quote, sanitizeLine } from "../../model/text";
 import type { TenantCache } from "../../tenant";
 import { type EntryName, findEntriesByName, formatUniqueEntryName, parseEntryName } from "./entry-name";
 import { getResourceId } from "./entry-state";

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
-import { type EntryState, entryStateShape, isSameEntryState } from "../../settings/entry-fields";
-import { formatEntryState } from "../../settings/entry-state-text";
-import { hashChanges, hashTenant, isLegacyDigest, parsePlanDigest } from "../../settings/plan-digest";
-import { quote } from "../../settings/text";
+import { type EntryState, entryStateShape, isSameEntryState } from "../../model/entry-fields";
+import { formatEntryState } from "../../model/entry-state-text";
+import { hashChanges, hashTenant, isLegacyDigest, parsePlanDigest } from "../../model/plan-digest";
+import { quote } from "../../model/text";
 
 export const PLAN_FILE_VARIABLE = "EMAIL_SECURITY_PLAN";
 export const PLAN_DIGEST_VARIABLE = "EMAIL_SECURITY_PLAN_DIGEST";

@@ -1,5 +1,5 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { ENTRY_LISTS } from "../../settings/assumptions";
+import { ENTRY_LISTS } from "../../model/assumptions";
 import { isRemovalReviewed } from "./enforce-plan";
 import { buildRowDeclarationKey, type EntryIdentity, getManagedRowId, hasScope } from "./entry-state";
 import type { LifecycleContext } from "./lifecycle";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { NotFoundError, type VipEmployeeRow } from "../../client";
-import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
-import { toComparable } from "../../settings/compare-arguments";
+import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../model/arguments";
+import { toComparable } from "../../model/compare-arguments";
 import {
   applyArguments,
   areSentFieldsEqual,
@@ -12,11 +12,11 @@ import {
   pickUnsentValues,
   pickValues,
   VIP_FIELD_DEFINITIONS,
-} from "../../settings/entry-fields";
-import { canonicalizeMailbox, parseMailbox } from "../../settings/entry-value";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quote, sanitizeLine } from "../../settings/text";
-import { UNKNOWN } from "../../settings/unknown-value";
+} from "../../model/entry-fields";
+import { canonicalizeMailbox, parseMailbox } from "../../model/entry-value";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quote, sanitizeLine } from "../../model/text";
+import { UNKNOWN } from "../../model/unknown-value";
 import { readConfirmed } from "../../tenant";
 import { logVipDuplicates } from "./duplicate-rows";
 import { enforcePlanForVip, isPlanEnforced } from "./enforce-plan";

@@ -1,6 +1,6 @@
 import type { VipEmployeeRow } from "../../client";
-import { isSameListText } from "../../settings/compare-arguments";
-import { getDangerRank } from "../../settings/danger";
+import { isSameListText } from "../../model/compare-arguments";
+import { getDangerRank } from "../../model/danger";
 import {
   decodeVip,
   type EncodedList,
@@ -9,13 +9,13 @@ import {
   isUnmanaged,
   type ListedVip,
   markUnmanaged,
-} from "../../settings/encoded-list";
-import { getDetailValues, isSameEntryState } from "../../settings/entry-fields";
-import { canonicalizeMailbox } from "../../settings/entry-value";
-import { VIP_LIST_KIND, type VipListInputs } from "../../settings/list-arguments";
-import { canPrune } from "../../settings/list-mode";
-import { formatKeyPath } from "../../settings/property-path";
-import { quote } from "../../settings/text";
+} from "../../model/encoded-list";
+import { getDetailValues, isSameEntryState } from "../../model/entry-fields";
+import { canonicalizeMailbox } from "../../model/entry-value";
+import { VIP_LIST_KIND, type VipListInputs } from "../../model/list-arguments";
+import { canPrune } from "../../model/list-mode";
+import { formatKeyPath } from "../../model/property-path";
+import { quote } from "../../model/text";
 import { isAutoDetected, readConfirmed } from "../../tenant";
 import { BulkRunner } from "./best-effort-runner";
 import { buildDeclarableVip } from "./declarable";

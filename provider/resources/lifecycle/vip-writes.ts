@@ -1,11 +1,11 @@
 import { type AddVipResult, EmailSecurityError, NotFoundError, type VipEmployeeRow } from "../../client";
-import type { VipEmployeeInputs } from "../../settings/arguments";
-import { LIST_LAG_MS } from "../../settings/assumptions";
-import { getDetailValues, isSameEntryState } from "../../settings/entry-fields";
-import { describeDetails } from "../../settings/entry-state-text";
-import { canonicalizeMailbox, parseMailbox } from "../../settings/entry-value";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { excerpt, quote, sanitizeMultiline } from "../../settings/text";
+import type { VipEmployeeInputs } from "../../model/arguments";
+import { LIST_LAG_MS } from "../../model/assumptions";
+import { getDetailValues, isSameEntryState } from "../../model/entry-fields";
+import { describeDetails } from "../../model/entry-state-text";
+import { canonicalizeMailbox, parseMailbox } from "../../model/entry-value";
+import { omitUndefined } from "../../model/omit-undefined";
+import { excerpt, quote, sanitizeMultiline } from "../../model/text";
 import { readConfirmed, type TenantCache } from "../../tenant";
 import {
   AutoDetectedError,

@@ -1,4 +1,4 @@
-import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown-value";
+import { PULUMI_UNKNOWN, UNKNOWN } from "../../model/unknown-value";
 import { getSortedKeys } from "./sorted-keys";
 import { tag } from "./tags";
 

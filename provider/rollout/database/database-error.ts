@@ -1,4 +1,4 @@
-import { createErrorClass } from "../../settings/email-security-error";
+import { createErrorClass } from "../../model/email-security-error";
 
 /**
  * The PostgreSQL database of a rollout can't be used. The message says which one, what happened and what to do, without the password.

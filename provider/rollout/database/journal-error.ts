@@ -1,4 +1,4 @@
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError } from "../../model/email-security-error";
 
 /** The database of a rollout can't be used. The message says what happened, where, and what to do. `ERR_ROLLOUT_JOURNAL` */
 export class JournalError extends EmailSecurityError {

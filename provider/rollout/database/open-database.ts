@@ -1,5 +1,5 @@
-import { assertFeatureInstalled } from "../../settings/optional-features";
-import { isPostgresUrl } from "../../settings/postgres-url";
+import { assertFeatureInstalled } from "../../model/optional-features";
+import { isPostgresUrl } from "../../model/postgres-url";
 import type { Database } from "./database";
 import { openSqlite, type SqliteOptions } from "./sqlite-database";
 

@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from "pg";
-import { sanitizeLine } from "../../settings/text";
+import { sanitizeLine } from "../../model/text";
 import { DatabaseError } from "./database-error";
 import { closeConnection } from "./postgres-session";
 import { addTlsParameters, disableTls } from "./postgres-tls";

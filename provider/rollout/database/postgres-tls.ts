@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import { DatabaseError } from "./database-error";
 
 export interface TlsUrl {

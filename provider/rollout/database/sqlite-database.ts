@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import PQueue from "p-queue";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import { explainUnwritableFile } from "../model/system-errors";
 import { BusyTimeout } from "./busy-timeout";
 import type { Database, DatabaseLock, Queryable, Row, SqlValue } from "./database";

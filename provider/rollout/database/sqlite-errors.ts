@@ -1,5 +1,5 @@
-import { getErrorMessage } from "../../settings/email-security-error";
-import { quote } from "../../settings/text";
+import { getErrorMessage } from "../../model/email-security-error";
+import { quote } from "../../model/text";
 import { explainSystemError, explainUnwritableFile, STORAGE_REASONS } from "../model/system-errors";
 import { JournalError } from "./journal-error";
 

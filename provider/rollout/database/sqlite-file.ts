@@ -14,7 +14,7 @@ import {
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import { JournalError } from "./journal-error";
 
 /** The files that SQLite keeps next to an open database. The three belong together. */

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
+import { getErrorMessage } from "../../model/email-security-error";
+import { sanitizeMultiline } from "../../model/text";
 import { stripAnsi } from "../../plan/pulumi-cli";
-import { getErrorMessage } from "../../settings/email-security-error";
-import { sanitizeMultiline } from "../../settings/text";
 import { CliError } from "./engine-command";
 import type { UpResult } from "./up-request";
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import type { MinimalEnv } from "../../machine/child-environment";
+import type { MinimalEnv } from "../../system/child-environment";
 import { buildProcessExitFailure } from "./engine-failure";
 import type { EngineRequest, EngineResponse, UpRequest, UpResult } from "./up-request";
 

@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { all, ComponentResource, type Resource } from "@pulumi/pulumi";
 import { type EngineEvent, LocalWorkspace, Stack } from "@pulumi/pulumi/automation";
 import { TenantSettings } from "../../gitops/tenant-settings";
+import { shrinkIdentity, type TenantIdentity } from "../../model/tenant-identity";
+import { TENANT_SETTINGS_TYPE } from "../../model/tenant-settings-type";
 import { stripAnsi } from "../../plan/pulumi-cli";
 import { startCompileCacheFlush } from "../../resources/compile-cache";
 import {
@@ -11,8 +13,6 @@ import {
   PRECEDING_FILE_VARIABLE,
 } from "../../resources/lifecycle/reviewed-plan";
 import { IDENTITY_FILE_VARIABLE } from "../../resources/tenant-verifier";
-import { shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
-import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
 import { MARKER_OUTPUT, type StackMarker } from "../model/stack-marker";
 import type { AttachedProvider } from "./attached-provider";
 import { isProcessDeath } from "./engine-causes";

@@ -1,5 +1,5 @@
-import { getErrorMessage } from "../../settings/email-security-error";
-import { excerpt, quote } from "../../settings/text";
+import { getErrorMessage } from "../../model/email-security-error";
+import { excerpt, quote } from "../../model/text";
 import { DatabaseError } from "../database/database-error";
 import { JournalError } from "../database/journal-error";
 import type { RolloutSpec } from "../journal/rollout-record";

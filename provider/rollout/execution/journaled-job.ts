@@ -1,4 +1,4 @@
-import { collectSecrets } from "../../settings/secrets";
+import { collectSecrets } from "../../model/secrets";
 import { DatabaseError } from "../database/database-error";
 import { JournalError } from "../database/journal-error";
 import type { Journal } from "../journal/journal";

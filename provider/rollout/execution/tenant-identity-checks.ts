@@ -1,10 +1,10 @@
-import { formatLineLocation } from "../../files/finding";
+import { isEmptyTenantAccepted } from "../../model/mail-domains";
+import { omitUndefined } from "../../model/omit-undefined";
+import { isEmptyIdentity, type TenantIdentity } from "../../model/tenant-identity";
 import { getObservedIdentity, type ObservedState } from "../../plan/observed-state";
 import { TENANT_SOURCE_VARIABLE } from "../../resources/configuration";
 import { PLANNED_IDENTITY_VARIABLE } from "../../resources/tenant-verifier";
-import { isEmptyTenantAccepted } from "../../settings/mail-domains";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { isEmptyIdentity, type TenantIdentity } from "../../settings/tenant-identity";
+import { formatLineLocation } from "../../settings-files/finding";
 import type { Journal } from "../journal/journal";
 import type { ClaimedJob, TenantSummary } from "../journal/rollout-record";
 import { readIdentityRecords } from "../journal/tenant-identity-records";

@@ -1,7 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createScratchDirectory } from "../../machine/scratch-directory";
+import { EmailSecurityError } from "../../model/email-security-error";
+import type { ErrorCode } from "../../model/error-codes";
+import { omitUndefined } from "../../model/omit-undefined";
+import { isEmptyIdentity, shrinkIdentity } from "../../model/tenant-identity";
+import { excerpt, quote } from "../../model/text";
 import { getObservedIdentity, isObservedTenant, type ObservedState } from "../../plan/observed-state";
 import { requirePulumi } from "../../plan/pulumi-cli";
 import { parsePlan } from "../../plan/render/plan-json";
@@ -15,11 +19,7 @@ import {
   PLANNED_FINGERPRINT_VARIABLE,
   PLANNED_IDENTITY_VARIABLE,
 } from "../../resources/tenant-verifier";
-import { EmailSecurityError } from "../../settings/email-security-error";
-import type { ErrorCode } from "../../settings/error-codes";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { isEmptyIdentity, shrinkIdentity } from "../../settings/tenant-identity";
-import { excerpt, quote } from "../../settings/text";
+import { createScratchDirectory } from "../../system/scratch-directory";
 import { isProcessDeath } from "../engine/engine-causes";
 import type { EnginePool } from "../engine/engine-pool";
 import type { UpResult } from "../engine/up-request";

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import type { SettingsClient } from "../../client";
-import { formatErrorWithCode } from "../../settings/email-security-error";
-import { forEachConcurrently } from "../../settings/for-each-concurrently";
-import { quote, sanitizeLine } from "../../settings/text";
+import { formatErrorWithCode } from "../../model/email-security-error";
+import { forEachConcurrently } from "../../model/for-each-concurrently";
+import { quote, sanitizeLine } from "../../model/text";
 import type { TenantRecord } from "../journal/rollout-record";
 import type { HealthCheck, ThreatLimit, Wave } from "../model/wave";
 import type { AddressHealth, RequestPolicy } from "../probing/address-health";

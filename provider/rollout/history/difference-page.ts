@@ -1,4 +1,3 @@
-import { ELEMENT_FIELDS, TEXT_FIELD_NAMES, type TextFieldName } from "../../files/element-fields";
 import { CHANGE_SIGNS } from "../../plan/render/plan-descriptions";
 import {
   formatCount,
@@ -9,6 +8,7 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
+import { ELEMENT_FIELDS, TEXT_FIELD_NAMES, type TextFieldName } from "../../settings-files/element-fields";
 import type { DeclaredChange, DeclaredValue, RolloutDifference, TenantDifference } from "../model/history-schema";
 import { TENANT_STATE_LABELS } from "../report/state-labels";
 import { buildGroupedLines, formatChangeSubject, formatNameList } from "./grouped-changes";

@@ -1,7 +1,7 @@
+import { getDangerRank } from "../../model/danger";
 import { type ChangedLists, getChangeTransition } from "../../plan/plan";
 import { describeValue } from "../../plan/render/plan-descriptions";
 import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
-import { getDangerRank } from "../../settings/danger";
 import type { PageLine } from "./history-page-view";
 
 /** Formats names, and counts those beyond `maxNames`: `t001`; `t001, t002, t003 and 37 more`. */

@@ -1,3 +1,4 @@
+import { sanitizeLine } from "../../model/text";
 import { CHANGE_SIGNS, formatListName } from "../../plan/render/plan-descriptions";
 import {
   formatCount,
@@ -10,7 +11,6 @@ import {
   untrustedSentence,
 } from "../../render/safe-text";
 import { TextPage } from "../../render/text-page";
-import { sanitizeLine } from "../../settings/text";
 import { formatDuration, getElapsedMs } from "../model/duration";
 import type { PastRollout, RolloutHistory } from "../model/history-schema";
 import { describeRolloutMode, formatOmittedChanges, formatPlannedCounts } from "../report/rollout-report-view";

@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
-import { pickMetadata } from "../../files/element-fields";
+import { pickEntryState } from "../../model/entry-fields";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { Plan, PlanChange } from "../../plan/plan";
-import { pickEntryState } from "../../settings/entry-fields";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { pickMetadata } from "../../settings-files/element-fields";
 import type { Database } from "../database/database";
 import { decodeJson, decompress } from "../database/stored-values";
 import type { RolloutSpec } from "../journal/rollout-record";

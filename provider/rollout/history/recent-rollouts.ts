@@ -1,4 +1,4 @@
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { Database } from "../database/database";
 import { JournalReader } from "../journal/journal-reader";
 import { compareRollouts, type RolloutOrder } from "../journal/rollout-order";

@@ -1,5 +1,5 @@
+import { omitUndefined } from "../../model/omit-undefined";
 import type { Plan } from "../../plan/plan";
-import { omitUndefined } from "../../settings/omit-undefined";
 import { decodeJson } from "../database/stored-values";
 import type { JournalReader } from "../journal/journal-reader";
 import {

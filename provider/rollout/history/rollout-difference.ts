@@ -1,9 +1,9 @@
 import { posix } from "node:path";
-import { pickTextFields, TEXT_FIELD_NAMES } from "../../files/element-fields";
-import { formatSettingsErrorMessage } from "../../files/finding";
-import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
-import type { Settings } from "../../files/settings-model";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
+import { pickTextFields, TEXT_FIELD_NAMES } from "../../settings-files/element-fields";
+import { formatSettingsErrorMessage } from "../../settings-files/finding";
+import { inspectSettings, type SettingsReadCache } from "../../settings-files/read-settings";
+import type { Settings } from "../../settings-files/settings-model";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, TenantRecord } from "../journal/rollout-record";
 import {

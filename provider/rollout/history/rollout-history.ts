@@ -1,4 +1,4 @@
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { Journal } from "../journal/journal";
 import { findCompleteRollback } from "../journal/rollback-progress";
 import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";

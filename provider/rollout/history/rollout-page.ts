@@ -1,4 +1,4 @@
-import { labelTextFields, pickMetadata } from "../../files/element-fields";
+import { findDifferingTexts, getDetailTexts } from "../../model/entry-state-text";
 import { CHANGE_SIGNS } from "../../plan/render/plan-descriptions";
 import {
   formatCount,
@@ -9,7 +9,7 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
-import { findDifferingTexts, getDetailTexts } from "../../settings/entry-state-text";
+import { labelTextFields, pickMetadata } from "../../settings-files/element-fields";
 import type { RecordedChange, RolloutDetails, RolloutMilestone, TenantDetails } from "../model/history-schema";
 import { buildGroupedLines, formatChangeSubject } from "./grouped-changes";
 import type { PageLine, PageSection, PageView } from "./history-page-view";

@@ -1,4 +1,4 @@
-import { compactIdentity, type TenantIdentity } from "../../settings/tenant-identity";
+import { compactIdentity, type TenantIdentity } from "../../model/tenant-identity";
 import type { Database, Queryable } from "../database/database";
 import { decodeJson, decompress, encodeJson } from "../database/stored-values";
 import type { RolloutEventData } from "../model/rollout-event";

@@ -1,5 +1,5 @@
 import { gunzipSync } from "node:zlib";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { Database, Queryable, Row } from "../database/database";
 import { decodeJson, decodeTime, decompress } from "../database/stored-values";
 import type { RunState } from "../model/next-step";

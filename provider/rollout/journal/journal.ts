@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { compactIdentity } from "../../settings/tenant-identity";
+import { omitUndefined } from "../../model/omit-undefined";
+import { compactIdentity } from "../../model/tenant-identity";
 import type { Database, Queryable } from "../database/database";
 import { JournalError } from "../database/journal-error";
 import { encodeJson } from "../database/stored-values";

@@ -1,5 +1,5 @@
-import { omitUndefined } from "../../settings/omit-undefined";
-import { matchesEarlierIdentity, type TenantIdentity } from "../../settings/tenant-identity";
+import { omitUndefined } from "../../model/omit-undefined";
+import { matchesEarlierIdentity, type TenantIdentity } from "../../model/tenant-identity";
 import type { Database, Row } from "../database/database";
 import { decodeJson, decodeTime } from "../database/stored-values";
 import { readJournalVersion, SKIPS_VERSION } from "../database/tables";

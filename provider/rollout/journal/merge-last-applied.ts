@@ -1,4 +1,4 @@
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
 import { selectValidIdentities } from "../targets/tenant-conflicts";
 import type { AppliedRollout, LastAppliedRollouts, StackRollouts } from "./last-applied";
 import { compareRollouts } from "./rollout-order";

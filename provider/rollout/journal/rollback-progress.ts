@@ -1,4 +1,4 @@
-import { formatFirstItems, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../model/text";
 import type { JournalReader } from "./journal-reader";
 import type { RolloutRecord, TenantRecord } from "./rollout-record";
 

@@ -1,6 +1,6 @@
+import type { TenantIdentity } from "../../model/tenant-identity";
 import type { PlanFile } from "../../resources/lifecycle/reviewed-plan";
 import type { ProviderKind } from "../../resources/resource-type";
-import type { TenantIdentity } from "../../settings/tenant-identity";
 import type { Origin } from "../model/history-schema";
 import type { NotificationSettings } from "../model/notification-settings";
 import type { RolloutMode } from "../model/rollout-mode";

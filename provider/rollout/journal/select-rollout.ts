@@ -1,4 +1,4 @@
-import { formatFirstItems } from "../../settings/text";
+import { formatFirstItems } from "../../model/text";
 import type { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import { MODE_TEXTS, type RolloutMode } from "../model/rollout-mode";

@@ -1,9 +1,9 @@
+import { encodeVipKey } from "../../model/encoded-list";
+import { canonicalizeMailbox } from "../../model/entry-value";
+import { buildTenantIdentity, hasNoHashes, shrinkIdentity, type TenantIdentity } from "../../model/tenant-identity";
 import { getVipMailboxes, type ObservedState } from "../../plan/observed-state";
 import type { PlanChange } from "../../plan/plan";
 import { encodeRowKey } from "../../resources/lifecycle/entry-match";
-import { encodeVipKey } from "../../settings/encoded-list";
-import { canonicalizeMailbox } from "../../settings/entry-value";
-import { buildTenantIdentity, hasNoHashes, shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import type { TenantSummary } from "./rollout-record";
 
 /**

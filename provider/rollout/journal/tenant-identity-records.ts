@@ -1,4 +1,4 @@
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { Database } from "../database/database";
 import type { Target } from "../model/target";
 import { isOpenState } from "../model/wave";

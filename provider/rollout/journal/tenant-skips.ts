@@ -1,4 +1,4 @@
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { Database, Queryable, Row } from "../database/database";
 import { decodeJson, decodeTime } from "../database/stored-values";
 import type { Job } from "../queue/job-queue";

@@ -1,6 +1,6 @@
 import type { WhyRolloutChange } from "../../gitops/why-schema";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { Plan } from "../../plan/plan";
-import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
 import { decodeJson, decodeTime, decompress } from "../database/stored-values";
 import { resolveSequenceSql } from "./rollout-order";

@@ -1,4 +1,4 @@
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, TenantRecord, WaveRecord } from "../journal/rollout-record";
 import { createSkipLookup, type SkipLookup } from "../journal/tenant-skips";

@@ -1,5 +1,5 @@
-import { type EntryState, getComparableValues } from "../../settings/entry-fields";
-import { hashJson } from "../../settings/plan-digest";
+import { type EntryState, getComparableValues } from "../../model/entry-fields";
+import { hashJson } from "../../model/plan-digest";
 
 interface PlannedChange {
   readonly kind: string;

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { createScratchDirectory, type ScratchDirectory } from "../../machine/scratch-directory";
+import { quote } from "../../model/text";
 import { formatPulumiOutput, type PulumiRun, parsePulumiJson, runPulumi } from "../../plan/pulumi-cli";
-import { quote } from "../../settings/text";
+import { createScratchDirectory, type ScratchDirectory } from "../../system/scratch-directory";
 import { findEngineCause } from "../engine/engine-causes";
 import { RolloutError } from "../model/rollout-error";
 import {

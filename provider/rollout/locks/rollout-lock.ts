@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonArray } from "../../settings/json-schema-builders";
+import { jsonArray } from "../../model/json-schema-builders";
 import { ROLLOUT_MODES } from "../model/rollout-mode";
 
 const LOCK_FORMAT = 1;

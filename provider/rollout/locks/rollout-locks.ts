@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { isPostgresUrl, stripPostgresCredentials } from "../../settings/postgres-url";
-import { formatFirstItems, quote } from "../../settings/text";
+import { isPostgresUrl, stripPostgresCredentials } from "../../model/postgres-url";
+import { formatFirstItems, quote } from "../../model/text";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, RolloutSpec } from "../journal/rollout-record";
 import { createSkipLookup } from "../journal/tenant-skips";

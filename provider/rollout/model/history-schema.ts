@@ -1,14 +1,8 @@
 import { z } from "zod";
-import { declaredFieldsShape, metadataShape } from "../../files/element-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField, jsonTimeField } from "../../model/json-schema-builders";
+import { formatJson } from "../../model/text";
 import { kindSchema, planChangeSchema, signSchema } from "../../plan/plan-schema";
-import {
-  jsonArray,
-  jsonCountField,
-  jsonObject,
-  jsonTextField,
-  jsonTimeField,
-} from "../../settings/json-schema-builders";
-import { formatJson } from "../../settings/text";
+import { declaredFieldsShape, metadataShape } from "../../settings-files/element-fields";
 import {
   countsSchema,
   modeSchema,

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
-import { findRepository } from "../../files/repository";
 import { GitReader } from "../../gitops/git";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
+import { findRepository } from "../../settings-files/repository";
 import type { Origin } from "./history-schema";
 
 /**

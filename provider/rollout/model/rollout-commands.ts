@@ -1,5 +1,5 @@
-import { replacePassword } from "../../settings/secrets";
-import { quoteShellWord } from "../../settings/shell-word";
+import { replacePassword } from "../../model/secrets";
+import { quoteShellWord } from "../../model/shell-word";
 import { MODE_TEXTS, type RolloutMode } from "./rollout-mode";
 import type { Target } from "./target";
 

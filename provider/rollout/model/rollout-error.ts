@@ -1,4 +1,4 @@
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError } from "../../model/email-security-error";
 import type { RolloutReport } from "./rollout-report";
 
 export type RolloutErrorCode =

@@ -1,13 +1,7 @@
 import { z } from "zod";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField, jsonTimeField } from "../../model/json-schema-builders";
+import { formatJson } from "../../model/text";
 import { kindSchema, signSchema } from "../../plan/plan-schema";
-import {
-  jsonArray,
-  jsonCountField,
-  jsonObject,
-  jsonTextField,
-  jsonTimeField,
-} from "../../settings/json-schema-builders";
-import { formatJson } from "../../settings/text";
 import { ROLLOUT_MODES } from "./rollout-mode";
 
 export const REPORT_FORMAT = 1;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { jsonArray } from "../../settings/json-schema-builders";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { jsonArray } from "../../model/json-schema-builders";
+import { omitUndefined } from "../../model/omit-undefined";
 
 export const MARKER_OUTPUT = "emailSecurityRollout";
 

@@ -1,5 +1,5 @@
-import type { Finding, Place } from "../../files/finding";
 import type { ProviderKind } from "../../resources/resource-type";
+import type { Finding, Place } from "../../settings-files/finding";
 import type { NotificationSettings } from "./notification-settings";
 import type { Wave } from "./wave";
 

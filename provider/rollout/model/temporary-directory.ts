@@ -1,5 +1,5 @@
 import { tmpdir } from "node:os";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import { RolloutError } from "./rollout-error";
 import { explainSystemError } from "./system-errors";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonObject } from "../../settings/json-schema-builders";
+import { jsonObject } from "../../model/json-schema-builders";
 import { NOTICE_KINDS } from "../model/notification-settings";
 
 export const NOTICE_FORMAT = 1;

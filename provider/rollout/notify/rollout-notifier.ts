@@ -1,6 +1,6 @@
+import { formatDangerCounts } from "../../model/danger";
+import { excerpt } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
-import { formatDangerCounts } from "../../settings/danger";
-import { excerpt } from "../../settings/text";
 import type { NoticeKind, NotificationSettings } from "../model/notification-settings";
 import type { RolloutEvent } from "../model/rollout-event";
 import type { RolloutReport } from "../model/rollout-report";

@@ -1,9 +1,9 @@
+import { capitalize } from "../../model/text";
 import { OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
 import { PLAN_PAGE_STYLE, renderBlockersHtml, renderChangesHtml, renderTalliesHtml } from "../../plan/render/plan-html";
 import { renderHtmlPage, renderStatusBanner } from "../../render/html-page";
 import { type Html, html, renderHtmlText } from "../../render/html-text";
 import { formatNumber, joinTexts, type SafeText, safeText } from "../../render/safe-text";
-import { capitalize } from "../../settings/text";
 import { formatKeyRoute, groupKeyRoutes } from "../report/key-routes";
 import { formatOverride, groupOverrides } from "../report/shared-overrides";
 import { buildPlanSummaryView, type PlanSummaryInput } from "./plan-summary-view";

@@ -1,3 +1,4 @@
+import { capitalize } from "../../model/text";
 import {
   buildChangeSections,
   buildSection,
@@ -9,7 +10,6 @@ import {
 import { formatMarkdownCode, renderMarkdownText } from "../../render/markdown-text";
 import { renderWithinLimit } from "../../render/render-within-limit";
 import { formatCount, formatNumber, joinTexts, type SafeText, untrusted } from "../../render/safe-text";
-import { capitalize } from "../../settings/text";
 import { type ReportMarkdownOptions, renderKeysMarkdown, renderOverridesMarkdown } from "../report/report-markdown";
 import { groupOverrides } from "../report/shared-overrides";
 import { formatSkippedHeading } from "../report/skipped-tenants";

@@ -1,9 +1,9 @@
+import { isDangerous } from "../../model/danger";
 import { type Alarm, getChangeTransition, type Plan } from "../../plan/plan";
 import { isOtherTenantPlan } from "../../plan/plan-redaction";
 import type { ChangeDetail } from "../../plan/render/change-details";
 import { buildPlanView, type ChangeView } from "../../plan/render/plan-view";
 import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
-import { isDangerous } from "../../settings/danger";
 import { type ChangeEvidence, getChangeKey } from "../planning/shared-change-evidence";
 import { rankChange } from "../report/change-danger";
 import { TenantGroups } from "./tenant-groups";

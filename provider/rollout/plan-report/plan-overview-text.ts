@@ -1,3 +1,5 @@
+import { describeDangers } from "../../model/danger";
+import { sanitizeLine } from "../../model/text";
 import { CHANGE_SIGNS, describeValue, formatListName, OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
 import { formatPlanSummary } from "../../plan/render/plan-view";
 import {
@@ -11,8 +13,6 @@ import {
 } from "../../render/safe-text";
 import { TextPage } from "../../render/text-page";
 import { fitToWidth, getTextWidth } from "../../render/text-width";
-import { describeDangers } from "../../settings/danger";
-import { sanitizeLine } from "../../settings/text";
 import { formatDuration } from "../model/duration";
 import type { RolloutCommands } from "../model/rollout-commands";
 import { MODE_TEXTS } from "../model/rollout-mode";

@@ -1,3 +1,4 @@
+import { truncateByDanger } from "../../model/danger";
 import { FAIL_ON_BLOCKER, getChangeTransition } from "../../plan/plan";
 import {
   type ChangeView,
@@ -16,7 +17,6 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
-import { truncateByDanger } from "../../settings/danger";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import type { PlannedRollout } from "../planning/plan-rollout";
 import type { MailSearchResult } from "../planning/search-tenant-mail";

@@ -1,5 +1,5 @@
+import { hashJson } from "../../model/plan-digest";
 import { joinWithAnd, type SafeText, safeText, untrusted } from "../../render/safe-text";
-import { hashJson } from "../../settings/plan-digest";
 
 /** A set of tenants with a name, so that the list of tenants appears only once. */
 export interface TenantGroup {

@@ -1,7 +1,7 @@
-import type { Settings } from "../../files/settings-model";
 import type { ExpiredRemoval } from "../../gitops/expired-removal";
+import { isUnmanaged } from "../../model/encoded-list";
 import { type DesiredState, getListKind, type StackLists } from "../../plan/desired-state";
-import { isUnmanaged } from "../../settings/encoded-list";
+import type { Settings } from "../../settings-files/settings-model";
 
 /** Whether a tenant's settings files let an unattended run revert drift. */
 export function canRevertDrift({ onDrift }: Pick<Settings, "onDrift">): boolean {

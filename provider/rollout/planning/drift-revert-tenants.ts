@@ -1,4 +1,4 @@
-import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
+import { inspectSettings, type SettingsReadCache } from "../../settings-files/read-settings";
 import { readTargets } from "../targets/read-targets";
 import { selectTargets, type TargetSelection } from "../targets/select-targets";
 import { canRevertDrift } from "./drift-revert-blocker";

@@ -1,5 +1,5 @@
+import { quote } from "../../model/text";
 import type { PlanBlocker } from "../../plan/plan";
-import { quote } from "../../settings/text";
 import type { JournalReader } from "../journal/journal-reader";
 import { readActiveSkips } from "../journal/tenant-skips";
 import type { RolloutCommands } from "../model/rollout-commands";

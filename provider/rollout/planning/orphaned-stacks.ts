@@ -1,8 +1,8 @@
+import { forEachConcurrently } from "../../model/for-each-concurrently";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { StackLists } from "../../plan/desired-state";
 import { formatPulumiOutput, PulumiError, type PulumiRun, parsePulumiJson, runPulumi } from "../../plan/pulumi-cli";
 import { exportStack, parseStackLists } from "../../plan/stack-lists";
-import { forEachConcurrently } from "../../settings/for-each-concurrently";
-import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
 import { readLastApplied } from "../journal/last-applied";
 import { selectIdentityRecords } from "../journal/tenant-identity-records";

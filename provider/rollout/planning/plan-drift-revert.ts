@@ -1,9 +1,9 @@
 import { buildExpiredRemoval } from "../../gitops/expired-removal";
+import { invertTransition } from "../../model/danger";
+import { excerpt, sanitizeLine } from "../../model/text";
 import { isDesiredStateApplied } from "../../plan/exported-stack";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
 import { selectWrongTenantBlockers } from "../../plan/plan-redaction";
-import { invertTransition } from "../../settings/danger";
-import { excerpt, sanitizeLine } from "../../settings/text";
 import { getDriftRevertBlocker } from "./drift-revert-blocker";
 import { buildTargetPlan, buildTenantIdentification, preparePlan, type TenantPlanner } from "./plan-target";
 import { summarizeByDanger } from "./summarize-by-danger";

@@ -1,6 +1,6 @@
 import { buildExpiredRemoval, getRetainedTransition } from "../../gitops/expired-removal";
+import { sanitizeLine } from "../../model/text";
 import { getStackProvider } from "../../plan/exported-stack";
-import { sanitizeLine } from "../../settings/text";
 import { buildTargetPlan, buildTenantIdentification, preparePlan, type TenantPlanner } from "./plan-target";
 import { summarizeByDanger } from "./summarize-by-danger";
 

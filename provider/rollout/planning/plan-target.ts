@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { SettingsClient } from "../../client";
-import { type Finding, SettingsFileError } from "../../files/finding";
-import { lintSettings } from "../../files/lint";
-import type { SettingsReadCache } from "../../files/read-settings";
-import type { Settings } from "../../files/settings-model";
 import { getHost } from "../../gitops/plan-tenant";
+import { isEmptyTenantAccepted } from "../../model/mail-domains";
+import { omitUndefined } from "../../model/omit-undefined";
+import { matchesEarlierIdentity, type TenantIdentity } from "../../model/tenant-identity";
+import { quote } from "../../model/text";
 import { buildDesiredState, type DesiredState } from "../../plan/desired-state";
 import {
   findOnlyTenantSettings,
@@ -22,10 +22,10 @@ import { requirePulumi } from "../../plan/pulumi-cli";
 import { formatPlanJson } from "../../plan/render/plan-json";
 import { exportStack, parseStackLists } from "../../plan/stack-lists";
 import { computeTenantFingerprint } from "../../plan/tenant-mismatch";
-import { isEmptyTenantAccepted } from "../../settings/mail-domains";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { matchesEarlierIdentity, type TenantIdentity } from "../../settings/tenant-identity";
-import { quote } from "../../settings/text";
+import { type Finding, SettingsFileError } from "../../settings-files/finding";
+import { lintSettings } from "../../settings-files/lint";
+import type { SettingsReadCache } from "../../settings-files/read-settings";
+import type { Settings } from "../../settings-files/settings-model";
 import type { PlannedTenant, TenantSummary } from "../journal/rollout-record";
 import { buildStableIdentity } from "../journal/stable-identity";
 import { RolloutError } from "../model/rollout-error";

@@ -1,4 +1,4 @@
-import { forEachConcurrently } from "../../settings/for-each-concurrently";
+import { forEachConcurrently } from "../../model/for-each-concurrently";
 import type { Target } from "../model/target";
 import { readKey } from "../targets/read-key";
 import type { FailureTally } from "../targets/tolerance";

@@ -1,6 +1,6 @@
+import { sortByDanger, type Transition } from "../../model/danger";
+import { excerpt } from "../../model/text";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
-import { sortByDanger, type Transition } from "../../settings/danger";
-import { excerpt } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { getChangeSignature } from "../locks/change-signature";
 import type { LockSummary, ReappliedChanges } from "../locks/rollout-locks";

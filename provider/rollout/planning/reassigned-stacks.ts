@@ -1,6 +1,6 @@
+import { omitUndefined } from "../../model/omit-undefined";
 import { getObservedIdentity } from "../../plan/observed-state";
 import type { PlanBlocker } from "../../plan/plan";
-import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
 import { readLastApplied } from "../journal/last-applied";
 import { selectIdentityRecords } from "../journal/tenant-identity-records";

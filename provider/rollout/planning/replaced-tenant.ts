@@ -1,11 +1,11 @@
+import { isUnmanaged } from "../../model/encoded-list";
+import { formatAcceptAdvice, isEmptyTenantAccepted } from "../../model/mail-domains";
+import type { TenantIdentity } from "../../model/tenant-identity";
+import { quote } from "../../model/text";
 import type { StackLists } from "../../plan/desired-state";
 import type { ObservedState } from "../../plan/observed-state";
 import type { PlanBlocker } from "../../plan/plan";
 import { OTHER_TENANT_CODE } from "../../plan/tenant-mismatch";
-import { isUnmanaged } from "../../settings/encoded-list";
-import { formatAcceptAdvice, isEmptyTenantAccepted } from "../../settings/mail-domains";
-import type { TenantIdentity } from "../../settings/tenant-identity";
-import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 import type { IdentityRecord } from "../targets/tenant-conflicts";
 import {

@@ -1,7 +1,7 @@
+import { forEachConcurrently } from "../../model/for-each-concurrently";
 import type { Plan, PlanBlocker } from "../../plan/plan";
 import { isOtherTenantPlan, selectWrongTenantBlockers } from "../../plan/plan-redaction";
 import { buildPlanView } from "../../plan/render/plan-view";
-import { forEachConcurrently } from "../../settings/for-each-concurrently";
 import type { Journal } from "../journal/journal";
 import { chooseMailSample, getMailWeight } from "./mail-sample";
 import { type ChangeEvidence, getChangeKey } from "./shared-change-evidence";

@@ -1,4 +1,4 @@
-import { type Transition, truncateByDanger } from "../../settings/danger";
+import { type Transition, truncateByDanger } from "../../model/danger";
 
 const MAX_LINES = 20;
 

@@ -1,6 +1,6 @@
-import { EmailSecurityError, getErrorMessage } from "../../settings/email-security-error";
-import { maskSecrets } from "../../settings/secrets";
-import { sanitizeMultiline } from "../../settings/text";
+import { EmailSecurityError, getErrorMessage } from "../../model/email-security-error";
+import { maskSecrets } from "../../model/secrets";
+import { sanitizeMultiline } from "../../model/text";
 import { findEngineCause } from "../engine/engine-causes";
 import type { TenantError } from "../model/rollout-report";
 import { formatFailureAdvice, type NextCommands } from "../report/failure-advice";

@@ -1,11 +1,11 @@
 import { relative, resolve } from "node:path";
-import { formatLineLocation, isOverrideFinding, sortBySeverity } from "../../files/finding";
+import type { EntryType } from "../../model/assumptions";
+import { decodeEntry } from "../../model/encoded-list";
+import { omitUndefined } from "../../model/omit-undefined";
+import { findEntryRisks } from "../../model/risk";
+import { excerpt } from "../../model/text";
 import type { Plan, PlanChange, UnmanagedItem } from "../../plan/plan";
-import type { EntryType } from "../../settings/assumptions";
-import { decodeEntry } from "../../settings/encoded-list";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { findEntryRisks } from "../../settings/risk";
-import { excerpt } from "../../settings/text";
+import { formatLineLocation, isOverrideFinding, sortBySeverity } from "../../settings-files/finding";
 import type { TenantSummary } from "../journal/rollout-record";
 import type { TenantChange, UnmanagedAllows } from "../model/rollout-report";
 import { rankTenantChange } from "../report/change-danger";

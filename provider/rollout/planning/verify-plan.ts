@@ -1,9 +1,9 @@
+import { invertTransition, sortByDanger } from "../../model/danger";
+import { isSameEntryState } from "../../model/entry-fields";
+import type { TenantIdentity } from "../../model/tenant-identity";
+import { quote } from "../../model/text";
 import { getObservedIdentity, type ObservedState } from "../../plan/observed-state";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
-import { invertTransition, sortByDanger } from "../../settings/danger";
-import { isSameEntryState } from "../../settings/entry-fields";
-import type { TenantIdentity } from "../../settings/tenant-identity";
-import { quote } from "../../settings/text";
 import { readUntil } from "../../tenant";
 import type { Target } from "../model/target";
 import type { RequestContext } from "../probing/target-client";

@@ -1,8 +1,8 @@
 import { ServiceError } from "../../client";
 import { CircuitBreaker } from "../../client/circuit-breaker";
 import { FAILURE_SCOPES, getScopeByCode } from "../../client/response-classification";
-import { EmailSecurityError, getErrorMessage } from "../../settings/email-security-error";
-import { quote } from "../../settings/text";
+import { EmailSecurityError, getErrorMessage } from "../../model/email-security-error";
+import { quote } from "../../model/text";
 import type { Target } from "../model/target";
 
 export interface RequestPolicy {

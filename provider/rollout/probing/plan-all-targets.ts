@@ -1,5 +1,5 @@
 import PQueue from "p-queue";
-import { forEachConcurrently } from "../../settings/for-each-concurrently";
+import { forEachConcurrently } from "../../model/for-each-concurrently";
 import type { Target } from "../model/target";
 import type { FailureTally } from "../targets/tolerance";
 import type { AddressHealth, RequestPolicy } from "./address-health";

@@ -1,4 +1,4 @@
-import { escapeUnprintableJson } from "../../settings/text";
+import { escapeUnprintableJson } from "../../model/text";
 import type { RolloutEvent } from "../model/rollout-event";
 
 /**

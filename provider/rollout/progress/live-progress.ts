@@ -1,4 +1,4 @@
-import { sanitizeLine } from "../../settings/text";
+import { sanitizeLine } from "../../model/text";
 import type { RolloutEvent } from "../model/rollout-event";
 import type { RolloutReport } from "../model/rollout-report";
 import { LiveRegion } from "./live-region";

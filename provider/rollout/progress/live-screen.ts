@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
+import { excerpt } from "../../model/text";
 import { formatNumber, toSingleLine } from "../../render/safe-text";
 import type { Style } from "../../render/text-page";
 import { fitToWidth, getTextWidth, truncateToWidth } from "../../render/text-width";
-import { excerpt } from "../../settings/text";
 import { formatDuration, formatWholeSeconds } from "../model/duration";
 import { type StateLabel, TENANT_STATE_LABELS, WAVE_STATE_LABELS } from "../report/state-labels";
 import type { Progress, ProgressCounts, RunningTenant, WaveProgress } from "./progress-model";

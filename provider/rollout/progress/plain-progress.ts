@@ -1,5 +1,5 @@
+import { excerpt, sanitizeLine } from "../../model/text";
 import { formatCount, formatNumber, toSingleLine } from "../../render/safe-text";
-import { excerpt, sanitizeLine } from "../../settings/text";
 import { formatDuration } from "../model/duration";
 import type { RolloutEvent } from "../model/rollout-event";
 import type { RolloutReport } from "../model/rollout-report";

@@ -1,4 +1,4 @@
-import { getErrorMessage } from "../../settings/email-security-error";
+import { getErrorMessage } from "../../model/email-security-error";
 import type { Queryable } from "../database/database";
 import type { TenantError } from "../model/rollout-report";
 

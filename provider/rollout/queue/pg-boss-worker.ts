@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Job as QueuedJob } from "pg-boss";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import { resolvePostgresConnection } from "../database/postgres-connection";
 import type { Job, JobHandler } from "./job-queue";
 import { Leases } from "./leases";

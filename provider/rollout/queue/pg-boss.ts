@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PgBoss } from "pg-boss";
-import { sanitizeLine } from "../../settings/text";
+import { sanitizeLine } from "../../model/text";
 import { isConnectionLost, type PostgresConnection } from "../database/postgres-connection";
 import type { Job } from "./job-queue";
 

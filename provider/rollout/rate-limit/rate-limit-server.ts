@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import type { RequestLimiter } from "../../client";
-import { createScratchDirectory } from "../../machine/scratch-directory";
-import { getErrorMessage } from "../../settings/email-security-error";
+import { getErrorMessage } from "../../model/email-security-error";
+import { createScratchDirectory } from "../../system/scratch-directory";
 import { getMachineTimeMs, subscribeToLines, writeLine } from "../../tenant/rate-limit-client";
 import type { AddressLimiter } from "./address-limiter";
 

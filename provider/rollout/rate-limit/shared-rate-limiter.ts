@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { UNLIMITED_REQUESTS } from "../../client/rate-limiter";
-import { isPostgresUrl } from "../../settings/postgres-url";
-import { quote } from "../../settings/text";
+import { isPostgresUrl } from "../../model/postgres-url";
+import { quote } from "../../model/text";
 import type { Database } from "../database/database";
 import { DEFAULT_JOURNAL, openJournalDatabase } from "../database/open-database";
 import { openInMemory } from "../database/sqlite-database";

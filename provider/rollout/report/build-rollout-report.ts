@@ -1,4 +1,4 @@
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { Journal } from "../journal/journal";
 import type { JournalReader } from "../journal/journal-reader";
 import { findCompleteRollback, readRollbackProgress } from "../journal/rollback-progress";

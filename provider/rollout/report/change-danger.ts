@@ -1,4 +1,4 @@
-import { getDangerRank, isDangerous, type Transition } from "../../settings/danger";
+import { getDangerRank, isDangerous, type Transition } from "../../model/danger";
 import type { TenantChange, TenantReport } from "../model/rollout-report";
 
 export function getReportedTransition({

@@ -1,4 +1,4 @@
-import type { TenantErrorCode } from "../../settings/error-codes";
+import type { TenantErrorCode } from "../../model/error-codes";
 import type { TenantError } from "../model/rollout-report";
 
 export interface NextCommands {

@@ -1,5 +1,5 @@
-import { EmailSecurityError } from "../../settings/email-security-error";
-import { formatFirstItems, quote } from "../../settings/text";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { formatFirstItems, quote } from "../../model/text";
 import type { Journal } from "../journal/journal";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import type { RolloutRecord, SkippedTenant } from "../journal/rollout-record";

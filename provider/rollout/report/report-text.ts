@@ -1,7 +1,7 @@
+import { sanitizeLine } from "../../model/text";
 import { formatNumber, joinTexts, type SafeText, safeText, untrusted, untrustedSentence } from "../../render/safe-text";
 import { type Style, TextPage } from "../../render/text-page";
 import { fitToWidth, getTextWidth } from "../../render/text-width";
-import { sanitizeLine } from "../../settings/text";
 import { formatDuration } from "../model/duration";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import { countFinishedTenants } from "./rollout-headline";

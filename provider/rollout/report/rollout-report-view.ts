@@ -1,3 +1,4 @@
+import { excerpt } from "../../model/text";
 import {
   formatCount,
   formatMinute,
@@ -7,7 +8,6 @@ import {
   safeText,
   untrusted,
 } from "../../render/safe-text";
-import { excerpt } from "../../settings/text";
 import { formatDuration, getElapsedMs } from "../model/duration";
 import { MODE_TEXTS, type RolloutMode } from "../model/rollout-mode";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";

@@ -1,4 +1,4 @@
-import { isDangerous } from "../../settings/danger";
+import { isDangerous } from "../../model/danger";
 import type { TenantChange } from "../model/rollout-report";
 import { getReportedTransition, rankChange } from "./change-danger";
 

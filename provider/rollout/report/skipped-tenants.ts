@@ -1,3 +1,4 @@
+import { excerpt, quote } from "../../model/text";
 import {
   formatMinute,
   formatNumber,
@@ -7,7 +8,6 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
-import { excerpt, quote } from "../../settings/text";
 import type { SkippedTenant } from "../journal/rollout-record";
 import type { RolloutReport, SkippedReport } from "../model/rollout-report";
 import { formatTenantNames } from "./format-tenant-names";

@@ -1,4 +1,4 @@
-import { formatFirstItems, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../model/text";
 import type { Journal } from "../journal/journal";
 import { compareRollouts } from "../journal/rollout-order";
 import type { TenantRecord } from "../journal/rollout-record";

@@ -1,13 +1,13 @@
+import type { EntryType } from "../../model/assumptions";
+import { sortByDanger } from "../../model/danger";
+import { decodeEntry, type EncodedList, encodeEntry, encodeVip, isUnmanaged } from "../../model/encoded-list";
+import { type EntryState, isSameEntryState, pickEntryState } from "../../model/entry-fields";
+import { NO_OWN_DOMAINS, type OwnDomains } from "../../model/own-domains";
+import { findEntryRisks } from "../../model/risk";
 import type { StackLists } from "../../plan/desired-state";
 import type { ObservedState } from "../../plan/observed-state";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
 import { buildKeyedRows, EntryMatch } from "../../resources/lifecycle/entry-match";
-import type { EntryType } from "../../settings/assumptions";
-import { sortByDanger } from "../../settings/danger";
-import { decodeEntry, type EncodedList, encodeEntry, encodeVip, isUnmanaged } from "../../settings/encoded-list";
-import { type EntryState, isSameEntryState, pickEntryState } from "../../settings/entry-fields";
-import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
-import { findEntryRisks } from "../../settings/risk";
 
 export interface RollbackLists {
   readonly entries: EncodedList;

@@ -1,13 +1,13 @@
-import { SettingsFileError } from "../../files/finding";
-import { inspectSettings } from "../../files/read-settings";
-import type { Settings } from "../../files/settings-model";
+import { type EncodedList, isUnmanaged } from "../../model/encoded-list";
+import { isEmptyTenantAccepted } from "../../model/mail-domains";
+import { isEmptyIdentity, type TenantIdentity } from "../../model/tenant-identity";
+import { quote, sanitizeLine } from "../../model/text";
 import { buildDesiredState, type StackList, type StackLists } from "../../plan/desired-state";
 import { isObservedTenant } from "../../plan/observed-state";
 import type { Plan, PlanChange } from "../../plan/plan";
-import { type EncodedList, isUnmanaged } from "../../settings/encoded-list";
-import { isEmptyTenantAccepted } from "../../settings/mail-domains";
-import { isEmptyIdentity, type TenantIdentity } from "../../settings/tenant-identity";
-import { quote, sanitizeLine } from "../../settings/text";
+import { SettingsFileError } from "../../settings-files/finding";
+import { inspectSettings } from "../../settings-files/read-settings";
+import type { Settings } from "../../settings-files/settings-model";
 import { RolloutError } from "../model/rollout-error";
 import type { Target } from "../model/target";
 import {

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { decodeEntry, decodeVip } from "../../settings/encoded-list";
+import { decodeEntry, decodeVip } from "../../model/encoded-list";
 import type { RollbackLists } from "./inverse-changes";
 
 /** The expected number of removals from each list. The removal guard allows these, because the rollout added them, and no others. */

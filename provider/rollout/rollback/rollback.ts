@@ -1,9 +1,9 @@
 import { join, posix } from "node:path";
+import { omitUndefined } from "../../model/omit-undefined";
+import { isEmptyIdentity } from "../../model/tenant-identity";
+import { formatFirstItems, quote } from "../../model/text";
 import type { Plan, PlanBlocker } from "../../plan/plan";
 import { parsePlan } from "../../plan/render/plan-json";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { isEmptyIdentity } from "../../settings/tenant-identity";
-import { formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";

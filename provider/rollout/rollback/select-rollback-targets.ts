@@ -1,4 +1,4 @@
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import type { SkippedTenant } from "../journal/rollout-record";
 import { RolloutError } from "../model/rollout-error";
 import type { Target, Targets } from "../model/target";

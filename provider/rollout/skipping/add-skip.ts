@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../client";
-import { formatFirstItems, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../model/text";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, RolloutScope } from "../journal/rollout-record";
 import {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { z } from "zod";
-import { getProcessStart, isRunning } from "../../machine/processes";
+import { getProcessStart, isRunning } from "../../system/processes";
 
 export interface LockOwner {
   /** For people: `ci@runner-7 (pid 4711), since 2026-11-21T09:30:00Z`. */

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { readRegularFile } from "../../machine/regular-file";
+import { readRegularFile } from "../../system/regular-file";
 import { isOrphanedLock, readLockOwner } from "./parse-stack-lock";
 
 export interface StackFiles {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { quote } from "../../model/text";
 import { formatPulumiOutput, type PulumiRun, runPulumi, stripAnsi } from "../../plan/pulumi-cli";
 import { exportStack } from "../../plan/stack-lists";
-import { quote } from "../../settings/text";
 import { RolloutError } from "../model/rollout-error";
 import { isOrphanedLock, parseStackLocks } from "./parse-stack-lock";
 import {

@@ -1,5 +1,5 @@
 import { findEngine } from "../../engine";
-import { quoteShellWord } from "../../settings/shell-word";
+import { quoteShellWord } from "../../model/shell-word";
 
 export interface StackProject {
   readonly project: string;

@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { ConfigurationError } from "../../client";
-import { readRegularFile } from "../../machine/regular-file";
-import { hashJson } from "../../settings/plan-digest";
-import { replacePassword } from "../../settings/secrets";
-import { quoteShellWord } from "../../settings/shell-word";
-import { excerpt, quote } from "../../settings/text";
+import { hashJson } from "../../model/plan-digest";
+import { replacePassword } from "../../model/secrets";
+import { quoteShellWord } from "../../model/shell-word";
+import { excerpt, quote } from "../../model/text";
+import { readRegularFile } from "../../system/regular-file";
 import { RolloutError } from "../model/rollout-error";
 import { NotAllowedError } from "../targets/assert-run-permissions";
 

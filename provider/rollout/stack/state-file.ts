@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { readRegularFile } from "../../machine/regular-file";
+import { omitUndefined } from "../../model/omit-undefined";
 import type { StackLists } from "../../plan/desired-state";
 import { findOnlyTenantSettings } from "../../plan/exported-stack";
 import { PulumiError } from "../../plan/pulumi-cli";
 import { parseStackLists } from "../../plan/stack-lists";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { readRegularFile } from "../../system/regular-file";
 import { readStackMarker, type StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import type { StackFiles } from "./repair-file-backend";

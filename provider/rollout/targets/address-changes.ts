@@ -1,6 +1,6 @@
-import type { Finding } from "../../files/finding";
-import { formatAddress, normalizeAddress } from "../../settings/tenant-identity";
-import { quote } from "../../settings/text";
+import { formatAddress, normalizeAddress } from "../../model/tenant-identity";
+import { quote } from "../../model/text";
+import type { Finding } from "../../settings-files/finding";
 import type { Target } from "../model/target";
 import type { IdentityRecords } from "./tenant-conflicts";
 

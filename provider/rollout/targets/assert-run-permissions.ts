@@ -1,9 +1,9 @@
 import { delimiter, dirname } from "node:path";
 import { isLoopback } from "../../client/base-url";
-import { formatLineLocation } from "../../files/finding";
-import { EmailSecurityError } from "../../settings/email-security-error";
-import { quoteShellWord } from "../../settings/shell-word";
-import { quote } from "../../settings/text";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { quoteShellWord } from "../../model/shell-word";
+import { quote } from "../../model/text";
+import { formatLineLocation } from "../../settings-files/finding";
 import type { Target } from "../model/target";
 import type { Wave } from "../model/wave";
 import { fillPlaceholders, restorePlaceholders } from "./placeholders";

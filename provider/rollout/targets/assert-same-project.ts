@@ -1,4 +1,4 @@
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import { RolloutError } from "../model/rollout-error";
 import type { Targets } from "../model/target";
 

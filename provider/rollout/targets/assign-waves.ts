@@ -1,7 +1,7 @@
-import { type Finding, formatLineLocation } from "../../files/finding";
-import { EmailSecurityError } from "../../settings/email-security-error";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { excerpt, quote } from "../../settings/text";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { omitUndefined } from "../../model/omit-undefined";
+import { excerpt, quote } from "../../model/text";
+import { type Finding, formatLineLocation } from "../../settings-files/finding";
 import type { Target, WaveRule } from "../model/target";
 import type { Wave } from "../model/wave";
 import { getToleratedFailures, getWaveSize } from "./tolerance";

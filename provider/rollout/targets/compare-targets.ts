@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { formatLineLocation } from "../../files/finding";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
+import { formatLineLocation } from "../../settings-files/finding";
 import type { Target, Targets } from "../model/target";
 import { describeKeySource } from "./read-key";
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import type { Target, Targets } from "../model/target";
 import type { Wave } from "../model/wave";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";

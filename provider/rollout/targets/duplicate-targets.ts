@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { formatLineLocation } from "../../files/finding";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
+import { formatLineLocation } from "../../settings-files/finding";
 import type { KeySource } from "../model/target";
 import type { LocatedTarget } from "./target-builder";
 import type { TargetsFindings } from "./targets-findings";

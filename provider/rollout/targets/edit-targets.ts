@@ -1,10 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, type Node, type Pair, type YAMLMap } from "yaml";
-import { findLineEnd, getColumn, getKeyName, getNodeEnd, getNodeRange, removeFlowItem } from "../../files/edit-element";
-import { EditError } from "../../files/edit-error";
-import { findCommentsEnd, findCommentsStart, getLineStart, parseUnnamed } from "../../files/edit-text";
-import type { YamlSource } from "../../files/yaml-source";
-import { formatYamlText } from "../../files/yaml-text";
+import {
+  findLineEnd,
+  getColumn,
+  getKeyName,
+  getNodeEnd,
+  getNodeRange,
+  removeFlowItem,
+} from "../../settings-files/edit-element";
+import { EditError } from "../../settings-files/edit-error";
+import { findCommentsEnd, findCommentsStart, getLineStart, parseUnnamed } from "../../settings-files/edit-text";
+import type { YamlSource } from "../../settings-files/yaml-source";
+import { formatYamlText } from "../../settings-files/yaml-text";
 import { TARGETS_VERSION } from "./targets-schema";
 
 /** The fields of a new tenant that differ from the file's defaults. */

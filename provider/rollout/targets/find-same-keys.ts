@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { formatLineLocation } from "../../files/finding";
-import { EmailSecurityError } from "../../settings/email-security-error";
-import { quote } from "../../settings/text";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { quote } from "../../model/text";
+import { formatLineLocation } from "../../settings-files/finding";
 import type { Target } from "../model/target";
 
 /** Several tenants have the same key, so they are one tenant of the service. Nothing was written. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Finding } from "../../files/finding";
+import type { Finding } from "../../settings-files/finding";
 import { buildCommandSchema, buildRedactedTextSchema } from "./value-schemas";
 
 // No message here repeats a value, because it may be a misplaced key.

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isPrintable, quote } from "../../settings/text";
+import { isPrintable, quote } from "../../model/text";
 import { buildMappingError, buildTextSchema, formatExpectation } from "./value-schemas";
 
 const LABEL_PATTERN = /^(?!__proto__$)[A-Za-z0-9_./-]{1,100}$/;

@@ -1,6 +1,6 @@
-import { type FilesLintResult, lintFiles, readTextOrEmpty } from "../../files/lint-files";
-import type { SettingsReadOptions } from "../../files/read-settings";
-import { createFileReader, isFinding, readSource } from "../../files/read-source";
+import { type FilesLintResult, lintFiles, readTextOrEmpty } from "../../settings-files/lint-files";
+import type { SettingsReadOptions } from "../../settings-files/read-settings";
+import { createFileReader, isFinding, readSource } from "../../settings-files/read-source";
 
 /**
  * Runs {@link lintFiles}, and lints the targets files among the named files, together with the settings files of all their tenants. Also

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import type { Finding } from "../../files/finding";
-import { createFileReader, isFinding, readSource } from "../../files/read-source";
-import { findMissingPackageError, OPTIONAL_FEATURES } from "../../settings/optional-features";
+import { findMissingPackageError, OPTIONAL_FEATURES } from "../../model/optional-features";
+import type { Finding } from "../../settings-files/finding";
+import { createFileReader, isFinding, readSource } from "../../settings-files/read-source";
 import type { Target } from "../model/target";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 import { readTargets } from "./read-targets";

@@ -1,4 +1,4 @@
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import { buildTextSchema } from "./value-schemas";
 
 const NAME_PATTERN = /^[A-Za-z0-9_.-]{1,100}$/;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parse } from "yaml";
-import { readRegularFile } from "../../machine/regular-file";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
+import { readRegularFile } from "../../system/regular-file";
 import { validateName } from "./name-schema";
 import type { ParsedTargetsFile } from "./targets-file-reader";
 import type { TargetsFindings } from "./targets-findings";

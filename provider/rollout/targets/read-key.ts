@@ -1,10 +1,10 @@
 import { type ExecFileException, execFile } from "node:child_process";
 import { ApiKey } from "../../client/api-key";
-import { formatLineLocation } from "../../files/finding";
-import { readRegularFile } from "../../machine/regular-file";
-import { createErrorClass } from "../../settings/email-security-error";
-import { collectSecrets } from "../../settings/secrets";
-import { excerpt, quote } from "../../settings/text";
+import { createErrorClass } from "../../model/email-security-error";
+import { collectSecrets } from "../../model/secrets";
+import { excerpt, quote } from "../../model/text";
+import { formatLineLocation } from "../../settings-files/finding";
+import { readRegularFile } from "../../system/regular-file";
 import type { KeySource, Target } from "../model/target";
 import { assertRunPermissions } from "./assert-run-permissions";
 import { buildCommandEnvironment } from "./run-permissions";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { normalize } from "node:path";
-import { hasErrors, sortFindings } from "../../files/finding";
-import { omitUndefined } from "../../settings/omit-undefined";
+import { omitUndefined } from "../../model/omit-undefined";
+import { hasErrors, sortFindings } from "../../settings-files/finding";
 import type { Targets } from "../model/target";
 import { reportDuplicateTargets } from "./duplicate-targets";
 import { resolveProjectName } from "./project-name";

@@ -1,6 +1,6 @@
-import { EmailSecurityError } from "../../settings/email-security-error";
-import { isOneEdit } from "../../settings/look-alike";
-import { quote } from "../../settings/text";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { isOneEdit } from "../../model/look-alike";
+import { quote } from "../../model/text";
 import type { Target } from "../model/target";
 
 /** Selects tenants. Absent fields don't restrict the selection. */

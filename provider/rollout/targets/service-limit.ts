@@ -1,7 +1,7 @@
 import { normalizeBaseUrl } from "../../client/base-url";
-import { formatLineLocation, hasErrors, type Place } from "../../files/finding";
-import { getErrorMessage } from "../../settings/email-security-error";
-import { quote } from "../../settings/text";
+import { getErrorMessage } from "../../model/email-security-error";
+import { quote } from "../../model/text";
+import { formatLineLocation, hasErrors, type Place } from "../../settings-files/finding";
 import type { ServiceLimit, Target } from "../model/target";
 import type { LocatedTarget } from "./target-builder";
 import type { ParsedTargetsFile } from "./targets-file-reader";

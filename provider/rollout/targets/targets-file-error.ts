@@ -1,5 +1,5 @@
-import { type Finding, formatSettingsErrorMessage } from "../../files/finding";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { type Finding, formatSettingsErrorMessage } from "../../settings-files/finding";
 
 /** The targets file can't be used. Lists every mistake in it and in its included files, with the places. No tenant received a request. */
 export class TargetsFileError extends EmailSecurityError {

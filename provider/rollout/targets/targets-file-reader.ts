@@ -1,11 +1,11 @@
 import { dirname, join, resolve } from "node:path";
-import { isMapping } from "../../files/element-identity";
-import type { Finding, Place } from "../../files/finding";
-import { getFindingRule } from "../../files/finding-rules";
-import { createFileReader, isFinding, readSource, validateIncludePath } from "../../files/read-source";
-import { buildSchemaFindings, type FileFormat } from "../../files/schema-findings";
-import type { YamlSource } from "../../files/yaml-source";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
+import { isMapping } from "../../settings-files/element-identity";
+import type { Finding, Place } from "../../settings-files/finding";
+import { getFindingRule } from "../../settings-files/finding-rules";
+import { createFileReader, isFinding, readSource, validateIncludePath } from "../../settings-files/read-source";
+import { buildSchemaFindings, type FileFormat } from "../../settings-files/schema-findings";
+import type { YamlSource } from "../../settings-files/yaml-source";
 import { getLocationKey, type TargetsFindings } from "./targets-findings";
 import { INCLUDED_FILE_FORMAT, type TargetsFile } from "./targets-schema";
 

@@ -1,4 +1,4 @@
-import type { Finding, Place } from "../../files/finding";
+import type { Finding, Place } from "../../settings-files/finding";
 
 export class TargetsFindings {
   readonly list: Finding[] = [];

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Finding } from "../../files/finding";
-import type { FileFormat } from "../../files/schema-findings";
+import { isPrintable, quote } from "../../model/text";
 import { PROVIDER_KINDS } from "../../resources/resource-type";
-import { isPrintable, quote } from "../../settings/text";
+import type { Finding } from "../../settings-files/finding";
+import type { FileFormat } from "../../settings-files/schema-findings";
 import { buildKeyFinding, keySourceSchema } from "./key-schema";
 import { labelsSchema } from "./label-schema";
 import { buildNameSchema, tenantNameSchema, validateStackName } from "./name-schema";

@@ -1,8 +1,7 @@
-import { formatLineLocation, type Place } from "../../files/finding";
-import { EmailSecurityError } from "../../settings/email-security-error";
-import { formatAcceptAdvice } from "../../settings/mail-domains";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quoteShellWord } from "../../settings/shell-word";
+import { EmailSecurityError } from "../../model/email-security-error";
+import { formatAcceptAdvice } from "../../model/mail-domains";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quoteShellWord } from "../../model/shell-word";
 import {
   describeOtherTenantProof,
   findSameTenants,
@@ -10,8 +9,9 @@ import {
   isSameTenant,
   matchesEarlierIdentity,
   type TenantIdentity,
-} from "../../settings/tenant-identity";
-import { quote } from "../../settings/text";
+} from "../../model/tenant-identity";
+import { quote } from "../../model/text";
+import { formatLineLocation, type Place } from "../../settings-files/finding";
 import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import { describeKeySource } from "./read-key";

@@ -1,6 +1,6 @@
+import { formatAcceptAdvice, isEmptyTenantAccepted } from "../../model/mail-domains";
 import { isObservedTenant, type ObservedState } from "../../plan/observed-state";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
-import { formatAcceptAdvice, isEmptyTenantAccepted } from "../../settings/mail-domains";
 import type { Target } from "../model/target";
 import { formatTargetWithKey, type IdentityRecord } from "./tenant-conflicts";
 

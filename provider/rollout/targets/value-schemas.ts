@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import type { CountOrPercent } from "../model/target";
 
 export const buildTextSchema = (expected: string) =>

@@ -1,7 +1,7 @@
-import { formatLineLocation, hasErrors, type Place } from "../../files/finding";
-import { formatNameSuggestion } from "../../settings/nearest-name";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quote } from "../../settings/text";
+import { formatNameSuggestion } from "../../model/nearest-name";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quote } from "../../model/text";
+import { formatLineLocation, hasErrors, type Place } from "../../settings-files/finding";
 import type { Target, WaveRule } from "../model/target";
 import type { HealthCheck } from "../model/wave";
 import { describeOmittedChecks, isLabelMatch } from "./assign-waves";

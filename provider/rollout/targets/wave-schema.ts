@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import { CLOSED_HOURS_FORMAT, type ClosedHours, isAlwaysClosed, parseClosedHours } from "../model/closed-hours";
 import type { ThreatLimit } from "../model/wave";
 import { matchSchema } from "./label-schema";

@@ -1,4 +1,4 @@
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import type { Database } from "../database/database";
 import { JournalReader } from "../journal/journal-reader";
 import { describeLock } from "../locks/describe-lock";

@@ -1,7 +1,7 @@
+import { collectMailDomains, findForeignFingerprints } from "../../model/mail-domains";
+import { isEmptyIdentity } from "../../model/tenant-identity";
+import { quote } from "../../model/text";
 import { getVipMailboxes, isObservedTenant, type ObservedState } from "../../plan/observed-state";
-import { collectMailDomains, findForeignFingerprints } from "../../settings/mail-domains";
-import { isEmptyIdentity } from "../../settings/tenant-identity";
-import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 import { hasDeclarations, holdsAnyDeclaration } from "../planning/replaced-tenant";
 import { type IdentityRecord, type IdentityRecords, selectIdentityRecord } from "../targets/tenant-conflicts";

@@ -1,10 +1,10 @@
-import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
-import type { DeclaredEntry, Settings } from "../../files/settings-model";
-import { isOwnFile } from "../../files/tenant-own-file";
+import { MIN_EVIDENCE } from "../../model/mail-domains";
+import { quote } from "../../model/text";
 import type { ObservedState } from "../../plan/observed-state";
 import { inferOwnDomains } from "../../plan/tenant-mismatch";
-import { MIN_EVIDENCE } from "../../settings/mail-domains";
-import { quote } from "../../settings/text";
+import { inspectSettings, type SettingsReadCache } from "../../settings-files/read-settings";
+import type { DeclaredEntry, Settings } from "../../settings-files/settings-model";
+import { isOwnFile } from "../../settings-files/tenant-own-file";
 import type { Target } from "../model/target";
 import { formatTargetLocation } from "../targets/find-same-keys";
 

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { ConfigurationError } from "../../client";
-import type { ChangedFile } from "../../files/edit-files";
-import { createFileReader } from "../../files/read-source";
 import { isCommitted } from "../../gitops/git";
-import { findNearestName } from "../../settings/nearest-name";
-import { quote, sanitizeLine } from "../../settings/text";
+import { findNearestName } from "../../model/nearest-name";
+import { quote, sanitizeLine } from "../../model/text";
+import type { ChangedFile } from "../../settings-files/edit-files";
+import { createFileReader } from "../../settings-files/read-source";
 import type { Target, Targets } from "../model/target";
 import { removeTenant } from "../targets/edit-targets";
 import { readTargets } from "../targets/read-targets";

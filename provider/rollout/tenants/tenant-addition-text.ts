@@ -1,10 +1,10 @@
-import { formatLineLocation } from "../../files/finding";
+import { sortByDanger, truncateByDanger } from "../../model/danger";
+import { excerpt, sanitizeLine, sanitizeMultiline } from "../../model/text";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
 import { CHANGE_SIGNS } from "../../plan/render/plan-descriptions";
 import { formatCount, formatNumber } from "../../render/safe-text";
 import { wrapHangingIndent } from "../../render/text-width";
-import { sortByDanger, truncateByDanger } from "../../settings/danger";
-import { excerpt, sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { formatLineLocation } from "../../settings-files/finding";
 import type { AvoidedStack } from "./choose-tenant-stack";
 import type { TenantPlacement } from "./place-tenant";
 import type { TenantAddition } from "./tenant-addition";

@@ -1,5 +1,3 @@
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
-import { formatYamlComment, formatYamlText } from "../../files/yaml-text";
 import {
   collectExportContent,
   describeUndeclarable,
@@ -11,11 +9,13 @@ import {
   renderVipsSection,
   type SettingsExport,
 } from "../../gitops/export-settings";
+import { isSameEntryState, type SettingsElement } from "../../model/entry-fields";
+import { canPrune, canPruneAny } from "../../model/list-mode";
 import type { ObservedState } from "../../plan/observed-state";
 import { assertOwnMailboxes } from "../../plan/tenant-mismatch";
 import type { DeclarableRow } from "../../resources/lifecycle/declarable";
-import { isSameEntryState, type SettingsElement } from "../../settings/entry-fields";
-import { canPrune, canPruneAny } from "../../settings/list-mode";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
+import { formatYamlComment, formatYamlText } from "../../settings-files/yaml-text";
 
 export interface TenantFileOptions {
   /** The service's host, for the first line. */

@@ -1,10 +1,10 @@
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ConfigurationError } from "../../client";
-import type { ChangedFile } from "../../files/edit-files";
-import { createFileReader } from "../../files/read-source";
-import { findNearestName } from "../../settings/nearest-name";
-import { quote, sanitizeLine } from "../../settings/text";
+import { findNearestName } from "../../model/nearest-name";
+import { quote, sanitizeLine } from "../../model/text";
+import type { ChangedFile } from "../../settings-files/edit-files";
+import { createFileReader } from "../../settings-files/read-source";
 import type { Target, Targets } from "../model/target";
 import { type DeclaredKeySource, type RetainedFields, renameTenant } from "../targets/edit-targets";
 import { validateName } from "../targets/name-schema";

@@ -1,7 +1,7 @@
-import { getErrorMessage } from "../../settings/email-security-error";
-import { assertFeatureInstalled, type OptionalFeature } from "../../settings/optional-features";
-import { collectSecrets, maskSecrets } from "../../settings/secrets";
-import { excerptSentences } from "../../settings/text";
+import { getErrorMessage } from "../../model/email-security-error";
+import { assertFeatureInstalled, type OptionalFeature } from "../../model/optional-features";
+import { collectSecrets, maskSecrets } from "../../model/secrets";
+import { excerptSentences } from "../../model/text";
 import { type SourceContext, SourceError } from "../source-content";
 import { formatSourceVariable } from "../source-variables";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quote } from "../../settings/text";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quote } from "../../model/text";
 import { getAllowedAddress } from "../allowed-sources";
 import { type SourceContent, type SourceContext, SourceError } from "../source-content";
 import { formatSourceVariable } from "../source-variables";

@@ -1,4 +1,4 @@
-import { parseMailbox } from "../../settings/entry-value";
+import { parseMailbox } from "../../model/entry-value";
 import type { SkippedItems, SourceContent, SourceItem } from "../source-content";
 
 /** The reasons why a member of a group isn't declared. */

@@ -1,6 +1,6 @@
 import { type Client, type Entry, escapeFilter } from "ldapts";
-import { forEachConcurrently } from "../../settings/for-each-concurrently";
-import { formatFirstItems, quote } from "../../settings/text";
+import { forEachConcurrently } from "../../model/for-each-concurrently";
+import { formatFirstItems, quote } from "../../model/text";
 import { type SourceContent, type SourceContext, SourceError } from "../source-content";
 import { GroupPeople } from "./group-people";
 import { connectLdap, getResultCode, toSourceError } from "./ldap-connection";

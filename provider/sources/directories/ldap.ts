@@ -1,4 +1,4 @@
-import { assertFeatureInstalled } from "../../settings/optional-features";
+import { assertFeatureInstalled } from "../../model/optional-features";
 import type { SourceContent, SourceContext } from "../source-content";
 import type { LdapGroup } from "./ldap-reader";
 

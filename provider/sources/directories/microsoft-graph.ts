@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { quote } from "../../settings/text";
+import { quote } from "../../model/text";
 import { getAllowedAddress } from "../allowed-sources";
 import { type SourceContent, type SourceContext, SourceError } from "../source-content";
 import { getAccessToken } from "./access-token";

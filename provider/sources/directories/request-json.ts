@@ -4,8 +4,8 @@ import { loadDispatcher } from "../../client/dispatcher";
 import { exchange, type RawResponse } from "../../client/http-exchange";
 import { formatWait, parseRetryAfterMs } from "../../client/retry-after";
 import { computeBackoffMs } from "../../client/retry-policy";
-import { maskSecrets } from "../../settings/secrets";
-import { excerptSentences, quote } from "../../settings/text";
+import { maskSecrets } from "../../model/secrets";
+import { excerptSentences, quote } from "../../model/text";
 import { assertAllowedSource } from "../allowed-sources";
 import { describeFailure, type SourceContext, SourceError } from "../source-content";
 

@@ -1,7 +1,7 @@
 import Papa from "papaparse";
-import { formatNameSuggestion } from "../../settings/nearest-name";
-import { refang } from "../../settings/refang";
-import { quote } from "../../settings/text";
+import { formatNameSuggestion } from "../../model/nearest-name";
+import { refang } from "../../model/refang";
+import { quote } from "../../model/text";
 import { SourceError, type SourceItem } from "../source-content";
 
 const NAME_COLUMNS = ["name", "displayname", "fullname"];

@@ -1,8 +1,8 @@
 import { dirname, isAbsolute, join } from "node:path";
-import { createFileReader } from "../../files/read-source";
-import type { FeedDeclaration } from "../../files/source-schema";
-import { omitUndefined } from "../../settings/omit-undefined";
-import { quote } from "../../settings/text";
+import { omitUndefined } from "../../model/omit-undefined";
+import { quote } from "../../model/text";
+import { createFileReader } from "../../settings-files/read-source";
+import type { FeedDeclaration } from "../../settings-files/source-schema";
 import { requestSource } from "../request-source";
 import { type SourceContent, type SourceContext, SourceError } from "../source-content";
 import { parseCsvFeed } from "./csv";

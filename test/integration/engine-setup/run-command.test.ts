@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { describeRunFailure, runCommand } from "../../../provider/engine/run-command";
-import { minimalEnv } from "../../../provider/machine/child-environment";
+import { minimalEnv } from "../../../provider/system/child-environment";
 
 const env = minimalEnv(process.env);
 

@@ -7,8 +7,6 @@ import { RunCancelledError } from "../../../provider/client/rate-limiter";
 import type { ExplainedErrorCode } from "../../../provider/commands/explain/explanation";
 import { EXPLANATIONS } from "../../../provider/commands/explain/explanations";
 import { requireEngine } from "../../../provider/engine";
-import { FileLocks } from "../../../provider/files/file-locks";
-import { editSettings } from "../../../provider/files/settings-editor";
 import { exportSettings } from "../../../provider/gitops/export-settings";
 import { readObservedState } from "../../../provider/plan/observed-state";
 import { ProviderService } from "../../../provider/plugin/provider-service";
@@ -20,6 +18,8 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { extractBundle } from "../../../provider/rollout/planning/file-bundle";
 import { readKey } from "../../../provider/rollout/targets/read-key";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { FileLocks } from "../../../provider/settings-files/file-locks";
+import { editSettings } from "../../../provider/settings-files/settings-editor";
 import { assertAllowedSource } from "../../../provider/sources/allowed-sources";
 import { BY_ENGINE, BY_PROCESSES, BY_STORIES, expectExample, type Provocations } from "../../support/error-coverage";
 import { buildTarget } from "../../support/rollout-target";

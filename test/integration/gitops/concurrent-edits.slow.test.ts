@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { FileLocks } from "../../../provider/files/file-locks";
+import { FileLocks } from "../../../provider/settings-files/file-locks";
 import { createCli } from "../../support/cli";
 import { runAtOnce, startCommand } from "../../support/concurrent-commands";
 import { runEnvironment } from "../../support/run-environment";

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readSettings } from "../../../provider/files/read-settings";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 import { runCli } from "../../support/cli";
 import { createTestDirectory } from "../../support/test-directory";
 

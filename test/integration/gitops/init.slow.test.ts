@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { inspectSettings, readSettings } from "../../../provider/files/read-settings";
 import { startSandbox } from "../../../provider/sandbox";
+import { inspectSettings, readSettings } from "../../../provider/settings-files/read-settings";
 import { runActionlint } from "../../support/actionlint";
 import { createCli } from "../../support/cli";
 import { GITOPS } from "../../support/pipeline-files";

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { quoteShellWord } from "../../../provider/settings/shell-word";
+import { quoteShellWord } from "../../../provider/model/shell-word";
 import { type CliResult, createCli } from "../../support/cli";
 import { runEnvironment } from "../../support/run-environment";
 import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AllowDenyEntryRow, SettingsClient } from "../../../provider/client";
 import { findStaleReason } from "../../../provider/commands/apply/compare-plans";
-import { readSettings } from "../../../provider/files/read-settings";
 import { detectDrift } from "../../../provider/gitops/detect-drift";
 import { planFiles } from "../../../provider/gitops/plan-tenant";
 import { buildDesiredState, type StackLists } from "../../../provider/plan/desired-state";
@@ -13,6 +12,7 @@ import { buildObservedState, readObservedState } from "../../../provider/plan/ob
 import type { Plan, PlanChange } from "../../../provider/plan/plan";
 import { readPlanFile } from "../../../provider/resources/lifecycle/reviewed-plan";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 import { createCli } from "../../support/cli";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory } from "../../support/test-directory";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { LIST_MODES, type ListMode } from "../../../provider/settings/list-mode";
-import { parseListPattern } from "../../../provider/settings/list-pattern";
+import { LIST_MODES, type ListMode } from "../../../provider/model/list-mode";
+import { parseListPattern } from "../../../provider/model/list-pattern";
 import { aComment, aList, aMailbox, aScope, aValue, favorFirst, formatEntryKey } from "../../support/model/program";
 import {
   type EntryListName,

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 import { createCli } from "../../support/cli";
 import { findTerminalCommands } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";

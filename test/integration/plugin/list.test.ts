@@ -1,7 +1,7 @@
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { expect, it } from "vitest";
-import { PULUMI_UNKNOWN } from "../../../provider/settings/unknown-value";
+import { PULUMI_UNKNOWN } from "../../../provider/model/unknown-value";
 import type { ResourceProperties } from "../../support/provider-call";
 import type { ProviderProcess } from "../../support/provider-process";
 import { shareSandboxTenant } from "../../support/sandbox-tenant";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { PULUMI_UNKNOWN as UNKNOWN } from "../../../provider/model/unknown-value";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
-import { PULUMI_UNKNOWN as UNKNOWN } from "../../../provider/settings/unknown-value";
 import type { ResourceProperties } from "../../support/provider-call";
 import { shareSandboxTenant } from "../../support/sandbox-tenant";
 

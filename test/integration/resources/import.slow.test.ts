@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
+import { OwnDomains } from "../../../provider/model/own-domains";
 import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
 import { allowDenyListLifecycle } from "../../../provider/resources/lifecycle/allow-deny-list";
 import type { LifecycleContext } from "../../../provider/resources/lifecycle/lifecycle";
@@ -14,7 +15,6 @@ import {
   type ServiceResponse,
   startSandbox,
 } from "../../../provider/sandbox";
-import { OwnDomains } from "../../../provider/settings/own-domains";
 import { TenantCache } from "../../../provider/tenant";
 import { createRowHooks } from "../../support/intercept-rows";
 import { createLaggingLists } from "../../support/lagging-lists";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatPlanDigest, hashChanges, hashTenant } from "../../../provider/settings/plan-digest";
+import { formatPlanDigest, hashChanges, hashTenant } from "../../../provider/model/plan-digest";
 import { LiteralService, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 import { ProviderProcess } from "../../support/provider-process";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UNLIMITED_REQUESTS } from "../../../provider/client/rate-limiter";
 import { requireEngine } from "../../../provider/engine";
+import { quoteShellWord } from "../../../provider/model/shell-word";
 import { checkHealth } from "../../../provider/rollout/execution/wave-health";
 import type { TenantRecord } from "../../../provider/rollout/journal/rollout-record";
 import { PlanningFailedError } from "../../../provider/rollout/model/rollout-error";
@@ -13,7 +14,6 @@ import type { Target } from "../../../provider/rollout/model/target";
 import { AddressHealth } from "../../../provider/rollout/probing/address-health";
 import { createProbe, type RequestContext } from "../../../provider/rollout/probing/target-client";
 import { Rollouts } from "../../../provider/rollout/rollouts";
-import { quoteShellWord } from "../../../provider/settings/shell-word";
 import { buildTarget } from "../../support/rollout-target";
 
 /*

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { omitUndefined } from "../../../provider/model/omit-undefined";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { JOURNAL_VERSION } from "../../../provider/rollout/database/tables";
@@ -9,7 +10,6 @@ import { readRecentRollouts } from "../../../provider/rollout/history/recent-rol
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
 import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
-import { omitUndefined } from "../../../provider/settings/omit-undefined";
 import { type Postgres, startPostgres } from "../../support/postgres";
 import { createTarget } from "../../support/rollout-target";
 

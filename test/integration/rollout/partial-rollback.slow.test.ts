@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
+import type { TenantIdentity } from "../../../provider/model/tenant-identity";
 import { getObservedIdentity, readObservedState } from "../../../provider/plan/observed-state";
 import { formatPlanJson } from "../../../provider/plan/render/plan-json";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { StackMarker } from "../../../provider/rollout/model/stack-marker";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
-import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { calmPlan } from "../../support/plans";
 import { createTarget } from "../../support/rollout-target";
 import { click } from "../../support/tenant-console";

@@ -3,6 +3,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { EmailSecurityError } from "../../../provider/model/email-security-error";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { ClaimedJob, RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
@@ -11,7 +12,6 @@ import { RolloutLocks } from "../../../provider/rollout/locks/rollout-locks";
 import type { TenantError } from "../../../provider/rollout/model/rollout-report";
 import { buildTenantError } from "../../../provider/rollout/planning/tenant-error";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
-import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { COMMAND } from "../../support/command-process";
 import { getCompileCacheVariables } from "../../support/compile-cache";
 import { createTarget } from "../../support/rollout-target";

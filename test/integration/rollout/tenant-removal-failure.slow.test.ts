@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FileLocks } from "../../../provider/files/file-locks";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
+import { FileLocks } from "../../../provider/settings-files/file-locks";
 import { openFleetJournal } from "../../support/rollout-fixtures";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";

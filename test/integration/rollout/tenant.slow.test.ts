@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { readSettings } from "../../../provider/files/read-settings";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 import { type CliResult, runCli } from "../../support/cli";
 import { writeRollout } from "../../support/rollout-fixtures";
 import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 import { type CliResult, runCli } from "../../support/cli";
 import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { lintFiles } from "../../../provider/files/lint-files";
-import { readSettings } from "../../../provider/files/read-settings";
+import { lintFiles } from "../../../provider/settings-files/lint-files";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 import { syncSchema } from "../../../provider/sources/sync-report";
 import { syncSources } from "../../../provider/sources/sync-sources";
 import { runCli } from "../../support/cli";

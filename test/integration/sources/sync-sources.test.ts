@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { lintFiles } from "../../../provider/files/lint-files";
-import { readSettings } from "../../../provider/files/read-settings";
-import { findElementSource } from "../../../provider/files/source-checks";
+import { lintFiles } from "../../../provider/settings-files/lint-files";
+import { readSettings } from "../../../provider/settings-files/read-settings";
+import { findElementSource } from "../../../provider/settings-files/source-checks";
 import type { SourceReport } from "../../../provider/sources/sync-report";
 import { syncSources } from "../../../provider/sources/sync-sources";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";

@@ -1,5 +1,6 @@
 import type { dynamic } from "@pulumi/pulumi";
 import { SettingsClient } from "../../../provider/client";
+import { NO_OWN_DOMAINS } from "../../../provider/model/own-domains";
 import { DeclarationRegistry } from "../../../provider/resources/declaration-registry";
 import { createDynamicProvider } from "../../../provider/resources/dynamic-provider";
 import type { ResourceDeclaration } from "../../../provider/resources/lifecycle/lifecycle";
@@ -8,7 +9,6 @@ import type { Session } from "../../../provider/resources/provider-adapter";
 import { PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { TenantVerifier } from "../../../provider/resources/tenant-verifier";
-import { NO_OWN_DOMAINS } from "../../../provider/settings/own-domains";
 import { TenantCache } from "../../../provider/tenant";
 import type { Declaration } from "./program";
 import type { ModelStack, StackItem, StackRun, StackRunOptions } from "./stack";

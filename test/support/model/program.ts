@@ -1,6 +1,6 @@
 import fc from "fast-check";
+import { LIST_MODES, type ListMode, VIP_LIST_MODES } from "../../../provider/model/list-mode";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
-import { LIST_MODES, type ListMode, VIP_LIST_MODES } from "../../../provider/settings/list-mode";
 import { type EntryListName, EXTERNAL_MAILBOX, MAILBOXES, SCOPES, type Scope, selectSpelling, VALUES } from "./world";
 
 /** A declared resource of a program. */

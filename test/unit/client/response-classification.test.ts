@@ -9,11 +9,11 @@ import {
   type ResponseObservation,
 } from "../../../provider/client/response-classification";
 import { getFailureHandling, MAX_ATTEMPTS, MAX_RATE_LIMITED_ATTEMPTS } from "../../../provider/client/retry-policy";
+import { EmailSecurityError } from "../../../provider/model/email-security-error";
 import { BulkRunner } from "../../../provider/resources/lifecycle/best-effort-runner";
 import { deliverNotice } from "../../../provider/rollout/notify/deliver-notice";
 import { getReceivers } from "../../../provider/rollout/notify/receivers";
 import { AddressHealth, isAddressWideFailure } from "../../../provider/rollout/probing/address-health";
-import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { resolveOutcome } from "../../../provider/tenant/resolve-outcome";
 import { buildTarget } from "../../support/rollout-target";
 import { VirtualTime } from "../../support/virtual-time";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ENVIRONMENT_VARIABLES } from "../../../provider/settings/environment-variables";
+import { ENVIRONMENT_VARIABLES } from "../../../provider/model/environment-variables";
 import { DocsPage } from "../../support/docs-page";
 
 const page = new DocsPage("reference/environment.md");

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { buildSettingsJsonSchema } from "../../../provider/files/settings-schema";
 import { buildTenantsJsonSchema } from "../../../provider/rollout/targets/targets-schema";
+import { buildSettingsJsonSchema } from "../../../provider/settings-files/settings-schema";
 import { DocsPage } from "../../support/docs-page";
 import { collectMappings } from "./schema-mappings";
 

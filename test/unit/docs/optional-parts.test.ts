@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import example from "../../../examples/rollout/package.json";
+import { formatInstallCommand, OPTIONAL_FEATURES } from "../../../provider/model/optional-features";
 import manifest from "../../../provider/package.json";
-import { formatInstallCommand, OPTIONAL_FEATURES } from "../../../provider/settings/optional-features";
 
 it.each([
   ["docs/reference/rollouts.md", "postgres"],

@@ -10,10 +10,10 @@ import { PersistentVolumeClaim } from "kubernetes-models/v1/PersistentVolumeClai
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { readSettings } from "../../../provider/files/read-settings";
 import { assignWaves } from "../../../provider/rollout/targets/assign-waves";
 import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { selectTargets } from "../../../provider/rollout/targets/select-targets";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 import { runActionlint } from "../../support/actionlint";
 import type { Workflow } from "../../support/pipeline-files";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../../provider/files/finding";
-import type { Settings } from "../../../provider/files/settings-model";
 import { FileFindings } from "../../../provider/fleet/status/file-findings";
+import type { Finding } from "../../../provider/settings-files/finding";
+import type { Settings } from "../../../provider/settings-files/settings-model";
 
 const buildSettings = (name: string) =>
   ({

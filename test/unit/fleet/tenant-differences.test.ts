@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
-import { readSettings } from "../../../provider/files/read-settings";
-import type { Settings } from "../../../provider/files/settings-model";
 import { compareTenant, type TenantDifferences } from "../../../provider/fleet/status/tenant-differences";
 import { detectDrift } from "../../../provider/gitops/detect-drift";
 import type { StackLists } from "../../../provider/plan/desired-state";
 import { buildObservedState, type ObservedState } from "../../../provider/plan/observed-state";
+import { readSettings } from "../../../provider/settings-files/read-settings";
+import type { Settings } from "../../../provider/settings-files/settings-model";
 
 type RowFields = readonly [list: string, value: string, comment?: string];
 

@@ -6,7 +6,6 @@ import { renderDriftMarkdown, renderDriftText } from "../../../provider/commands
 import { buildRevertCommands } from "../../../provider/commands/drift/revert-commands";
 import { buildPulumiImportFile } from "../../../provider/commands/export/pulumi-import-file";
 import { suggest } from "../../../provider/commands/suggest/suggest";
-import { readSettings } from "../../../provider/files/read-settings";
 import { detectDrift } from "../../../provider/gitops/detect-drift";
 import type { Drift } from "../../../provider/gitops/drift-schema";
 import { exportSettings } from "../../../provider/gitops/export-settings";
@@ -14,6 +13,7 @@ import { buildDesiredState, type StackList } from "../../../provider/plan/desire
 import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 import { HOSTILE } from "../../support/hostile-text";
 
 const TOP = `version: 1

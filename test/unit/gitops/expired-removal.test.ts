@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
-import { readSettings } from "../../../provider/files/read-settings";
 import { buildExpiredRemoval, type ExpiredRemoval } from "../../../provider/gitops/expired-removal";
+import { hashChanges, parsePlanDigest } from "../../../provider/model/plan-digest";
 import { buildDesiredState, type StackLists } from "../../../provider/plan/desired-state";
 import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
-import { hashChanges, parsePlanDigest } from "../../../provider/settings/plan-digest";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 
 const PAST = "expires: 2026-01-02";
 const FILE = `version: 1

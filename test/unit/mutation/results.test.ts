@@ -5,7 +5,7 @@ const PARTS = {
   risk: { aim: "risky entries", sources: [], tests: [] },
   retry: { aim: "retries", sources: [], tests: [] },
 };
-const SURVIVOR = { file: "provider/settings/risk.ts", line: 12, mutator: "BooleanLiteral", replacement: "false" };
+const SURVIVOR = { file: "provider/model/risk.ts", line: 12, mutator: "BooleanLiteral", replacement: "false" };
 const RESULT: PartResult = {
   killed: 1_990,
   timedOut: 8,
@@ -39,7 +39,7 @@ describe("formatResults", () => {
 
   it("lists surviving mutants", () => {
     expect(formatResults(PARTS, { risk: RESULT })).toContain(
-      "### risk\n\n    provider/settings/risk.ts:12  BooleanLiteral  false\n",
+      "### risk\n\n    provider/model/risk.ts:12  BooleanLiteral  false\n",
     );
   });
 

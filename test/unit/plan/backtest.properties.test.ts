@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { encodeEntryKey } from "../../../provider/model/encoded-list";
 import { runBacktest } from "../../../provider/plan/backtest";
 import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
 import { collectEvidence } from "../../../provider/plan/evidence";
-import { encodeEntryKey } from "../../../provider/settings/encoded-list";
 import { buildEvidenceBase, type ThreatFields } from "../../support/mail-history";
 
 /** Few labels, so that mail and entries match often. */

@@ -1,12 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, expect, it, vi } from "vitest";
-import { readSettings } from "../../../provider/files/read-settings";
 import { readDeclaredListArguments } from "../../../provider/plan/declared-list-arguments";
 import { buildDesiredState } from "../../../provider/plan/desired-state";
 import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { formatPlanJson } from "../../../provider/plan/render/plan-json";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 import { createTestDirectory } from "../../support/test-directory";
 
 afterEach(() => vi.unstubAllEnvs());

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../provider/client";
-import { readSettings } from "../../../provider/files/read-settings";
 import { detectDrift } from "../../../provider/gitops/detect-drift";
 import { buildDesiredState, type StackLists } from "../../../provider/plan/desired-state";
 import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import type { Plan } from "../../../provider/plan/plan";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 
 const MODE = "lists: { entries: { mode: exclusive-allows, maxRemovalFraction: 1 } }\n";
 const FILE = `version: 1\n${MODE}deny: [evil.example]\n`;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
-import { readSettings } from "../../../provider/files/read-settings";
 import { buildDesiredState } from "../../../provider/plan/desired-state";
 import { describeExternalChange } from "../../../provider/plan/last-applied-state";
 import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { renderPlanText } from "../../../provider/plan/render/plan-text";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 
 const UNKNOWN_ACTOR = "the service doesn't report by whom";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../provider/client";
-import { readSettings } from "../../../provider/files/read-settings";
 import { buildDesiredState } from "../../../provider/plan/desired-state";
 import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 
 it("requests no backtest of changes when no mail was read", () => {
   const at = "2026-11-21T00:00:00.000Z";

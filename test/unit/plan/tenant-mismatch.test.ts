@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { VipEmployeeRow } from "../../../provider/client";
-import { inspectSettings } from "../../../provider/files/read-settings";
-import type { Settings } from "../../../provider/files/settings-model";
 import { detectDrift } from "../../../provider/gitops/detect-drift";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { OtherTenantError } from "../../../provider/resources/lifecycle/errors";
+import { inspectSettings } from "../../../provider/settings-files/read-settings";
+import type { Settings } from "../../../provider/settings-files/settings-model";
 
 /** The own domains of a machine with settings files of both tenants. */
 const ENVIRONMENT = ["globex.example", "acme.example"];

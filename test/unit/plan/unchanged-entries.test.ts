@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../provider/client";
-import { readSettings } from "../../../provider/files/read-settings";
 import { buildDesiredState } from "../../../provider/plan/desired-state";
 import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
+import { readSettings } from "../../../provider/settings-files/read-settings";
 
 const COUNT = 500;
 const AT = "2026-11-21T08:00:00.000Z";

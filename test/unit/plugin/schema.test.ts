@@ -1,25 +1,25 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import manifest from "../../../provider/package.json";
-import type { DocIndex } from "../../../provider/plugin/schema/doc-index";
-import { buildPackageSchema } from "../../../provider/plugin/schema/package-schema";
-import { definitions } from "../../../provider/resources/functions/definitions";
-import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
-import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
 import {
   allowDenyEntryArguments,
   checkAllowDenyEntry,
   checkVipEmployee,
   type RawArguments,
   vipEmployeeArguments,
-} from "../../../provider/settings/arguments";
+} from "../../../provider/model/arguments";
 import {
   allowDenyListArguments,
   ENTRY_LIST_KIND,
   VIP_LIST_KIND,
   vipListArguments,
-} from "../../../provider/settings/list-arguments";
-import { checkList } from "../../../provider/settings/list-check";
+} from "../../../provider/model/list-arguments";
+import { checkList } from "../../../provider/model/list-check";
+import manifest from "../../../provider/package.json";
+import type { DocIndex } from "../../../provider/plugin/schema/doc-index";
+import { buildPackageSchema } from "../../../provider/plugin/schema/package-schema";
+import { definitions } from "../../../provider/resources/functions/definitions";
+import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
+import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
 import { readSchemaExamples } from "../../../scripts/build-plugin.mjs";
 import { readPluginDocs } from "../../../scripts/read-schema-descriptions.mjs";
 import native from "../../../sdk/nodejs/package.json";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { ArgumentFailure } from "../../../provider/model/arguments";
 import { DeclarationRegistry } from "../../../provider/resources/declaration-registry";
 import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
 import { allowDenyListLifecycle } from "../../../provider/resources/lifecycle/allow-deny-list";
 import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
-import type { ArgumentFailure } from "../../../provider/settings/arguments";
 
 type Arguments = Record<string, unknown>;
 

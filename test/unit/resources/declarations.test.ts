@@ -15,9 +15,9 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { DirectoryLocation } from "../../../provider/machine/private-directory";
-import { getMachineId } from "../../../provider/machine/processes";
 import { Declarations, type SharingOptions } from "../../../provider/resources/declarations";
+import type { DirectoryLocation } from "../../../provider/system/private-directory";
+import { getMachineId } from "../../../provider/system/processes";
 
 let directory: string;
 let place: DirectoryLocation;

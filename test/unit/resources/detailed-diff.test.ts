@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from "vitest";
+import { formatKeyPath } from "../../../provider/model/property-path";
 import { addDetailedDiff } from "../../../provider/resources/detailed-diff";
 import type { PropertyChange } from "../../../provider/resources/lifecycle/lifecycle";
-import { formatKeyPath } from "../../../provider/settings/property-path";
 
 /** Builds messages that behave like those of Pulumi's host, as far as the details need them. */
 function buildMessages() {

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../../provider/model/list-arguments";
+import { formatPlanDigest, hashChanges, hashTenant } from "../../../provider/model/plan-digest";
 import { enforcePlan, isPlanEnforced } from "../../../provider/resources/lifecycle/enforce-plan";
 import type { LifecycleContext } from "../../../provider/resources/lifecycle/lifecycle";
 import { type PlanFile, readPlanFile, readReviewedPlan } from "../../../provider/resources/lifecycle/reviewed-plan";
-import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../../provider/settings/list-arguments";
-import { formatPlanDigest, hashChanges, hashTenant } from "../../../provider/settings/plan-digest";
 
 const HOST = "mail-security.example";
 const DENY = { list: "deny", comment: "INC-7" } as const;

@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { BinaryReader, BinaryWriter } from "google-protobuf";
 import { Struct as GoogleStruct, ListValue, Value } from "google-protobuf/google/protobuf/struct_pb.js";
 import { describe, expect, it } from "vitest";
+import { PULUMI_UNKNOWN, UNKNOWN } from "../../../provider/model/unknown-value";
 import { Struct } from "../../../provider/plugin/struct/struct-messages";
 import { readStruct } from "../../../provider/resources/struct/read-struct";
 import { writeStruct } from "../../../provider/resources/struct/write-struct";
-import { PULUMI_UNKNOWN, UNKNOWN } from "../../../provider/settings/unknown-value";
 
 type PlainObject = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { collectMailDomains } from "../../../provider/model/mail-domains";
+import { OwnDomains } from "../../../provider/model/own-domains";
+import { buildTenantIdentity } from "../../../provider/model/tenant-identity";
 import type { ResourceDeclaration, TenantList } from "../../../provider/resources/lifecycle/lifecycle";
 import { PLANNED_IDENTITY_VARIABLE, TenantVerifier } from "../../../provider/resources/tenant-verifier";
-import { collectMailDomains } from "../../../provider/settings/mail-domains";
-import { OwnDomains } from "../../../provider/settings/own-domains";
-import { buildTenantIdentity } from "../../../provider/settings/tenant-identity";
 import type { TenantCache } from "../../../provider/tenant";
 
 function createDeclaration(key: string): ResourceDeclaration {

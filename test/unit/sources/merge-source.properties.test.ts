@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SourceDeclaration } from "../../../provider/files/source-schema";
-import { readYaml } from "../../../provider/files/yaml-source";
+import type { SourceDeclaration } from "../../../provider/settings-files/source-schema";
+import { readYaml } from "../../../provider/settings-files/yaml-source";
 import { mergeSource } from "../../../provider/sources/merge-source";
 import { formatSourceFile, parseSourceFile, type SourceElement } from "../../../provider/sources/source-file";
 import { hostileText } from "../../support/hostile-text";

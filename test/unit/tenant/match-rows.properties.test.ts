@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
-import { ENTRY_LISTS } from "../../../provider/settings/assumptions";
-import { buildNaturalKey, canonicalizeMailbox } from "../../../provider/settings/entry-value";
+import { ENTRY_LISTS } from "../../../provider/model/assumptions";
+import { buildNaturalKey, canonicalizeMailbox } from "../../../provider/model/entry-value";
 import {
   addQueryKey,
   findMatchingEntry,

@@ -1,6 +1,6 @@
+import { excerpt } from "../../../model/text";
 import { collectEvidence, findMail, type TenantMailHistory } from "../../../plan/evidence";
 import { formatCount } from "../../../render/safe-text";
-import { excerpt } from "../../../settings/text";
 
 /** The evidence from one tenant's mail about its entries, by entry number. */
 export interface EntryMailEvidence {

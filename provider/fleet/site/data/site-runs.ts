@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { jsonArray, jsonObject } from "../../../settings/json-schema-builders";
-import { omitUndefined } from "../../../settings/omit-undefined";
+import { jsonArray, jsonObject } from "../../../model/json-schema-builders";
+import { omitUndefined } from "../../../model/omit-undefined";
 import { type FleetStatus, SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
 
 const RUN_FORMAT = 1;

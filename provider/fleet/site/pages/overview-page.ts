@@ -1,7 +1,7 @@
+import { excerpt } from "../../../model/text";
 import { type PageStatus, renderStatusBanner } from "../../../render/html-page";
 import { type Html, html } from "../../../render/html-text";
 import { formatCount, formatMinute, formatNumber, type SafeText, safeText } from "../../../render/safe-text";
-import { excerpt } from "../../../settings/text";
 import { type FleetStatus, SYNC_STATUSES } from "../../status/status-schema";
 import { buildStatusView } from "../../status/status-view";
 import { ALLOW_AGE_GROUPS, type SiteData } from "../data/site-data";

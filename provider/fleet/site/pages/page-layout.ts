@@ -1,8 +1,8 @@
+import { excerpt } from "../../../model/text";
 import { type FilterOption, renderFilterOptions } from "../../../render/html-filters";
 import { renderSitePage } from "../../../render/html-page";
 import { type Html, html } from "../../../render/html-text";
 import { formatCount, formatMinute, formatNumber } from "../../../render/safe-text";
-import { excerpt } from "../../../settings/text";
 import type { FleetStatus, SyncStatus } from "../../status/status-schema";
 import { formatHiddenPoints, MAX_NAMES_TO_FIX, type StatusPoint, type StatusSection } from "../../status/status-view";
 import { getTenantPagePath } from "./paths";

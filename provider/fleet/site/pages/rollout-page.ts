@@ -1,3 +1,4 @@
+import { excerpt } from "../../../model/text";
 import { renderStatusBanner } from "../../../render/html-page";
 import { type Html, html, renderHtmlText } from "../../../render/html-text";
 import {
@@ -23,7 +24,6 @@ import {
 } from "../../../rollout/report/rollout-report-view";
 import { formatSkippedTenant } from "../../../rollout/report/skipped-tenants";
 import { getStateLabels, type RolloutStateLabels } from "../../../rollout/report/state-labels";
-import { excerpt } from "../../../settings/text";
 import { type PageLayout, renderPage } from "./page-layout";
 import { getRolloutPagePath } from "./paths";
 import {

@@ -1,3 +1,4 @@
+import { excerpt } from "../../../model/text";
 import { CHANGE_SIGNS } from "../../../plan/render/plan-descriptions";
 import { type Html, html, renderHtmlText } from "../../../render/html-text";
 import { formatMinute, formatNumber, joinWithAnd, type SafeText, safeText, untrusted } from "../../../render/safe-text";
@@ -9,7 +10,6 @@ import type { TenantState } from "../../../rollout/model/wave";
 import { buildRolloutReportView, type RolloutStatusColor } from "../../../rollout/report/rollout-report-view";
 import { getStateLabels, TENANT_STATE_LABELS } from "../../../rollout/report/state-labels";
 import { computeWaveTimes } from "../../../rollout/report/wave-times";
-import { excerpt } from "../../../settings/text";
 import { getRolloutPagePath, getTenantPagePath } from "./paths";
 
 const STATE_CLASSES: Readonly<Record<RolloutStatusColor, string>> = {

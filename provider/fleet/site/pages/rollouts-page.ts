@@ -1,3 +1,4 @@
+import { excerpt } from "../../../model/text";
 import { type Html, html, renderHtmlText } from "../../../render/html-text";
 import {
   formatCount,
@@ -14,7 +15,6 @@ import { formatDuration, getElapsedMs } from "../../../rollout/model/duration";
 import type { RolloutDetails } from "../../../rollout/model/history-schema";
 import type { TenantReport } from "../../../rollout/model/rollout-report";
 import { describeRolloutMode } from "../../../rollout/report/rollout-report-view";
-import { excerpt } from "../../../settings/text";
 import { type PageLayout, renderPage } from "./page-layout";
 import { getRolloutPagePath } from "./paths";
 import {

@@ -1,3 +1,4 @@
+import { capitalize, excerpt } from "../../../model/text";
 import { type PageStatus, renderStatusBanner } from "../../../render/html-page";
 import { Html, html, renderHtmlText } from "../../../render/html-text";
 import {
@@ -11,7 +12,6 @@ import {
 import type { StackOutcome } from "../../../rollout/history/recent-rollouts";
 import { formatPlannedCounts } from "../../../rollout/report/rollout-report-view";
 import { TENANT_STATE_LABELS } from "../../../rollout/report/state-labels";
-import { capitalize, excerpt } from "../../../settings/text";
 import type { ExpiringEntry, FleetFinding, FleetStatus, SyncStatus, TenantStatus } from "../../status/status-schema";
 import { buildStatusView } from "../../status/status-view";
 import type { EntryMailEvidence } from "../data/entry-mail";

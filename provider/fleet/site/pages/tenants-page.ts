@@ -1,7 +1,7 @@
+import { excerpt } from "../../../model/text";
 import { renderFilterOptions } from "../../../render/html-filters";
 import { type Html, html, renderHtmlText } from "../../../render/html-text";
 import { formatDay, formatNumber } from "../../../render/safe-text";
-import { excerpt } from "../../../settings/text";
 import { SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
 import { type PageLayout, renderPage, renderSyncStatus, SYNC_STATUS_LABELS } from "./page-layout";
 import { getTenantPagePath } from "./paths";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
-import type { ChangedFile } from "../../../../provider/files/edit-files";
 import type { ListChange } from "../../../../provider/gitops/list-change";
-import { refang } from "../../../../provider/settings/refang";
+import { refang } from "../../../../provider/model/refang";
+import type { ChangedFile } from "../../../../provider/settings-files/edit-files";
 import { countSteps } from "../../../support/step-count";
 import { createTestDirectory } from "../../../support/test-directory";
 

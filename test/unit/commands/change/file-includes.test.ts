@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
-import { type RefangedValue, refang } from "../../../../provider/settings/refang";
+import { type RefangedValue, refang } from "../../../../provider/model/refang";
 import { createTestDirectory } from "../../../support/test-directory";
 
 function parseValue(text: string): RefangedValue {

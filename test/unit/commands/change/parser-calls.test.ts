@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { expect, it, vi } from "vitest";
 import { Lexer } from "yaml";
 import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
-import { refang } from "../../../../provider/settings/refang";
+import { refang } from "../../../../provider/model/refang";
 import { createTestDirectory } from "../../../support/test-directory";
 
 it("runs the YAML parser only on entries that need it", () => {

@@ -3,11 +3,15 @@ import { buildChangeMessage } from "../../../../provider/commands/change/change-
 import { type ChangeOptions, getMetadata } from "../../../../provider/commands/change/change-options";
 import { formatDeclaration } from "../../../../provider/commands/change/declaration-index";
 import { type ListChangePlan, planListChange } from "../../../../provider/commands/change/plan-list-change";
-import { ELEMENT_FIELDS, METADATA_FIELD_NAMES, TEXT_FIELD_NAMES } from "../../../../provider/files/element-fields";
-import { readSettings } from "../../../../provider/files/read-settings";
-import { editSettings } from "../../../../provider/files/settings-editor";
 import type { ListChange } from "../../../../provider/gitops/list-change";
-import { type RefangedValue, refang } from "../../../../provider/settings/refang";
+import { type RefangedValue, refang } from "../../../../provider/model/refang";
+import {
+  ELEMENT_FIELDS,
+  METADATA_FIELD_NAMES,
+  TEXT_FIELD_NAMES,
+} from "../../../../provider/settings-files/element-fields";
+import { readSettings } from "../../../../provider/settings-files/read-settings";
+import { editSettings } from "../../../../provider/settings-files/settings-editor";
 
 const FILES: Readonly<Record<string, string>> = {
   "acme.yaml": `version: 1

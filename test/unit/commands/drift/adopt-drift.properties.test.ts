@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../../provider/client";
 import { adoptDrift } from "../../../../provider/commands/drift/adopt-drift";
 import { ADOPTABLE_KINDS } from "../../../../provider/commands/drift/plan-adoption";
-import { readSettings } from "../../../../provider/files/read-settings";
 import { detectDrift } from "../../../../provider/gitops/detect-drift";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
+import { readSettings } from "../../../../provider/settings-files/read-settings";
 
 const TODAY = "2026-11-21";
 const TYPES = {

@@ -4,14 +4,14 @@ import { type Adoption, adoptDrift } from "../../../../provider/commands/drift/a
 import { buildAdoptionMessage } from "../../../../provider/commands/drift/adoption-message";
 import { renderDriftText } from "../../../../provider/commands/drift/drift-report";
 import type { AdoptableKind } from "../../../../provider/commands/drift/plan-adoption";
-import { readSettings } from "../../../../provider/files/read-settings";
 import { detectDrift } from "../../../../provider/gitops/detect-drift";
 import { driftSchema, formatDriftJson } from "../../../../provider/gitops/drift-schema";
+import type { EncodedList } from "../../../../provider/model/encoded-list";
 import { buildDesiredState } from "../../../../provider/plan/desired-state";
 import { buildEmptyEvidence } from "../../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
-import type { EncodedList } from "../../../../provider/settings/encoded-list";
+import { readSettings } from "../../../../provider/settings-files/read-settings";
 import { HOSTILE } from "../../../support/hostile-text";
 import { countSteps } from "../../../support/step-count";
 

@@ -7,7 +7,7 @@ import {
   getExplanation,
   parseCode,
 } from "../../../../provider/commands/explain/explanations";
-import { RISKS } from "../../../../provider/settings/risk";
+import { RISKS } from "../../../../provider/model/risk";
 
 it("lists every code once", () => {
   const listed = CODE_GROUPS.flatMap(({ codes }) => codes);

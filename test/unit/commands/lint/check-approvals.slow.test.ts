@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checkApprovals } from "../../../../provider/commands/lint/check-approvals";
-import { lintFiles } from "../../../../provider/files/lint-files";
+import { lintFiles } from "../../../../provider/settings-files/lint-files";
 import {
   BASELINE,
   buildApprovedChange,

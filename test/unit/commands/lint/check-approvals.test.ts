@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TEXT_FIELD_NAMES } from "../../../../provider/files/element-fields";
+import { TEXT_FIELD_NAMES } from "../../../../provider/settings-files/element-fields";
 import {
   BASELINE,
   buildApprovedChange,

@@ -3,10 +3,10 @@ import Ajv from "ajv-draft-04";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { buildSarifLog } from "../../../../provider/commands/lint/sarif-log";
-import type { Finding } from "../../../../provider/files/finding";
-import { FINDING_RULES } from "../../../../provider/files/finding-rules";
-import { lintSettings } from "../../../../provider/files/lint";
-import { RISKS } from "../../../../provider/settings/risk";
+import { RISKS } from "../../../../provider/model/risk";
+import type { Finding } from "../../../../provider/settings-files/finding";
+import { FINDING_RULES } from "../../../../provider/settings-files/finding-rules";
+import { lintSettings } from "../../../../provider/settings-files/lint";
 import { createTestDirectory } from "../../../support/test-directory";
 
 // The official schema by OASIS. One of its patterns isn't a valid regular expression with the "u" flag.

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
 import { buildReviewWorklist, type ReviewOptions } from "../../../../provider/commands/review/build-review-worklist";
-import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
+import { readSettings } from "../../../../provider/settings-files/read-settings";
 import { buildEvidenceBase, type ThreatFields } from "../../../support/mail-history";
 
 const TODAY = "2026-11-21";

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
 import { suggest } from "../../../../provider/commands/suggest/suggest";
 import type { Suggestion, SuggestOptions } from "../../../../provider/commands/suggest/suggestion";
-import { editAndValidateFiles } from "../../../../provider/files/edit-files";
-import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
+import { editAndValidateFiles } from "../../../../provider/settings-files/edit-files";
+import { readSettings } from "../../../../provider/settings-files/read-settings";
 import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
 import { buildEvidenceBase, type ThreatFields } from "../../../support/mail-history";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import { buildTenantIdentity } from "../../../../provider/model/tenant-identity";
 import { buildStackMarker } from "../../../../provider/rollout/execution/tenant-job";
 import type { ClaimedJob, TenantSummary } from "../../../../provider/rollout/journal/rollout-record";
-import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 
 const ROLLOUT = "20261120-1200-abcdef";
 const identity = buildTenantIdentity("https://a.example", { rows: [], mailboxes: ["ceo@acme.example"] });

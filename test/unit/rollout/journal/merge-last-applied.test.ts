@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildTenantIdentity } from "../../../../provider/model/tenant-identity";
 import type {
   AppliedRollout,
   LastAppliedRollouts,
@@ -6,7 +7,6 @@ import type {
   StackRollouts,
 } from "../../../../provider/rollout/journal/last-applied";
 import { mergeLastApplied } from "../../../../provider/rollout/journal/merge-last-applied";
-import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 
 function buildAppliedRollout(rollout: string, seq: number, overrides: Partial<AppliedRollout> = {}): AppliedRollout {
   return {

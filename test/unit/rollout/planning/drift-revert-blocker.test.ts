@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { readSettings } from "../../../../provider/files/read-settings";
 import type { ExpiredRemoval } from "../../../../provider/gitops/expired-removal";
 import { buildDesiredState, type StackLists } from "../../../../provider/plan/desired-state";
 import { canRevertDrift, getDriftRevertBlocker } from "../../../../provider/rollout/planning/drift-revert-blocker";
+import { readSettings } from "../../../../provider/settings-files/read-settings";
 
 const FILES = {
   "acme.yaml": `version: 1

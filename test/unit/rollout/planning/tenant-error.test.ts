@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { EmailSecurityError } from "../../../../provider/model/email-security-error";
 import { CliError } from "../../../../provider/rollout/engine/engine-command";
 import { buildProcessExitFailure, buildUpFailure } from "../../../../provider/rollout/engine/engine-failure";
 import { buildTenantError } from "../../../../provider/rollout/planning/tenant-error";
 import { TENANT_ERROR_CODES } from "../../../../provider/rollout/report/failure-advice";
-import { EmailSecurityError } from "../../../../provider/settings/email-security-error";
 
 const NEXT = {
   resume: "email-security rollout resume 20261121-a",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { EmailSecurityError, TimeoutError } from "../../../../provider/client";
+import { forEachConcurrently } from "../../../../provider/model/for-each-concurrently";
 import { AddressDownError, AddressHealth } from "../../../../provider/rollout/probing/address-health";
-import { forEachConcurrently } from "../../../../provider/settings/for-each-concurrently";
 import { buildTarget } from "../../../support/rollout-target";
 import { ScheduledTime } from "../../../support/scheduled-time";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { sanitizeLine } from "../../../../provider/model/text";
 import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
-import { sanitizeLine } from "../../../../provider/settings/text";
 import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
 import { playTextRollout, rollouts } from "../../../support/rollouts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
-import { inspectSettings } from "../../../../provider/files/read-settings";
+import { decodeEntry, encodeEntry, encodeEntryKey } from "../../../../provider/model/encoded-list";
 import { buildDesiredState, type StackLists } from "../../../../provider/plan/desired-state";
 import { buildEmptyEvidence } from "../../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../../provider/plan/make-plan";
@@ -9,7 +9,7 @@ import { buildObservedState } from "../../../../provider/plan/observed-state";
 import type { Plan } from "../../../../provider/plan/plan";
 import { invertChanges } from "../../../../provider/rollout/rollback/inverse-changes";
 import { renderRollbackSettings } from "../../../../provider/rollout/rollback/rollback-settings";
-import { decodeEntry, encodeEntry, encodeEntryKey } from "../../../../provider/settings/encoded-list";
+import { inspectSettings } from "../../../../provider/settings-files/read-settings";
 
 const AT = "2026-11-22T09:00:00.000Z";
 const VALUES = ["evil.example", "partner.example", "192.0.2.7", "boss@partner.example", "xn--bcher-kva.example"];

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { removeKeyVariables } from "../../../../provider/machine/child-environment";
 import { buildTenantEnvironment } from "../../../../provider/rollout/stack/tenant-environment";
+import { removeKeyVariables } from "../../../../provider/system/child-environment";
 import { buildTarget } from "../../../support/rollout-target";
 
 it("passes the engine shared variables and only the tenant's own settings", () => {

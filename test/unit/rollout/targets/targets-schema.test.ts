@@ -1,9 +1,9 @@
 import Ajv2020 from "ajv/dist/2020";
 import { describe, expect, it } from "vitest";
 import { buildPublishedSchemas } from "../../../../provider/commands/json-schemas";
-import { readYaml } from "../../../../provider/files/yaml-source";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { buildTenantsJsonSchema } from "../../../../provider/rollout/targets/targets-schema";
+import { readYaml } from "../../../../provider/settings-files/yaml-source";
 import { createTestDirectory } from "../../../support/test-directory";
 
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(buildTenantsJsonSchema());

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../../provider/model/tenant-identity";
 import type { Target } from "../../../../provider/rollout/model/target";
 import {
   addMarkerRecords,
@@ -7,11 +8,6 @@ import {
   SameTenantError,
   validateTenantIdentities,
 } from "../../../../provider/rollout/targets/tenant-conflicts";
-import {
-  buildTenantIdentity,
-  shrinkIdentity,
-  type TenantIdentity,
-} from "../../../../provider/settings/tenant-identity";
 import { createTarget } from "../../../support/rollout-target";
 
 const AT = "https://mail.example";

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../../provider/client";
+import { buildTenantIdentity } from "../../../../provider/model/tenant-identity";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
 import type { IdentityRecord } from "../../../../provider/rollout/targets/tenant-conflicts";
 import { chooseTenantStack } from "../../../../provider/rollout/tenants/choose-tenant-stack";
 import type { TenantPlacement } from "../../../../provider/rollout/tenants/place-tenant";
-import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 import { createTarget } from "../../../support/rollout-target";
 
 const AT = "https://mail.example";

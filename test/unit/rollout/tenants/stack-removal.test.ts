@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { buildTenantIdentity } from "../../../../provider/model/tenant-identity";
 import { destroyStack, type StackRemoval } from "../../../../provider/rollout/tenants/stack-removal";
-import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 import { emptyPlan } from "../../../support/plans";
 import { createTarget } from "../../../support/rollout-target";
 

@@ -1,7 +1,5 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { lintSettings } from "../../../../provider/files/lint";
-import { readSettings } from "../../../../provider/files/read-settings";
 import { exportSettings } from "../../../../provider/gitops/export-settings";
 import { buildDesiredState } from "../../../../provider/plan/desired-state";
 import { buildEmptyEvidence } from "../../../../provider/plan/mail-evidence";
@@ -9,6 +7,8 @@ import { makePlan } from "../../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
 import { parseStackLists } from "../../../../provider/plan/stack-lists";
 import { type Baseline, buildTenantFile } from "../../../../provider/rollout/tenants/tenant-file";
+import { lintSettings } from "../../../../provider/settings-files/lint";
+import { readSettings } from "../../../../provider/settings-files/read-settings";
 import { isAutoDetected } from "../../../../provider/tenant";
 import { anyEntry, anyVip } from "../../../support/row-arbitraries";
 

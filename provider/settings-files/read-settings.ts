@@ -1,0 +1,391 @@
+import { dirname, join, normalize, resolve } from "node:path";
+import { quote } from "../model/text";
+import { NO_STACK_CONFIG, readOwnDomainNames } from "../resources/configuration";
+import { findCrossEntryProblems } from "./cross-entry-checks";
+import { checkDeclarationOverride, checkDeclarationRemoval } from "./declaration-override";
+import { normalizeValue } from "./declaration-parser";
+import type { FilePart } from "./file-declaration-checks";
+import {
+  type FileDeclarations,
+  formatDeclarationName,
+  getDeclarationKey,
+  getDeclaredValue,
+  getFileDeclarations,
+  getRemovalKey,
+  parseRemovals,
+} from "./file-declarations";
+import { type Finding, formatLineLocation, hasErrors, type Place, SettingsFileError, sortFindings } from "./finding";
+import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-file";
+import { EffectiveOptions, findOverrides, listDemands, listImpliedDemands, type OptionDemand } from "./policy-override";
+import type { SettingsReadCache, SettingsReadOptions, SettingsReadResult } from "./read-options";
+import { createFileReader, isFinding, readSource, validateIncludePath } from "./read-source";
+import type {
+  DeclaredElement,
+  DeclaredEntry,
+  DeclaredSource,
+  DeclaredVip,
+  GeneratedFile,
+  RemovedDeclaration,
+  Settings,
+} from "./settings-model";
+import type { SettingsFile } from "./settings-schema";
+import { readYaml, type YamlSource } from "./yaml-source";
+
+export type { SettingsReadCache, SettingsReadOptions, SettingsReadResult } from "./read-options";
+
+/** More files than any tenant has. */
+const MAX_FILES = 1_000;
+
+/**
+ * Reads a tenant's settings file with all includes.
+ *
+ * @param file the path relative to the working directory.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes and their locations.
+ */
+export function readSettings(file: string, options: SettingsReadOptions = {}): Settings {
+  const { settings, findings } = inspectSettings(file, options);
+  if (settings === undefined) throw new SettingsFileError(file, findings);
+  return settings;
+}
+
+/** Reads settings like {@link readSettings}, but returns findings instead of throwing. */
+export function inspectSettings(
+  file: string,
+  {
+    today = new Date().toISOString().slice(0, 10),
+    readFile = createFileReader(file),
+    readYaml: read = readYaml,
+    ownDomains = readOwnDomainNames(NO_STACK_CONFIG, process.env),
+    cache,
+    shouldCrossCheck = true,
+  }: SettingsReadOptions = {},
+): SettingsReadResult {
+  const reader = new SettingsReader(today, { readFile, readYaml: read }, cache);
+  const own = reader.readFile(file);
+  const top = own && { ...own, ownDomains: new Set([...own.ownDomains, ...ownDomains]) };
+  const files = [...reader.files];
+  const { includedAt } = reader;
+  if (top === undefined || !reader.isComplete) {
+    return {
+      settings: undefined,
+      draft: undefined,
+      findings: sortFindings(reader.findings),
+      files,
+      includedAt,
+    };
+  }
+  const entries = sortByKey(top.entries.values());
+  const vips = sortByKey(top.vips.values());
+  const crossEntryFindings = shouldCrossCheck ? findCrossEntryProblems(entries, vips, top) : [];
+  // Options that refer to declarations can be checked only if all declarations are valid.
+  const relevantFindings = hasErrors(reader.findings)
+    ? crossEntryFindings.filter(({ code }) => code !== "list-options")
+    : crossEntryFindings;
+  const findings = sortFindings([...reader.findings, ...relevantFindings]);
+  const onDrift = top.options.getValue("onDrift") as Settings["onDrift"];
+  const draft: Settings = {
+    file,
+    files,
+    today,
+    ownDomains: [...top.ownDomains],
+    // Several tenants may share one environment.
+    tenantDomains: own === undefined || own.ownDomains.size === 0 ? ownDomains : [...own.ownDomains],
+    policy: top.options.getGroup("policy"),
+    rules: {
+      ...Object.fromEntries(top.options.demands.map(({ path, value }) => [path, value])),
+      // Own domains of the environment aren't declared.
+      ownDomains: [...(own?.ownDomains ?? [])].sort(),
+    },
+    ...(onDrift === undefined ? {} : { onDrift }),
+    lists: { entries: top.options.getGroup("lists.entries"), vips: top.options.getGroup("lists.vips") },
+    sources: reader.sources,
+    generatedFiles: reader.generatedFiles,
+    entries,
+    vips,
+    expired: reader.expired,
+    excluded: reader.excluded,
+    findings,
+  };
+  return { settings: hasErrors(findings) ? undefined : draft, draft, findings, files, includedAt };
+}
+
+/** The effective content of a file with its includes. */
+interface EffectiveFile {
+  readonly file: string;
+  readonly entries: ReadonlyMap<string, DeclaredEntry>;
+  readonly vips: ReadonlyMap<string, DeclaredVip>;
+  /** The declarations of the file and of each included file. */
+  readonly parts: readonly FilePart[];
+  readonly ownDomains: ReadonlySet<string>;
+  /** The policy rules and list options. */
+  readonly options: EffectiveOptions;
+  /** The demands of the file and of all included files. */
+  readonly demands: readonly OptionDemand[];
+}
+
+type Readers = Required<Pick<SettingsReadOptions, "readFile" | "readYaml">>;
+
+class SettingsReader {
+  readonly findings: Finding[] = [];
+  readonly files = new Set<string>();
+  readonly includedAt = new Map<string, Place>();
+  readonly expired: (DeclaredEntry | DeclaredVip)[] = [];
+  readonly excluded: RemovedDeclaration[] = [];
+  readonly sources: DeclaredSource[] = [];
+  readonly generatedFiles: GeneratedFile[] = [];
+  /** Whether every file could be read. An unread file might override others. */
+  isComplete = true;
+  /** Whether invalid declarations were left out. */
+  hasInvalidDeclarations = false;
+  readonly #today: string;
+  readonly #readers: Readers;
+  readonly #cache: SettingsReadCache | undefined;
+  readonly #reportedFindings = new Set<string>();
+  readonly #effectiveByPath = new Map<string, EffectiveFile | undefined>();
+  /** The stack of files being read, for detecting include cycles. */
+  readonly #includeStack: string[] = [];
+
+  constructor(today: string, read: Readers, cache: SettingsReadCache | undefined) {
+    this.#today = today;
+    this.#readers = read;
+    this.#cache = cache;
+  }
+
+  /** @param from the location of the include. */
+  readFile(path: string, from?: Place): EffectiveFile | undefined {
+    const name = normalize(path);
+    const identity = resolve(name);
+    if (this.#includeStack.includes(identity)) {
+      const circle = [...this.#includeStack.slice(this.#includeStack.indexOf(identity)), identity];
+      this.#reportError(
+        "include-circle",
+        `includes itself through ${circle.length - 1} file${circle.length > 2 ? "s" : ""}; remove one \`include\``,
+        from,
+      );
+      this.isComplete = false;
+      return undefined;
+    }
+    // A file that is included twice is read once.
+    if (this.#effectiveByPath.has(identity)) return this.#effectiveByPath.get(identity);
+    if (this.files.size >= MAX_FILES) {
+      this.#reportError("include-too-many", `more than ${MAX_FILES} files are included`, from);
+      this.isComplete = false;
+      return undefined;
+    }
+    this.files.add(name);
+    if (from !== undefined) this.includedAt.set(name, from);
+    this.#includeStack.push(identity);
+    const effective = this.#readEffective(name, from);
+    if (effective === undefined) this.isComplete = false;
+    this.#includeStack.pop();
+    this.#effectiveByPath.set(identity, effective);
+    return effective;
+  }
+
+  #readEffective(file: string, from: Place | undefined): EffectiveFile | undefined {
+    const parsed = this.#parseFile(file, from);
+    if (parsed === undefined) return undefined;
+    const { source, content, validIndexes } = parsed;
+    if (validIndexes !== undefined) this.hasInvalidDeclarations = true;
+    for (const finding of parsed.findings) this.findings.push(finding);
+    if (content === undefined) return undefined;
+    const { source: record, sources = {} } = content;
+    if (record !== undefined) this.generatedFiles.push({ file, record, location: source.locate(["source"]) });
+    for (const [name, declared] of Object.entries(sources)) {
+      this.sources.push({ name, source: declared, location: source.locate(["sources", name]) });
+    }
+
+    const included = (content.include ?? []).map((path, index) => {
+      const place = source.locate(["include", index]);
+      const refusal = validateIncludePath(path);
+      if (refusal === undefined) return this.readFile(join(dirname(file), path), place);
+      this.#reportError(...refusal, place);
+      this.isComplete = false;
+      return undefined;
+    });
+    const below = included.filter((one) => one !== undefined);
+    return this.#mergeIncludes(parsed, content, below);
+  }
+
+  /** Parses a file; undefined if it can't be read. */
+  #parseFile(file: string, from: Place | undefined): ParsedSettingsFile | undefined {
+    const path = resolve(file);
+    const before = this.#cache?.get(path);
+    // A cached file with another name would have wrong locations.
+    if (before?.source.file === file) return before;
+    const source = readSource(file, this.#readers, from);
+    if (isFinding(source)) {
+      this.findings.push(source);
+      return undefined;
+    }
+    const parsed = parseSettingsFile(source);
+    if (from !== undefined) this.#cache?.set(path, parsed);
+    return parsed;
+  }
+
+  #mergeIncludes(
+    parsed: ParsedSettingsFile,
+    content: SettingsFile,
+    below: readonly EffectiveFile[],
+  ): EffectiveFile | undefined {
+    const { source } = parsed;
+    const { declarations, expired, findings } = getFileDeclarations(parsed, content, this.#today);
+    for (const one of findings) this.findings.push(one);
+    for (const one of expired) this.expired.push(one);
+    if (below.length === 0 && content.remove === undefined) return this.#buildStandalone(parsed, content, declarations);
+    const ownSubjects = new Set(declarations.map(getDeclarationKey));
+    // An expired override still replaces the included declaration.
+    const ended = new Map(
+      expired.filter((one) => !ownSubjects.has(getDeclarationKey(one))).map((one) => [getDeclarationKey(one), one]),
+    );
+
+    const inheritedDemands = collectInheritedDemands(below);
+    const { removals, findings: duplicateFindings } = parseRemovals(source, content);
+    for (const finding of duplicateFindings) this.findings.push(finding);
+    // Most long lists have no removals, so copy them in one step.
+    const isAllKept = removals.size === 0 && ended.size === 0;
+    const entries = new Map(isAllKept ? below[0]?.entries : []);
+    const vips = new Map(isAllKept ? below[0]?.vips : []);
+    const mergeDeclaration = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
+      const removal = removals.get(getRemovalKey(one.kind === "vip" ? "vips" : one.list, getDeclaredValue(one)));
+      if (removal !== undefined) {
+        removal.count += 1;
+        this.findings.push(...checkDeclarationRemoval(one, removal.location, inheritedDemands));
+        this.excluded.push({ declaration: one, location: removal.location });
+        return;
+      }
+      const end = ended.get(getDeclarationKey(one));
+      if (end !== undefined) {
+        this.findings.push(...checkDeclarationRemoval(one, end.location, inheritedDemands));
+        this.excluded.push({ declaration: one, location: end.location });
+        return;
+      }
+      const other = into.get(one.key);
+      if (other === undefined) into.set(one.key, one);
+      else if (
+        other.location !== one.location &&
+        (other.text !== one.text || other.expires !== one.expires) &&
+        !ownSubjects.has(getDeclarationKey(one))
+      ) {
+        this.#reportError(
+          "duplicate-declaration",
+          `${quote(formatDeclarationName(one))} is declared differently at ${formatLineLocation(other.location)} and ${formatLineLocation(one.location)}, and this file includes both; declare it in this file too, to resolve the conflict`,
+          source.locate(["include"]),
+        );
+      }
+    };
+    for (const one of isAllKept ? below.slice(1) : below) {
+      for (const entry of one.entries.values()) mergeDeclaration(entries, entry);
+      for (const vip of one.vips.values()) mergeDeclaration(vips, vip);
+    }
+    for (const { location, value, count, section } of removals.values()) {
+      // The removal may refer to an invalid declaration that was left out.
+      if (count > 0 || this.hasInvalidDeclarations) continue;
+      this.findings.push({
+        code: "remove-nothing",
+        level: "warning",
+        message: `${quote(value)} isn't on the ${section === "vips" ? "VIP list" : `${section} list`} of any included file, so there is nothing to remove; delete or correct the line`,
+        place: location,
+      });
+    }
+    for (const one of declarations) {
+      const into = (one.kind === "entry" ? entries : vips) as Map<string, DeclaredEntry | DeclaredVip>;
+      const below = into.get(one.key);
+      if (below !== undefined && one.kind === "entry" && (below as DeclaredEntry).list !== one.list) {
+        this.#reportError(
+          "list-overridden",
+          `${quote(one.rawValue)} is on the ${(below as DeclaredEntry).list} list at ${formatLineLocation(below.location)}, in an included file; to move it to the ${one.list} list here, also add it to \`remove: ${(below as DeclaredEntry).list}:\``,
+          one.location,
+        );
+        continue;
+      }
+      if (below !== undefined) this.findings.push(...checkDeclarationOverride(one, below, inheritedDemands));
+      into.set(one.key, below === undefined ? one : { ...one, overrides: [below.location, ...below.overrides] });
+    }
+    return {
+      file: source.file,
+      entries,
+      vips,
+      parts: [...new Set(below.flatMap(({ parts }) => parts)), declarations],
+      ownDomains: new Set([
+        ...below.flatMap(({ ownDomains }) => [...ownDomains]),
+        ...(content.ownDomains ?? []).map(normalizeValue),
+      ]),
+      ...this.#buildOptions(source, content, below),
+    };
+  }
+
+  /** Returns the effective content of a file without includes. Cached, because many tenants may share it. */
+  #buildStandalone(
+    parsed: ParsedSettingsFile,
+    content: SettingsFile,
+    own: FileDeclarations["declarations"],
+  ): EffectiveFile {
+    const known = STANDALONE_CACHE.get(own);
+    if (known !== undefined) return known;
+    // Already sorted, so that sorting a tenant with few declarations of its own is fast.
+    const entries = new Map<string, DeclaredEntry>();
+    const vips = new Map<string, DeclaredVip>();
+    for (const one of sortByKey(own)) {
+      if (one.kind === "entry") entries.set(one.key, one);
+      else vips.set(one.key, one);
+    }
+    const effective = {
+      file: parsed.source.file,
+      entries,
+      vips,
+      parts: [own],
+      ownDomains: new Set((content.ownDomains ?? []).map(normalizeValue)),
+      ...this.#buildOptions(parsed.source, content, []),
+    };
+    STANDALONE_CACHE.set(own, effective);
+    return effective;
+  }
+
+  /** Returns the effective options and all demands; reports weaker overrides. */
+  #buildOptions(
+    source: YamlSource,
+    content: SettingsFile,
+    below: readonly EffectiveFile[],
+  ): Pick<EffectiveFile, "options" | "demands"> {
+    const own = listDemands(content, source.locate);
+    const inheritedDemands = collectInheritedDemands(below);
+    const options = new EffectiveOptions(
+      own,
+      below.map((one) => one.options),
+    );
+    for (const [one, other] of options.conflicts) {
+      this.#reportError(
+        "duplicate-declaration",
+        `\`${one.path}\` differs at ${formatLineLocation(one.location)} and ${formatLineLocation(other.location)}, and this file includes both; set it in this file too, to resolve the conflict`,
+        source.locate(["include"]),
+      );
+    }
+    // An included file can also be weaker than another included file.
+    for (const finding of findOverrides(options.demands, inheritedDemands)) this.#reportOnce(finding);
+    return { options, demands: [...inheritedDemands, ...own, ...listImpliedDemands(own, content)] };
+  }
+
+  /** Reports a finding once, even if several include paths lead to it. */
+  #reportOnce(finding: Finding): void {
+    const identity = JSON.stringify([finding.code, finding.message, finding.place]);
+    if (this.#reportedFindings.has(identity)) return;
+    this.#reportedFindings.add(identity);
+    this.findings.push(finding);
+  }
+
+  #reportError(code: string, message: string, place: Place | undefined): void {
+    this.findings.push({ code, level: "error", message, ...(place === undefined ? {} : { place }) });
+  }
+}
+
+const STANDALONE_CACHE = new WeakMap<FileDeclarations["declarations"], EffectiveFile>();
+
+/** Returns the demands of all files without duplicates. */
+function collectInheritedDemands(below: readonly EffectiveFile[]): readonly OptionDemand[] {
+  return [...new Set(below.flatMap(({ demands }) => demands))];
+}
+
+function sortByKey<One extends DeclaredElement>(declared: Iterable<One>): One[] {
+  return [...declared].sort((one, other) => (one.key < other.key ? -1 : 1));
+}
