@@ -12,7 +12,7 @@ const SOURCES = [
   "resources/*.ts",
   "resources/functions/*.ts",
   "gitops/tenant-settings.ts",
-  "settings/{assumptions,arguments,list-arguments,list-mode}.ts",
+  "model/{assumptions,arguments,list-arguments,list-mode}.ts",
   "client/schemas.ts",
 ];
 

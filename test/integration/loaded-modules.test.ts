@@ -34,8 +34,8 @@ it("loads only the modules of the package that a program uses", () => {
     /^(client\/(?!errors|response-classification|retry-after)|files|gitops|plan|tenant)/.test(file);
 
   expect(entry?.own).toContain("resources/allow-deny-entry.js");
-  expect(entry?.own).not.toContain("settings/arguments.js");
-  expect(list?.own).toContain("settings/list-arguments.js");
+  expect(entry?.own).not.toContain("model/arguments.js");
+  expect(list?.own).toContain("model/list-arguments.js");
   expect(list?.own.filter(isOfOtherUse)).toEqual([]);
   // The package reads the version of Pulumi's SDK from its package.json.
   expect(entry?.others).toEqual(["@pulumi/pulumi", "leven"]);
