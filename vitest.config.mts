@@ -5,7 +5,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 const CONFORMANCE = [
   "integration/resources/**/*",
   "integration/faults/resources",
-  "integration/hostile/resources",
+  "integration/hostile-responses/resources",
   "integration/secrets/hostile-text",
 ];
 

@@ -18,7 +18,7 @@ import {
   listDeclarableEntries,
   listDeclarableVips,
 } from "./declarable-rows";
-import { describeEntryRow, describeVipRow, formatCreator, formatPerson } from "./describe-rows";
+import { describeEntryRow, describeVipRow, formatCreator, formatPerson } from "./describe-service-rows";
 
 export interface ExportOptions {
   readonly host: string;

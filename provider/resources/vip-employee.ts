@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../model/arguments";
-import { prepareResource } from "./prepare-resource";
+import { prepareRegistration } from "./prepare-registration";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";
@@ -50,7 +50,7 @@ export class VipEmployee
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipEmployeeArgs, opts?: pulumi.CustomResourceOptions) {
-    prepareResource("VipEmployee", name, opts);
+    prepareRegistration("VipEmployee", name, opts);
     const outputs = {
       source: undefined,
       addedBy: undefined,

@@ -5,7 +5,7 @@ import { quote } from "../model/text";
 import { type Finding, sortFindings } from "./finding";
 import { type LintResult, lintSettings } from "./lint";
 import type { SettingsReadOptions } from "./read-settings";
-import { createFileReader } from "./read-source";
+import { createFileReader } from "./read-yaml-file";
 import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 import type { Policy } from "./settings-schema";
 

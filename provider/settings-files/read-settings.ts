@@ -2,7 +2,6 @@ import { dirname, join, normalize, resolve } from "node:path";
 import { quote } from "../model/text";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../resources/configuration";
 import { findCrossEntryProblems } from "./cross-entry-checks";
-import { checkDeclarationOverride, checkDeclarationRemoval } from "./declaration-override";
 import { normalizeValue } from "./declaration-parser";
 import type { FilePart } from "./file-declaration-checks";
 import {
@@ -15,10 +14,11 @@ import {
   parseRemovals,
 } from "./file-declarations";
 import { type Finding, formatLineLocation, hasErrors, type Place, SettingsFileError, sortFindings } from "./finding";
+import { checkDeclarationOverride, checkDeclarationRemoval } from "./included-declaration-checks";
 import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-file";
 import { EffectiveOptions, findOverrides, listDemands, listImpliedDemands, type OptionDemand } from "./policy-override";
 import type { SettingsReadCache, SettingsReadOptions, SettingsReadResult } from "./read-options";
-import { createFileReader, isFinding, readSource, validateIncludePath } from "./read-source";
+import { createFileReader, isFinding, readYamlFile, validateIncludePath } from "./read-yaml-file";
 import type {
   DeclaredElement,
   DeclaredEntry,
@@ -213,7 +213,7 @@ class SettingsReader {
     const before = this.#cache?.get(path);
     // A cached file with another name would have wrong locations.
     if (before?.source.file === file) return before;
-    const source = readSource(file, this.#readers, from);
+    const source = readYamlFile(file, this.#readers, from);
     if (isFinding(source)) {
       this.findings.push(source);
       return undefined;

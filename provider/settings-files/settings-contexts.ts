@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { SettingsFileError } from "./finding";
 import { findMentioningFiles, resolveSettingsFiles } from "./lint-files";
 import { inspectSettings } from "./read-settings";
-import { createFileReader } from "./read-source";
+import { createFileReader } from "./read-yaml-file";
 import type { Settings } from "./settings-model";
 import type { YamlReader } from "./yaml-source";
 

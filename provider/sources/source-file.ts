@@ -1,7 +1,7 @@
 import { quote } from "../model/text";
 import { normalizeMailbox, normalizeValue } from "../settings-files/declaration-parser";
 import { parseSettingsFile } from "../settings-files/parsed-settings-file";
-import { isFinding, readSource } from "../settings-files/read-source";
+import { isFinding, readYamlFile } from "../settings-files/read-yaml-file";
 import type { SettingsFile } from "../settings-files/settings-schema";
 import { getValueSortKey } from "../settings-files/sort-key";
 import type { ElementSeen, SourceRecord } from "../settings-files/source-schema";
@@ -81,7 +81,7 @@ export function parseSourceFile(
   { file, name }: { readonly file: string; readonly name: string },
   readYaml: YamlReader,
 ): Pick<SourceFile, "record" | "elements"> & { readonly section: SourceSection | undefined } {
-  const source = readSource(file, { readFile: () => text, readYaml }, undefined);
+  const source = readYamlFile(file, { readFile: () => text, readYaml }, undefined);
   const { content, findings } = isFinding(source)
     ? { content: undefined, findings: [source] }
     : parseSettingsFile(source);

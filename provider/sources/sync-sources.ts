@@ -5,7 +5,7 @@ import { findNearestName } from "../model/nearest-name";
 import { omitUndefined } from "../model/omit-undefined";
 import { formatFirstItems, isPrintable, quote } from "../model/text";
 import type { ChangedFile } from "../settings-files/edit-files";
-import { createFileReader } from "../settings-files/read-source";
+import { createFileReader } from "../settings-files/read-yaml-file";
 import { createOutsideRepositoryTest } from "../settings-files/repository";
 import { readTopLevelSettings } from "../settings-files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed, type SourceRecord } from "../settings-files/source-schema";

@@ -129,7 +129,7 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   /** The steps so far. */
-  get story(): string {
+  get stepLog(): string {
     return this.#log.join("\n");
   }
 
@@ -314,7 +314,7 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   #fail(label: string): never {
-    throw new Error(`${label}\n\n${this.story}`);
+    throw new Error(`${label}\n\n${this.stepLog}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { FeedServer } from "../integration/sources/feed-server";
-import { RepositoryOnGitHub } from "../support/github/repository-on-github";
+import { SimulatedGitHubRepository } from "../support/github/simulated-github-repository";
 import { click } from "../support/tenant-console";
 import { listWrites } from "../support/write-requests";
 
@@ -11,11 +11,11 @@ import { listWrites } from "../support/write-requests";
  */
 
 let sandbox: Sandbox;
-let repository: RepositoryOnGitHub;
+let repository: SimulatedGitHubRepository;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ scenario: "acme" });
-  repository = await RepositoryOnGitHub.create({ url: sandbox.url, key: "sandbox-acme-ci" });
+  repository = await SimulatedGitHubRepository.create({ url: sandbox.url, key: "sandbox-acme-ci" });
 });
 
 afterAll(async () => {

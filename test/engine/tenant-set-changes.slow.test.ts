@@ -8,7 +8,7 @@ import { CompanyFleet, getStack, type NamedTenants, SERVICES, type TenantDeclara
  * and checks the invariants.
  */
 
-const STORIES = getPropertyOptions("tenants-over-time", { numRuns: 1, seed: 20_260_101 });
+const SEQUENCES = getPropertyOptions("tenants-over-time", { numRuns: 1, seed: 20_260_101 });
 const STEPS = selectSize("tenants-over-time", 10, 6);
 
 const NAMES = ["acme", "globex", "initech"] as const;
@@ -228,18 +228,18 @@ it.each(FLEETS)(
   {
     timeout: getTimeLimit(300_000),
   },
-  async ({ hasPeople, names, edit, command: deeds }) => {
+  async ({ hasPeople, names, edit, command: commands }) => {
     const round = fc.tuple(
       fc.array(edit, { maxLength: 2 }),
       fc.oneof({ weight: 4, arbitrary: rollout }, { weight: 2, arbitrary: status }, rollback, {
         weight: 3,
-        arbitrary: deeds,
+        arbitrary: commands,
       }),
       fc.boolean(),
       fc.option(at, { freq: 2 }),
     );
-    const story = fc.array(round, { minLength: STEPS, maxLength: STEPS });
-    const property = fc.asyncProperty(fc.noBias(story), async (rounds) => {
+    const sequence = fc.array(round, { minLength: STEPS, maxLength: STEPS });
+    const property = fc.asyncProperty(fc.noBias(sequence), async (rounds) => {
       await using company = await CompanyFleet.start(hasPeople);
       // The second rollout changes each tenant again, so that the first rollout can be pruned.
       for (const value of ["supplier.example", "partner.example"]) {
@@ -247,18 +247,18 @@ it.each(FLEETS)(
         await company.runRollout(0);
         await company.run(0, "rollout", "resume");
       }
-      for (const [edits, deed, isReverted, pruned] of rounds) {
+      for (const [edits, command, isReverted, pruned] of rounds) {
         const before = [0, 1].map((clone) => company.getTenants(clone));
         for (const one of edits) await one(company);
-        await deed(company);
+        await command(company);
         if (pruned !== null) await company.prune(pruned);
         if (isReverted) await company.revert(before);
       }
       await company.checkStatus(0);
     });
-    // Shrinking the story would take hours here.
+    // Shrinking the sequence would take hours here.
     const { seed, counterexamplePath, errorInstance } = await fc.check(property, {
-      ...STORIES,
+      ...SEQUENCES,
       endOnFailure: true,
     });
     const failure = errorInstance instanceof Error ? errorInstance.message : "";

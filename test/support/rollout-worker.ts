@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { RUN_SOURCES } from "../integration/hostile/client-process";
+import { RUN_SOURCES } from "../integration/hostile-responses/client-process";
 
 export interface WorkerSettings {
   readonly url: string;

@@ -5,7 +5,7 @@ import { type ChangedFile, createOverlayReader, editFiles } from "../../settings
 import { type Finding, formatFinding } from "../../settings-files/finding";
 import { checkSettings } from "../../settings-files/lint";
 import { inspectSettings, readSettings, type SettingsReadOptions } from "../../settings-files/read-settings";
-import { createFileReader } from "../../settings-files/read-source";
+import { createFileReader } from "../../settings-files/read-yaml-file";
 import type { SectionName } from "../../settings-files/settings-editor";
 import type { GeneratedFile, Settings } from "../../settings-files/settings-model";
 import { createCachingYamlReader, type YamlReader } from "../../settings-files/yaml-source";

@@ -165,7 +165,7 @@ async function adoptAndWrite(
   locks: FileLocks | undefined,
 ): Promise<ExitCode> {
   const { formatFinding } = await import("../../settings-files/finding.js");
-  const { createFileReader } = await import("../../settings-files/read-source.js");
+  const { createFileReader } = await import("../../settings-files/read-yaml-file.js");
   const { adoptDrift } = await import("./adopt-drift.js");
   const { buildAdoptionMessage, formatAdoptionCounts, formatAdoptionStepName, getAdoptionTransition } = await import(
     "./adoption-message.js"

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
-import { describeEntryRow, describeVipRow } from "../../gitops/describe-rows";
+import { describeEntryRow, describeVipRow } from "../../gitops/describe-service-rows";
 import { buildNaturalKey, canonicalizeMailbox, parseMailbox } from "../../model/entry-value";
 import { OwnDomains } from "../../model/own-domains";
 import { escapeUnprintableJson } from "../../model/text";

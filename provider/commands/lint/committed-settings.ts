@@ -4,7 +4,7 @@ import { METADATA_FIELD_NAMES } from "../../settings-files/element-fields";
 import { getDeclarationKey, getFileDeclarations } from "../../settings-files/file-declarations";
 import { type ParsedSettingsFile, parseSettingsFile } from "../../settings-files/parsed-settings-file";
 import { inspectSettings, type SettingsReadCache } from "../../settings-files/read-settings";
-import { isFinding, readSource, validateIncludePath } from "../../settings-files/read-source";
+import { isFinding, readYamlFile, validateIncludePath } from "../../settings-files/read-yaml-file";
 import { resolveLinks } from "../../settings-files/repository";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
 import type { Policy } from "../../settings-files/settings-schema";
@@ -129,7 +129,7 @@ export class CommittedSettings {
 
   #parseFile(file: string): ParsedSettingsFile | undefined {
     if (!this.has(file)) return undefined;
-    const source = readSource(file, { readFile: (path) => this.#getText(path) }, undefined);
+    const source = readYamlFile(file, { readFile: (path) => this.#getText(path) }, undefined);
     return isFinding(source) ? undefined : parseSettingsFile(source);
   }
 

@@ -101,7 +101,7 @@ async function runSyncCommand(files: readonly string[], options: SyncCommandOpti
 }
 
 async function writeGeneratedFiles(results: readonly SyncedSource[]): Promise<void> {
-  const { writeChange } = await import("../../gitops/write-change.js");
+  const { writeSettingsChange: writeChange } = await import("../../gitops/write-settings-change.js");
   const changes = results.flatMap(({ change }) => change ?? []);
   for (const { file } of changes) mkdirSync(dirname(file), { recursive: true });
   await writeChange(changes, { title: "Sync sources", body: "", branch: "sync" });

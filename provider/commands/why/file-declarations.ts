@@ -4,7 +4,7 @@ import { listCoveringValues } from "../../model/covering-values";
 import { omitUndefined } from "../../model/omit-undefined";
 import { pickTextFields } from "../../settings-files/element-fields";
 import { getElementSource } from "../../settings-files/element-source";
-import { createFileReader } from "../../settings-files/read-source";
+import { createFileReader } from "../../settings-files/read-yaml-file";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
 import { readYaml } from "../../settings-files/yaml-source";
 

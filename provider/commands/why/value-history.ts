@@ -6,7 +6,7 @@ import { findFileRepository, getRepositoryPath } from "../../settings-files/repo
 import { buildHistoryEvents, type CommittedChange } from "./commit-events";
 import { diffElements, type ElementChange } from "./diff-elements";
 import { FileVersions } from "./file-versions";
-import { buildIncludeEvents } from "./include-changes";
+import { buildIncludeEvents } from "./include-history";
 import { type CommitFiles, CommitGraph, listMergedFiles, listSettingsCommits } from "./read-commits";
 
 /** A value's history in git, newest first, with its gaps. */

@@ -3,7 +3,7 @@ import { ConfigurationError, type SettingsClient, type SettingsClientOptions } f
 import { readConfiguration } from "../configuration";
 import { createTenantClient } from "../create-tenant-client";
 import { isOutputKnown } from "../known-output";
-import { assertKnownSettings } from "../prepare-resource";
+import { assertKnownSettings } from "../prepare-registration";
 import { getProviderSettings, type Provider } from "../provider";
 import { assertKnownNames } from "../setting-names";
 import type { FunctionDefinition } from "./function-definition";

@@ -42,13 +42,13 @@ export async function searchTenantMail(
   {
     mail,
     concurrency,
-    planWithMail,
+    planWithEvidence,
     describeError,
     onProgress,
   }: {
     readonly mail: MailScope;
     readonly concurrency: number;
-    readonly planWithMail: (tenant: string) => Promise<Plan>;
+    readonly planWithEvidence: (tenant: string) => Promise<Plan>;
     readonly describeError: (tenant: string, error: unknown) => string;
     readonly onProgress: ((sample: number, total: number) => void) | undefined;
   },
@@ -76,7 +76,7 @@ export async function searchTenantMail(
   let days = 0;
   await forEachConcurrently(sample, concurrency, async (tenant) => {
     try {
-      const plan = await planWithMail(tenant);
+      const plan = await planWithEvidence(tenant);
       const otherTenantBlockers = selectWrongTenantBlockers(plan);
       if (otherTenantBlockers.length > 0) {
         blockers.push(...otherTenantBlockers.map((blocker) => ({ tenant, blocker })));

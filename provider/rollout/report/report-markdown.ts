@@ -29,7 +29,7 @@ import {
   type RolloutReportView,
   type RolloutStatusColor,
 } from "./rollout-report-view";
-import { formatOverride, groupOverrides, type SharedOverride } from "./shared-overrides";
+import { formatOverride, groupOverrides, type OverrideGroup } from "./shared-overrides";
 import { formatSkippedHeading, formatSkippedTenant } from "./skipped-tenants";
 import { getStateLabels, type RolloutStateLabels } from "./state-labels";
 import { formatWaveState, formatWaveSummary } from "./wave-summary";
@@ -174,7 +174,7 @@ function renderLimitedList(heading: string, items: readonly SafeText[], limit: n
 }
 
 /** Renders the overrides that tenants share, in at most `maxBytes` bytes. */
-export function renderOverridesMarkdown(overrides: readonly SharedOverride[], maxBytes: number): string {
+export function renderOverridesMarkdown(overrides: readonly OverrideGroup[], maxBytes: number): string {
   return renderLimitedList(
     `${OVERRIDES_HEADING} (${formatNumber(overrides.length)})`,
     overrides.map(formatOverride),

@@ -5,7 +5,7 @@ import { ConfigurationError } from "../../client";
 import { omitUndefined } from "../../model/omit-undefined";
 import { quote } from "../../model/text";
 import { parseUnnamed } from "../../settings-files/edit-text";
-import { createFileReader } from "../../settings-files/read-source";
+import { createFileReader } from "../../settings-files/read-yaml-file";
 import type { Target, Targets } from "../model/target";
 import { assignWaves, UnassignedTargetsError } from "../targets/assign-waves";
 import { addTenant, type TenantFields } from "../targets/edit-targets";

@@ -4,7 +4,7 @@ import { ConfigurationError } from "../../client";
 import { findNearestName } from "../../model/nearest-name";
 import { quote, sanitizeLine } from "../../model/text";
 import type { ChangedFile } from "../../settings-files/edit-files";
-import { createFileReader } from "../../settings-files/read-source";
+import { createFileReader } from "../../settings-files/read-yaml-file";
 import type { Target, Targets } from "../model/target";
 import { type DeclaredKeySource, type RetainedFields, renameTenant } from "../targets/edit-targets";
 import { validateName } from "../targets/name-schema";

@@ -61,7 +61,7 @@ class SetupRepository extends FakeToolchain {
       "scripts/build-native-sdk.mts",
       'import { mkdirSync } from "node:fs";\nexport const buildNativeSdk = async (root) => mkdirSync(root + "/sdk/nodejs/bin", { recursive: true });',
     );
-    this.write("scripts/read-schema-descriptions.mts", "");
+    this.write("scripts/read-jsdoc.mts", "");
     this.write("sdk/nodejs/index.ts", "export {};");
     this.write(
       "sdk/tsconfig.json",

@@ -402,11 +402,11 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return await captureOutput("rollout", "resume", id);
   },
   ERR_ROLLOUT_LOCKS: async () => {
-    using marks = new PulumiLockStore(
+    using locks = new PulumiLockStore(
       buildEnvironment({ PULUMI_BACKEND_URL: `file://${join(directory, "nowhere")}` }),
       `file://${join(directory, "nowhere")}`,
     );
-    return (await getRejection(marks.get("20261121-0800-7f3a91"))) as Exclude<ObservedError, string>;
+    return (await getRejection(locks.get("20261121-0800-7f3a91"))) as Exclude<ObservedError, string>;
   },
   ERR_PULUMI: async () => {
     writeText("preview.json", "error: no stack selected");

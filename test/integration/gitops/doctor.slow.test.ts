@@ -11,7 +11,7 @@ import { getInstallationName } from "../../../provider/engine/installed-engines"
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { makeCertificate } from "../../support/certificate";
 import { createTestDirectory } from "../../support/test-directory";
-import { CompanyProxy } from "../hostile/proxy";
+import { CompanyProxy } from "../hostile-responses/proxy";
 import { createListener, Examination, HOUR_MS, KEY, startServer } from "./doctor-fixture";
 
 /** The version of the built engine. */

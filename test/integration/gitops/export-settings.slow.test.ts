@@ -237,10 +237,10 @@ describe("email-security export", () => {
     expect((await runExport(tenant)).code).toBe(0);
     const rewriteFile = (name: string, change: (text: string) => string) =>
       writeFileSync(join(directory, name), change(readFileSync(join(directory, name), "utf8")));
-    const marks = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
+    const fields = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
     rewriteFile(
       "deny.yaml",
-      () => `version: 1\ndeny:\n  # Ask Dana first.\n  - { value: EVIL.example, ${marks} }\n  - gone.example\n`,
+      () => `version: 1\ndeny:\n  # Ask Dana first.\n  - { value: EVIL.example, ${fields} }\n  - gone.example\n`,
     );
     rewriteFile("settings.yaml", (text) => {
       const included = text.replace("  - deny.yaml\n", "  - deny.yaml\n  - base.yaml\n");

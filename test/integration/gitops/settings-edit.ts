@@ -9,7 +9,7 @@ import {
   type Scope,
   selectSpelling,
   VALUES,
-} from "../../support/model/world";
+} from "../../support/model/sample-values";
 
 /** The declarations of a settings file. */
 export interface DeclaredSettings {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { type Answerer, buildListBody, createFixedAnswerer, RecordingService } from "../client/service";
-import { RUN_SOURCES } from "../hostile/client-process";
+import { RUN_SOURCES } from "../hostile-responses/client-process";
 
 /** Prints the address of its token server. Each line that it reads is a credential that is no longer valid. */
 const COORDINATOR = `

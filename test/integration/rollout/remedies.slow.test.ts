@@ -210,8 +210,8 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
   const journal = await openTestJournal(directory, place);
   if (hasBefore) await finishWaves(journal, await startRollout(journal, { t0: undefined, t1: undefined }));
   const id = await make(journal);
-  using marks = new RolloutLocks(new PulumiLockStore(buildEnvironment(), "here"), journal, place);
-  await marks.update(id);
+  using locks = new RolloutLocks(new PulumiLockStore(buildEnvironment(), "here"), journal, place);
+  await locks.update(id);
   await journal.close();
   keepState();
 

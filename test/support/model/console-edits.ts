@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Company } from "./company";
 import { aComment, aList, aMailbox, aScope, aValue } from "./program";
-import { canonicalize, type EntryListName, EXTERNAL_MAILBOX, getEntryType, type Scope } from "./world";
+import { canonicalize, type EntryListName, EXTERNAL_MAILBOX, getEntryType, type Scope } from "./sample-values";
 
 /**
  * An edit that a colleague makes in the console. An even `pick` chooses among the entries that the provider created, if

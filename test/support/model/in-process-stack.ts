@@ -269,7 +269,7 @@ class RunUnderWay {
   }
 }
 
-/** Stories empty a tenant on purpose, so this verifier accepts any tenant. */
+/** Sequences empty a tenant on purpose, so this verifier accepts any tenant. */
 class AnyTenant extends TenantVerifier {
   override async confirm(): Promise<void> {}
 }

@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { LIST_MODES, type ListMode, VIP_LIST_MODES } from "../../../provider/model/list-mode";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
-import { type EntryListName, EXTERNAL_MAILBOX, MAILBOXES, SCOPES, type Scope, selectSpelling, VALUES } from "./world";
+import {
+  type EntryListName,
+  EXTERNAL_MAILBOX,
+  MAILBOXES,
+  SCOPES,
+  type Scope,
+  selectSpelling,
+  VALUES,
+} from "./sample-values";
 
 /** A declared resource of a program. */
 export interface Declaration {

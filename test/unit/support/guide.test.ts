@@ -6,7 +6,9 @@ import { extractCodes } from "../../support/docs-page";
 const guide = readFileSync("test/support/README.md", "utf8");
 
 it("quotes the first test as it runs", () => {
-  expect(guide).toContain(`\`\`\`ts\n${readFileSync("test/integration/support/first.test.ts", "utf8")}\`\`\``);
+  expect(guide).toContain(
+    `\`\`\`ts\n${readFileSync("test/integration/support/minimal-example.test.ts", "utf8")}\`\`\``,
+  );
 });
 
 /** The helpers' names and their files, per row of the guide's table. */

@@ -21,7 +21,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqlite } from "../../../../provider/rollout/database/sqlite-database";
 import { explainSqliteError } from "../../../../provider/rollout/database/sqlite-errors";
 import { JOURNAL_VERSION } from "../../../../provider/rollout/database/tables";
-import { RUN_SOURCES } from "../../../integration/hostile/client-process";
+import { RUN_SOURCES } from "../../../integration/hostile-responses/client-process";
 import { runReadyTasks } from "../../../support/virtual-time";
 
 let directory: string;

@@ -17,7 +17,7 @@ async function searchMail(plans: Readonly<Record<string, Plan>>, again: (tenant:
   const mail = await searchTenantMail(journal, "r", {
     mail: "all",
     concurrency: 2,
-    planWithMail: async (tenant) => {
+    planWithEvidence: async (tenant) => {
       read.push(tenant);
       return again(tenant);
     },

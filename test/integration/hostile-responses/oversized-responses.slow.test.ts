@@ -1,8 +1,8 @@
 import { describe, test } from "vitest";
 import { getTimeLimit, selectSize } from "../../support/matrix-sampling";
-import { assertBoundedCost, GROUPS, isBrief, type SizeCase } from "./sizes";
+import { assertBoundedCost, GROUPS, isBrief, type SizeCase } from "./oversized-responses";
 
-/** All cases in the long form of the tests; otherwise every other case that sizes.test.ts doesn't run. */
+/** All cases in the long form of the tests; otherwise every other case that oversized-responses.test.ts doesn't run. */
 const isTaken = (one: SizeCase, index: number): boolean =>
   selectSize("hostile-sizes", true, !isBrief(one) && index % 2 === 0);
 

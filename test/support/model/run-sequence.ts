@@ -2,6 +2,17 @@ import fc from "fast-check";
 import type { Company } from "./company";
 import { aChangeInConsole, aConsoleEdit, type ConsoleEdit, performConsoleEdit } from "./console-edits";
 import {
+  checkEveryRun,
+  checkQuietRun,
+  findObstacles,
+  findProgramMistakes,
+  isContested,
+  Memory,
+  parseHoldings,
+  type RunFacts,
+  readModelTenant,
+} from "./guarantees";
+import {
   aBeginning,
   aProgramEdit,
   applyProgramEdit,
@@ -12,26 +23,15 @@ import {
   NOTHING,
   type ProgramEdit,
 } from "./program";
-import {
-  checkEveryRun,
-  checkQuietRun,
-  findObstacles,
-  findProgramMistakes,
-  isContested,
-  Memory,
-  parseHoldings,
-  type RunFacts,
-  readModelTenant,
-} from "./promises";
 import type { ModelStack, StackRun, StackRunOptions } from "./stack";
 
-/** A tenant's story: its initial contents, followed by rounds of edits on both sides and runs. */
-export interface Story {
+/** A tenant's sequence: its initial contents, followed by rounds of edits on both sides and runs. */
+export interface RunSequence {
   readonly first: { readonly program: readonly ProgramEdit[]; readonly console: readonly ConsoleEdit[] };
-  readonly chapters: readonly StoryChapter[];
+  readonly rounds: readonly SequenceRound[];
 }
 
-interface StoryChapter {
+interface SequenceRound {
   readonly program: readonly ProgramEdit[];
   readonly console: readonly ConsoleEdit[];
   /** Changes that both sides make to the same entry. */
@@ -39,7 +39,7 @@ interface StoryChapter {
   /**
    * A run in which the colleague acts at the given requests. Any result is acceptable unless it violates a guarantee.
    */
-  readonly meddled: (StackRunOptions & { readonly at: readonly ConcurrentEdit[] }) | undefined;
+  readonly concurrentRun: (StackRunOptions & { readonly at: readonly ConcurrentEdit[] }) | undefined;
   /** The options of the run without concurrent console changes. */
   readonly quietOptions: Pick<StackRunOptions, "parallel" | "preview">;
 }
@@ -57,14 +57,14 @@ interface ConcurrentEdit {
 
 const runOptions = { parallel: fc.boolean(), preview: fc.boolean() };
 
-const aChapter: fc.Arbitrary<StoryChapter> = fc.record({
+const anyRound: fc.Arbitrary<SequenceRound> = fc.record({
   program: fc.array(aProgramEdit, { minLength: 1, maxLength: 4 }),
   console: fc.array(aConsoleEdit, { maxLength: 3 }),
   clash: fc.option(fc.record({ console: aChangeInConsole, program: entryEdit }), {
     nil: undefined,
     freq: 1,
   }) as fc.Arbitrary<Clash | undefined>,
-  meddled: fc.option(
+  concurrentRun: fc.option(
     fc.record({
       ...runOptions,
       refresh: fc.boolean(),
@@ -77,38 +77,38 @@ const aChapter: fc.Arbitrary<StoryChapter> = fc.record({
   quietOptions: fc.record(runOptions),
 });
 
-export function generateStory({ chapters }: { readonly chapters: number }): fc.Arbitrary<Story> {
+export function generateRunSequence({ rounds }: { readonly rounds: number }): fc.Arbitrary<RunSequence> {
   return fc.record({
     first: fc.record({
       program: fc.array(aBeginning, { maxLength: 7 }),
       console: fc.array(aConsoleEdit, { maxLength: 4 }),
     }),
-    chapters: fc.array(aChapter, { minLength: 1, maxLength: chapters }),
+    rounds: fc.array(anyRound, { minLength: 1, maxLength: rounds }),
   });
 }
 
 /**
- * Plays a story and checks every run against the guarantees.
+ * Plays a sequence and checks every run against the guarantees.
  *
- * @throws {Error} with the whole story in words, and the violated guarantees.
+ * @throws {Error} with the whole sequence as text, and the violated guarantees.
  */
-export async function play(story: Story, company: Company, stack: ModelStack): Promise<void> {
-  const teller = new StoryRunner(company, stack);
-  for (const edit of story.first.console) await teller.console(edit);
-  for (const edit of story.first.program) teller.edit(edit);
-  for (const [at, { program, console, clash, meddled, quietOptions }] of story.chapters.entries()) {
-    for (const edit of console) await teller.console(edit);
-    if (clash !== undefined) await teller.clash(clash);
-    for (const edit of program) teller.edit(edit);
-    if (meddled !== undefined) await teller.runMeddled(meddled, meddled.at);
-    await teller.settle({ ...quietOptions, refresh: true }, at === story.chapters.length - 1);
+export async function play(sequence: RunSequence, company: Company, stack: ModelStack): Promise<void> {
+  const runner = new SequenceRunner(company, stack);
+  for (const edit of sequence.first.console) await runner.console(edit);
+  for (const edit of sequence.first.program) runner.edit(edit);
+  for (const [at, { program, console, clash, concurrentRun, quietOptions }] of sequence.rounds.entries()) {
+    for (const edit of console) await runner.console(edit);
+    if (clash !== undefined) await runner.clash(clash);
+    for (const edit of program) runner.edit(edit);
+    if (concurrentRun !== undefined) await runner.runWithConcurrentEdits(concurrentRun, concurrentRun.at);
+    await runner.settle({ ...quietOptions, refresh: true }, at === sequence.rounds.length - 1);
   }
 }
 
 /** The maximum number of times that obstacles are removed before a run must succeed. */
 const MAX_ATTEMPTS = 4;
 
-class StoryRunner {
+class SequenceRunner {
   readonly #company: Company;
   readonly #stack: ModelStack;
   readonly #memory = new Memory();
@@ -128,10 +128,10 @@ class StoryRunner {
   async clash({ console, program }: Clash): Promise<void> {
     const { entries } = this.#program;
     const entry = entries[program.pick % Math.max(1, entries.length)];
-    const there = readModelTenant(this.#company).entries.find(
+    const actual = readModelTenant(this.#company).entries.find(
       ({ key }) => entry !== undefined && key === formatEntryKey(entry),
     );
-    const row = this.#company.listEntries().find(({ id }) => id === there?.id);
+    const row = this.#company.listEntries().find(({ id }) => id === actual?.id);
     if (row !== undefined) this.#log.push(await performConsoleEdit(this.#company, console, row));
     this.edit(program);
   }
@@ -141,7 +141,7 @@ class StoryRunner {
   }
 
   /** Runs while the console makes changes. */
-  async runMeddled(options: StackRunOptions, at: readonly ConcurrentEdit[]): Promise<void> {
+  async runWithConcurrentEdits(options: StackRunOptions, at: readonly ConcurrentEdit[]): Promise<void> {
     let requests = 0;
     this.#company.atRequest(async () => {
       requests += 1;
@@ -152,7 +152,7 @@ class StoryRunner {
     });
     const facts = await this.#run(options);
     this.#company.atRequest(undefined);
-    this.#hold(checkEveryRun(facts));
+    this.#assertNone(checkEveryRun(facts));
     this.#memory.learn(facts);
   }
 
@@ -160,7 +160,7 @@ class StoryRunner {
   async settle(options: StackRunOptions, isLast: boolean): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const facts = await this.#run(options);
-      this.#hold([...checkEveryRun(facts), ...checkQuietRun(facts)]);
+      this.#assertNone([...checkEveryRun(facts), ...checkQuietRun(facts)]);
       this.#memory.learn(facts);
       if (facts.run.result === "ok" && !isContested(facts)) break;
       if (findProgramMistakes(this.#program, facts.holdings).length > 0) {
@@ -168,22 +168,22 @@ class StoryRunner {
         this.#program = this.#lastGood;
         return;
       }
-      if (attempt === MAX_ATTEMPTS) this.#hold(["it does not come to an end"]);
-      await this.#clearTheWay(facts);
+      if (attempt === MAX_ATTEMPTS) this.#assertNone(["it does not come to an end"]);
+      await this.#removeObstacles(facts);
     }
     this.#lastGood = this.#program;
     const again = await this.#run({ ...options, refresh: false });
-    this.#hold([...checkEveryRun(again), ...checkRepeatedRun(again)]);
+    this.#assertNone([...checkEveryRun(again), ...checkRepeatedRun(again)]);
     if (!isLast && !Object.values(this.#program.lists).some(({ mode }) => mode !== "additive")) return;
     // After a refresh, an exclusive list shows undeclared entries; the next run removes them, and then nothing changes
     // any more.
     const output = await this.#run(options);
-    this.#hold([...checkEveryRun(output), ...checkQuietRun(output)]);
+    this.#assertNone([...checkEveryRun(output), ...checkQuietRun(output)]);
     const hasShown = [...output.holdings.entries, ...output.holdings.vips].some((one) => one.isUnmanaged);
-    if (!hasShown && output.run.result === "ok") this.#hold(checkRepeatedRun(output));
+    if (!hasShown && output.run.result === "ok") this.#assertNone(checkRepeatedRun(output));
   }
 
-  async #clearTheWay({ program, before, holdings, after }: RunFacts): Promise<void> {
+  async #removeObstacles({ program, before, holdings, after }: RunFacts): Promise<void> {
     for (const { entry, email, duplicate } of findObstacles(program, before, holdings)) {
       if (duplicate !== undefined) {
         this.#program = { ...this.#program, entries: this.#program.entries.filter((one) => one !== duplicate) };
@@ -193,7 +193,7 @@ class StoryRunner {
       }
       if (entry === undefined || !after.entries.some(({ id }) => id === entry.id)) continue;
       await this.#company.sendFromConsole("DELETE", `/allow_deny_entries/${entry.id}`);
-      this.#log.push(`console: delete ${entry.list} ${entry.key}, which was in the way`);
+      this.#log.push(`console: delete ${entry.list} ${entry.key}, an obstacle`);
     }
   }
 
@@ -224,7 +224,7 @@ class StoryRunner {
     return facts;
   }
 
-  #hold(broken: readonly string[]): void {
+  #assertNone(broken: readonly string[]): void {
     if (broken.length === 0) return;
     throw new Error(
       `\n${this.#log.join("\n")}\nThe tenant:\n${formatLines(readModelTenant(this.#company))}\n\nBROKEN:\n- ${broken.join("\n- ")}`,

@@ -6,7 +6,7 @@ import { quote, sanitizeLine } from "../model/text";
 import { assertWritable, writeFiles } from "../settings-files/atomic-write";
 import { type ChangedFile, formatGitPatch, getResultingTexts } from "../settings-files/edit-files";
 import { FileLocks } from "../settings-files/file-locks";
-import { createFileReader } from "../settings-files/read-source";
+import { createFileReader } from "../settings-files/read-yaml-file";
 import { findRepository } from "../settings-files/repository";
 import { BRANCH_PREFIX, type ChangeMessage, type Commit, commitChange } from "./commit-change";
 import { formatGitCommand } from "./git";
@@ -33,7 +33,7 @@ export interface WriteResult {
  * @throws {EmailSecurityError} (`ERR_SETTINGS_LOCKED`) if another process is changing the files.
  * @throws {GitError} (`ERR_GIT`) like {@link commitChange} and {@link openPullRequest}.
  */
-export async function writeChange(
+export async function writeSettingsChange(
   files: readonly ChangedFile[],
   message: ChangeMessage,
   { commit = false, pr = false }: DeliveryOptions = {},

@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
-import { getCurrentDelete, getTimeoutSeconds, interceptHostRequests } from "../../../provider/resources/host-requests";
+import {
+  getCurrentDelete,
+  getTimeoutSeconds,
+  interceptHostRequests,
+} from "../../../provider/resources/pulumi-host-requests";
 
 /** Returns a request class in the form that Pulumi generates. */
 function requestClass() {

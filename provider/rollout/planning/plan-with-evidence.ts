@@ -17,7 +17,7 @@ import { buildTenantPlan, type PlanningContext, readTargetSettings, readTargetSt
  *
  * @throws any error that prevents the plan. Mail that can't be read is reported in the plan's evidence.
  */
-export async function planWithMail(
+export async function planWithEvidence(
   target: Target,
   key: string,
   context: PlanningContext,

@@ -53,7 +53,7 @@ const ROLE = "arn:aws:iam::000000000000:role/email-security";
  * The example on GitHub: its workflows run unmodified. Simulated are third-party actions (checkout, artifacts, the
  * secret store), by copying files, and `gh`.
  */
-export class RepositoryOnGitHub implements AsyncDisposable {
+export class SimulatedGitHubRepository implements AsyncDisposable {
   readonly git: GitopsRepository;
   /** The logs and summaries of all jobs. */
   readonly outputs: string[] = [];
@@ -63,7 +63,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     this.git = git;
   }
 
-  static async create(options: RepositoryOptions): Promise<RepositoryOnGitHub> {
+  static async create(options: RepositoryOptions): Promise<SimulatedGitHubRepository> {
     const git = await GitopsRepository.create(options);
     await git.install("gh", resolve("test/support/github/gh.mjs"));
     // Filters run with gojq, the implementation that GitHub's own CLI uses.
@@ -72,7 +72,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     await writeFile(ssh, `#!/bin/sh\n${buildSshScript(git.origin)}\n`, { mode: 0o755 });
     await git.git("config", "--global", "core.sshCommand", ssh);
     await git.git("config", "--global", "ssh.variant", "ssh");
-    const repository = new RepositoryOnGitHub(git);
+    const repository = new SimulatedGitHubRepository(git);
     await repository.#write({ artifacts: [], comments: [], issues: [], reviews: [], pulls: [] });
     return repository;
   }

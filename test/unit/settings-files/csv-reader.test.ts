@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { importCsv } from "../../../provider/commands/csv/csv-import";
 import { CsvError } from "../../../provider/settings-files/csv-error";
-import { type CsvOptions, readCsv } from "../../../provider/settings-files/csv-table";
+import { type CsvOptions, readCsv } from "../../../provider/settings-files/csv-reader";
 import { formatCsv } from "../../../provider/settings-files/csv-writer";
 import { readSettings } from "../../../provider/settings-files/read-settings";
 import { editSettings } from "../../../provider/settings-files/settings-editor";

@@ -3,7 +3,7 @@ import { Companies } from "../../support/model/company";
 import { InProcessStack } from "../../support/model/in-process-stack";
 import type { Declaration } from "../../support/model/program";
 
-/* Stories that the models have found, each as a test of its own. */
+/* Sequences that the models have found, each as a test of its own. */
 
 const PLAIN = { refresh: true, preview: true, parallel: true };
 

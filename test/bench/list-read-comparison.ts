@@ -36,7 +36,10 @@ export interface BenchFleet {
  * two.
  * @param name the name of the workload in the report
  */
-export async function compareWithReadings(name: string, { readsVips, work: measured }: FleetWorkload): Promise<string> {
+export async function compareWithListReads(
+  name: string,
+  { readsVips, work: measured }: FleetWorkload,
+): Promise<string> {
   await using service = await BenchService.start({ tenants: TENANTS, entries: ENTRIES });
   const directory = mkdtempSync(join(tmpdir(), "email-security-bench-fleet-"));
   const before = process.cwd();

@@ -13,7 +13,7 @@ import { readYaml, type YamlReader, type YamlSource } from "./yaml-source";
  *
  * @param includedFrom the location of the include, which is the line to fix if the file doesn't exist.
  */
-export function readSource(
+export function readYamlFile(
   file: string,
   { readFile, readYaml: readYamlFile = readYaml }: SourceReaders,
   includedFrom: Place | undefined,

@@ -10,8 +10,8 @@ import {
   PLAIN,
   type PlacedEntry,
 } from "./program";
+import { canonicalize, EXTERNAL_MAILBOX } from "./sample-values";
 import type { StackItem, StackRun } from "./stack";
-import { canonicalize, EXTERNAL_MAILBOX } from "./world";
 
 /*
  * The guarantees that the docs make about a tenant, written independently of the implementation: what a run may write,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { getTimeLimit, selectSize } from "../../support/matrix-sampling";
 import { RecordingService } from "../client/service";
 import { runClient } from "./client-process";
-import { answerPage, assertReadStopped, buildItems, ENDLESS, MOST_GROWTH_MIB, parsePageNumber } from "./lists";
+import { answerPage, assertReadStopped, buildItems, ENDLESS, MOST_GROWTH_MIB, parsePageNumber } from "./invalid-lists";
 
 describe("endless lists", () => {
   test.for(ENDLESS.slice(selectSize("hostile-lists", 0, 1)))(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { getRejection, RecordingService, TestClient } from "../client/service";
 
-import { answerPage, assertReadStopped, buildItems, ENDLESS, parsePageNumber } from "./lists";
+import { answerPage, assertReadStopped, buildItems, ENDLESS, parsePageNumber } from "./invalid-lists";
 
 describe("endless lists", () => {
   test.for(ENDLESS.slice(0, 1))("$name", { timeout: 120_000 }, assertReadStopped);

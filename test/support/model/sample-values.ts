@@ -56,7 +56,7 @@ export function getEntryType(value: string): string {
   return /^[\d.]+$|:/.test(value) ? "ip" : "domain";
 }
 
-/** Creates identical companies, one for each story. */
+/** Creates identical companies, one for each sequence. */
 export function createScenario(companies: number): Scenario {
   return {
     name: "model",

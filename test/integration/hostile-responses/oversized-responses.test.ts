@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { assertBoundedCost, GROUPS, isBrief } from "./sizes";
+import { assertBoundedCost, GROUPS, isBrief } from "./oversized-responses";
 
 describe.each(GROUPS)("cost of a response %s", (_what, cases, endpoints) => {
   test.for(cases.filter(isBrief))("$attack.name", { timeout: 120_000 }, async (one) => {

@@ -6,7 +6,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/
 /**
  * Starts a sandbox with its data in a directory. Its tenant "acme" accepts the test's key in addition to its own two.
  */
-export async function startSandboxWithKey(
+export async function startTestKeySandbox(
   directory: string,
   key: string,
   options: SandboxOptions = {},

@@ -16,7 +16,7 @@ export interface GitLabRun {
  * The example on GitLab: its job scripts run unmodified and call a minimal GitLab on loopback over HTTP. Simulated are
  * the checkout and the artifacts, by copying files, and Vault.
  */
-export class ProjectOnGitLab implements AsyncDisposable {
+export class SimulatedGitLabProject implements AsyncDisposable {
   readonly git: GitopsRepository;
   readonly #gitLab: SmallGitLab;
 
@@ -25,9 +25,9 @@ export class ProjectOnGitLab implements AsyncDisposable {
     this.#gitLab = gitLab;
   }
 
-  static async create(options: RepositoryOptions): Promise<ProjectOnGitLab> {
+  static async create(options: RepositoryOptions): Promise<SimulatedGitLabProject> {
     const git = await GitopsRepository.create(options);
-    return new ProjectOnGitLab(git, await SmallGitLab.start());
+    return new SimulatedGitLabProject(git, await SmallGitLab.start());
   }
 
   get packages(): SmallGitLab["packages"] {
