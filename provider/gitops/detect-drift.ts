@@ -78,8 +78,8 @@ export function detectDrift(
   const items = [
     ...plan.unmanaged.map((one) => buildItem("added", one, { actual: one.before })),
     ...plan.changes.map((change) => {
-      const { sign, before, after, place, reason } = change;
-      if (sign === "remove") {
+      const { operation, before, after, place, reason } = change;
+      if (operation === "remove") {
         // In exclusive mode, a run also removes entries that were never declared.
         const isDeclaredByStack = Object.hasOwn(
           (change.kind === "vip" ? knownLists?.vips : knownLists?.entries)?.content ?? {},
@@ -93,7 +93,7 @@ export function detectDrift(
       const changedSide = knownLists === undefined ? undefined : findChangeAuthor(change, knownLists);
       const reasonText = reason ?? (changedSide === undefined ? undefined : explainUntouched(changedSide, before));
       const fields = omitUndefined({ actual: before, declared: after, place, changedSide, reason: reasonText });
-      return buildItem(sign === "add" ? "missing" : "changed", change, fields);
+      return buildItem(operation === "add" ? "missing" : "changed", change, fields);
     }),
   ];
   // Without the state, the files show what has expired, but not whether the stack ever declared it.

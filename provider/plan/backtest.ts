@@ -48,10 +48,11 @@ export function runBacktest(base: TenantMailHistory, { entries, changedKeys }: B
   return {
     threats: threats.length,
     allows: Array.from(allows, ([key, counter]) => counter.buildResult(key, vips)).sort(
-      (one, other) => other.letThrough - one.letThrough || compareByVips(one, other),
+      (one, other) => other.deliveredCount - one.deliveredCount || compareByVips(one, other),
     ),
     denies: Array.from(denies, ([key, counter]) => counter.buildResult(key, vips)).sort(
-      (one, other) => other.stopped - one.stopped || other.matched - one.matched || compareByVips(one, other),
+      (one, other) =>
+        other.stoppedCount - one.stoppedCount || other.matchCount - one.matchCount || compareByVips(one, other),
     ),
     unmatchedDenies: allDenies
       .filter((entry) => entry.entryType !== "ip" && !matchedEntries.has(entry))
@@ -84,7 +85,7 @@ class AllowCounter {
   buildResult(key: string, vips: ReadonlySet<string>): BacktestAllow {
     return {
       key,
-      letThrough: this.#passedThreats.length,
+      deliveredCount: this.#passedThreats.length,
       verdicts: this.#verdicts.getCounts(),
       ...countRecipients(this.#recipients, vips),
       examples: selectExamples(this.#passedThreats, vips),
@@ -107,8 +108,8 @@ class DenyCounter {
   buildResult(key: string, vips: ReadonlySet<string>): BacktestDeny {
     return {
       key,
-      matched: this.#matched,
-      stopped: this.#stopped,
+      matchCount: this.#matched,
+      stoppedCount: this.#stopped,
       ...countRecipients(this.#recipients, vips),
     };
   }

@@ -21,7 +21,7 @@ export function findCoveringConflicts(
   if (newlyListed.length === 0) return [];
   const byValue = Map.groupBy(newlyListed, ({ value }) => value);
   const covered = new CoverageIndex(byValue.keys());
-  const removed = new Set(changes.flatMap(({ sign, key }) => (sign === "remove" ? [key] : [])));
+  const removed = new Set(changes.flatMap(({ operation, key }) => (operation === "remove" ? [key] : [])));
   const isDeclared = (key: string): boolean => lists.some(({ declared }) => Object.hasOwn(declared, key));
   const findings: PlanFinding[] = [];
   const exceptions = new Map<UnratedChange, ExceptionEntry[]>();

@@ -92,7 +92,7 @@ export class ListComparison {
     }
     const subject = getEntrySubject(entry, key);
     const before = row === undefined ? undefined : getEntryRowState(row);
-    const sign = row === undefined ? "add" : "change";
+    const operation = row === undefined ? "add" : "change";
     const doesAdopt = list.options["adopt"] === true;
     const otherRows = row === undefined ? this.#findOtherRows(entry, key, removedRows) : [];
     const adoptableRows = doesAdopt ? otherRows.filter(({ entry_type }) => entry_type === entry.entryType) : [];
@@ -102,7 +102,7 @@ export class ListComparison {
         : undefined;
     this.changes.push({
       ...subject,
-      sign,
+      operation,
       ...omitUndefined({
         before,
         mayReplace,
@@ -204,7 +204,7 @@ export class ListComparison {
       kind: "vip",
       key,
       value: vip.email,
-      sign: row === undefined ? "add" : "change",
+      operation: row === undefined ? "add" : "change",
       ...omitUndefined({
         before: row === undefined ? undefined : getVipRowState(row),
         reason: describeExternalChange(list, key, row),
@@ -304,7 +304,7 @@ export class ListComparison {
         kind: "vip",
         key,
         value: key,
-        sign: "remove",
+        operation: "remove",
         before: getVipRowState(row),
         ...fields,
       });
@@ -317,7 +317,7 @@ export class ListComparison {
     if (entry === undefined) return;
     this.changes.push({
       ...getEntrySubject(entry, key),
-      sign: "remove",
+      operation: "remove",
       before: getEntryRowState(row),
       ...fields,
     });

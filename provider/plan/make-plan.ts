@@ -13,7 +13,6 @@ import { type DesiredState, hashDesiredState } from "./desired-state";
 import { ListComparison } from "./list-comparison";
 import type { ObservedState } from "./observed-state";
 import {
-  type Alarm,
   type Backtest,
   type Evidence,
   type EvidenceSummary,
@@ -23,6 +22,7 @@ import {
   type PlanChange,
   type PlanSource,
   type PlanTenantInfo,
+  type Severity,
 } from "./plan";
 import type { PlanFinding } from "./plan-codes";
 import { getEntrySubject } from "./plan-row-state";
@@ -87,7 +87,8 @@ export function makePlan({
   const changes = bare.map((change) => assessChange(change, mail.getEvidence(change)));
   const unmanaged = comparison.findUnmanaged();
   const expired = buildExpiredItems(desired, observed, changes);
-  const count = (sign: PlanChange["sign"]): number => changes.filter((change) => change.sign === sign).length;
+  const count = (operation: PlanChange["operation"]): number =>
+    changes.filter((change) => change.operation === operation).length;
   return addUnicode({
     format: PLAN_FORMAT,
     createdAt: observed.readAt,
@@ -174,20 +175,20 @@ function findRiskyAllows(
   });
 }
 
-const SEVERITY_ORDER: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
+const SEVERITY_ORDER: readonly Severity[] = ["danger", "accepted", "warning", "none"];
 /** Sorts after every rank of a dangerous change. */
 const LOWEST_RANK = Number.POSITIVE_INFINITY;
-const ACTION_ORDER: readonly PlanChange["sign"][] = ["remove", "change", "add"];
+const ACTION_ORDER: readonly PlanChange["operation"][] = ["remove", "change", "add"];
 
-/** Sorts by alarm, then amount of malicious mail, then danger; then removals, changes and additions. */
+/** Sorts by severity, then amount of malicious mail, then danger; then removals, changes and additions. */
 function compareByImportance(one: PlanChange, other: PlanChange): number {
   const getRanks = (change: PlanChange): readonly number[] => [
-    SEVERITY_ORDER.indexOf(change.alarm),
+    SEVERITY_ORDER.indexOf(change.severity),
     -(change.evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0),
-    -(change.alarm === "none" ? 0 : (change.evidence?.threats ?? 0)),
+    -(change.severity === "none" ? 0 : (change.evidence?.threats ?? 0)),
     isDangerous(getChangeTransition(change)) ? getDangerRank(getChangeTransition(change)) : LOWEST_RANK,
     getChangeClass(change),
-    ACTION_ORDER.indexOf(change.sign),
+    ACTION_ORDER.indexOf(change.operation),
     change.kind === "vip" ? 0 : 1,
   ];
   const [a, b] = [getRanks(one), getRanks(other)];
@@ -195,9 +196,9 @@ function compareByImportance(one: PlanChange, other: PlanChange): number {
   return index < 0 ? (one.key < other.key ? -1 : 1) : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
-function getChangeClass({ after, sign, kind }: PlanChange): number {
+function getChangeClass({ after, operation, kind }: PlanChange): number {
   if (after?.list === "allow") return 0;
-  if (sign === "remove") return 1;
+  if (operation === "remove") return 1;
   return kind === "vip" ? 2 : 3;
 }
 
@@ -223,7 +224,9 @@ function buildExpiredItems(
 ): ExpiredItem[] {
   const isDeclared = ({ kind, key }: DeclaredEntry | DeclaredVip): boolean =>
     lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
-  const removedIds = new Set(changes.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`));
+  const removedIds = new Set(
+    changes.filter(({ operation }) => operation === "remove").map(({ kind, key }) => `${kind} ${key}`),
+  );
   const getKeptFields = ({ kind, key }: DeclaredEntry | DeclaredVip, isPresent: boolean): { isKept?: true } => {
     const isKnown = lists.some((list) => list.kind === kind && list.stackContent !== undefined);
     return isPresent && isKnown && !removedIds.has(`${kind} ${key}`) ? { isKept: true } : {};

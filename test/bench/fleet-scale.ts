@@ -290,8 +290,8 @@ async function writeRollout(
   );
   const summary = {
     planned: { added: 1, changed: 0, removed: 0 },
-    changes: [{ sign: "add", kind: "entry", list: "deny", value: "new.example" }],
-    alarms: { danger: 0, warning: 0 },
+    changes: [{ operation: "add", kind: "entry", list: "deny", value: "new.example" }],
+    severities: { danger: 0, warning: 0 },
     resource: "settings",
     isStackThere: true,
   } as const;

@@ -100,7 +100,7 @@ function renderReviewFilters(items: readonly ReviewItem[]): Html {
 }
 
 const REVIEW_STYLE = [
-  ".s-calm { --sign: var(--blue); --sign-card: var(--blue-card); }",
+  ".s-calm { --operation: var(--blue); --operation-card: var(--blue-card); }",
   // Makes the focus order match the visual order.
   ".changes { margin-top: 2rem; reading-flow: grid-order; }",
   ".why { margin: .5rem 0; }",
@@ -175,7 +175,7 @@ function renderReviewLine(item: ReviewItem, sortStyle: string): Html {
 function renderReviewHead(item: ReviewItem): Html {
   const { value, scope, reasons } = item;
   const [first, ...others] = reasons.map(({ kind }) => REVIEW_TITLES[kind]);
-  return html`<span class="sign">${first}</span><span class="list">${getItemNoun(item)}</span><span class="what"><code>${renderHtmlText(
+  return html`<span class="operation">${first}</span><span class="list">${getItemNoun(item)}</span><span class="what"><code>${renderHtmlText(
     describeValue(value),
   )}</code>${
     scope === undefined || scope === DEFAULT_VERDICT_SCOPE

@@ -115,7 +115,9 @@ function buildCurrentLines({ files, actual, mail, vipRemoval }: WhyReport): read
   if (actual?.length === 0) lines.push({ source: "tenant", text: ["The tenant doesn't have it."], details: [] });
   for (const item of mail?.items ?? []) {
     const evidence = { evidence: mail?.summary } as Parameters<typeof buildMailDetails>[0];
-    const [first = [], ...moreTexts] = buildMailDetails(evidence, { ...item, alarm: "none" }).map(({ text }) => text);
+    const [first = [], ...moreTexts] = buildMailDetails(evidence, { ...item, severity: "none" }).map(
+      ({ text }) => text,
+    );
     const extraTexts = [...moreTexts, ...describeRemovalEffect(item)].filter(({ length }) => length > 0);
     lines.push({ source: "mail", text: safeText`${formatSubject(item)}: ${first}`, details: extraTexts });
   }
@@ -248,8 +250,8 @@ function buildHistoryLines({ history, rollouts = [], actual = [] }: WhyReport): 
 const ACTION_VERBS: Readonly<Record<string, string>> = { add: "added", change: "changed", remove: "removed" };
 
 function buildRolloutLine(change: WhyRolloutChange): DatedLine {
-  const { rollout, wave, sign, kind, lists, state, digest, planDigest, rollsBack, finishedAt } = change;
-  const verb = ACTION_VERBS[sign] ?? untrusted(sign);
+  const { rollout, wave, operation, kind, lists, state, digest, planDigest, rollsBack, finishedAt } = change;
+  const verb = ACTION_VERBS[operation] ?? untrusted(operation);
   const subjectText =
     kind === "vip"
       ? ["VIP"]

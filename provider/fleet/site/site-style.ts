@@ -102,7 +102,7 @@ button { margin: .8rem 0; padding: .4rem 1rem; border: 1px solid var(--line); bo
   .timeline li { grid-template-columns: 1fr; gap: .15rem; margin-bottom: .4rem; }
   .card dl, .log li { grid-template-columns: 1fr; }
   .edits li { flex-wrap: wrap; }
-  .edits .sign { min-width: 0; }
+  .edits .operation { min-width: 0; }
   .outcomes tr { display: flex; flex-wrap: wrap; gap: .1rem .8rem; }
   .outcomes td[data-label] { display: block; }
   .outcomes td[data-label]::before { content: none; }

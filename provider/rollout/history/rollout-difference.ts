@@ -130,13 +130,13 @@ function compareDeclarations(
   const changes: DeclaredChange[] = [];
   for (const [id, { as: after, ...one }] of newDeclarations) {
     const before = oldDeclarations.get(id)?.as;
-    if (before === undefined) changes.push({ sign: "add", ...one, after });
+    if (before === undefined) changes.push({ operation: "add", ...one, after });
     else if (DECLARED_FIELDS.some((field) => before[field]?.toString() !== after[field]?.toString())) {
-      changes.push({ sign: "change", ...one, before, after });
+      changes.push({ operation: "change", ...one, before, after });
     }
   }
   for (const [id, { as: before, ...one }] of oldDeclarations) {
-    if (!newDeclarations.has(id)) changes.push({ sign: "remove", ...one, before });
+    if (!newDeclarations.has(id)) changes.push({ operation: "remove", ...one, before });
   }
   return changes;
 }

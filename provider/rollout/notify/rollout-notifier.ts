@@ -121,9 +121,9 @@ function buildNotice({ kind, reason, wave }: NoticeTrigger, event: RolloutEvent,
       reason: excerpt(adviceReason, 300),
       ...(command === undefined ? {} : { command: excerpt(command, 500) }),
     })),
-    changes: changes.slice(0, MAX_ITEMS).map(({ name, change: { sign, list, value } }) => ({
+    changes: changes.slice(0, MAX_ITEMS).map(({ name, change: { operation, list, value } }) => ({
       tenant: excerpt(name),
-      sign,
+      operation,
       ...(list === undefined ? {} : { list }),
       value: excerpt(value, 320),
     })),

@@ -1,5 +1,5 @@
 import { isDangerous } from "../../model/danger";
-import { type Alarm, getChangeTransition, type Plan } from "../../plan/plan";
+import { getChangeTransition, type Plan, type Severity } from "../../plan/plan";
 import { isOtherTenantPlan } from "../../plan/plan-redaction";
 import type { ChangeDetail } from "../../plan/render/change-details";
 import { buildPlanView, type ChangeView } from "../../plan/render/plan-view";
@@ -56,7 +56,7 @@ export class CombinedPlanBuilder {
       }
       const changeMail = mail?.get(key);
       combinedChange.tenants.push(tenant);
-      combinedChange.alarms[changeMail?.alarm ?? card.change.alarm] += 1;
+      combinedChange.severities[changeMail?.severity ?? card.change.severity] += 1;
       ownChanges.push(combinedChange);
       for (const fact of changeMail === undefined ? card.details : [...card.details, ...changeMail.facts]) {
         this.#addFact(combinedChange, fact, tenant);
@@ -69,12 +69,13 @@ export class CombinedPlanBuilder {
     const groups = new TenantGroups(total);
     const sorted = [...this.#changes.values()].sort(compareCombinedChanges);
     const cards = new Map(sorted.map((combinedChange) => [combinedChange, buildCombinedCard(combinedChange, groups)]));
-    const withAlarm = (alarm: Alarm) => [...cards.values()].filter(({ change }) => change.alarm === alarm);
+    const filterBySeverity = (severity: Severity) =>
+      [...cards.values()].filter(({ change }) => change.severity === severity);
     return {
-      dangers: withAlarm("danger"),
-      accepted: withAlarm("accepted"),
-      warnings: withAlarm("warning"),
-      others: withAlarm("none"),
+      dangers: filterBySeverity("danger"),
+      accepted: filterBySeverity("accepted"),
+      warnings: filterBySeverity("warning"),
+      others: filterBySeverity("none"),
       tenantSets: this.#groupTenants(cards),
       groups,
       omittedCount: this.#omittedCount,
@@ -83,14 +84,15 @@ export class CombinedPlanBuilder {
 
   #addChange(key: string, firstView: ChangeView): CombinedChange | undefined {
     // Dangerous changes have their own budget, so that a large number of harmless ones can't displace them.
-    const isDangerousChange = firstView.change.alarm === "danger" || isDangerous(getChangeTransition(firstView.change));
+    const isDangerousChange =
+      firstView.change.severity === "danger" || isDangerous(getChangeTransition(firstView.change));
     if (this.#changes.size >= (isDangerousChange ? 2 * MAX_CHANGES : MAX_CHANGES)) return undefined;
-    const alarms = { danger: 0, accepted: 0, warning: 0, none: 0 };
+    const severities = { danger: 0, accepted: 0, warning: 0, none: 0 };
     const combinedChange: CombinedChange = {
       position: this.#changes.size,
       firstView,
       tenants: [],
-      alarms,
+      severities,
       facts: new Map(),
     };
     this.#changes.set(key, combinedChange);
@@ -102,9 +104,9 @@ export class CombinedPlanBuilder {
     const variant = facts.get(key);
     if (variant !== undefined) {
       variant.tenants.push(tenant);
-      variant.isAlarming ||= fact.isAlarming === true;
+      variant.isRisk ||= fact.isRisk === true;
     } else if (this.#remainingFacts-- > 0) {
-      facts.set(key, { ...fact, isAlarming: fact.isAlarming === true, tenants: [tenant] });
+      facts.set(key, { ...fact, isRisk: fact.isRisk === true, tenants: [tenant] });
     }
   }
 
@@ -138,20 +140,20 @@ interface CombinedChange {
   /** The view of the change in the first tenant. */
   readonly firstView: ChangeView;
   readonly tenants: string[];
-  readonly alarms: Record<Alarm, number>;
+  readonly severities: Record<Severity, number>;
   readonly facts: Map<string, FactVariant>;
 }
 
 interface FactVariant extends ChangeDetail {
-  isAlarming: boolean;
+  isRisk: boolean;
   readonly tenants: string[];
 }
 
 /** Open risks come before accepted ones. */
-const ALARM_ORDER: readonly Alarm[] = ["danger", "warning", "accepted", "none"];
+const SEVERITY_ORDER: readonly Severity[] = ["danger", "warning", "accepted", "none"];
 
-function getHighestAlarm({ alarms }: CombinedChange): Alarm {
-  return ALARM_ORDER.find((alarm) => alarms[alarm] > 0) ?? "none";
+function getHighestSeverity({ severities }: CombinedChange): Severity {
+  return SEVERITY_ORDER.find((severity) => severities[severity] > 0) ?? "none";
 }
 
 function getCombinedRank({ firstView: { change } }: CombinedChange): number {
@@ -162,7 +164,7 @@ const NO_ALARM = { danger: 0, accepted: 0, warning: 0 };
 
 function compareCombinedChanges(one: CombinedChange, other: CombinedChange): number {
   return (
-    ALARM_ORDER.indexOf(getHighestAlarm(one)) - ALARM_ORDER.indexOf(getHighestAlarm(other)) ||
+    SEVERITY_ORDER.indexOf(getHighestSeverity(one)) - SEVERITY_ORDER.indexOf(getHighestSeverity(other)) ||
     getCombinedRank(one) - getCombinedRank(other) ||
     other.tenants.length - one.tenants.length ||
     one.position - other.position
@@ -170,18 +172,18 @@ function compareCombinedChanges(one: CombinedChange, other: CombinedChange): num
 }
 
 function buildCombinedCard(combinedChange: CombinedChange, groups: TenantGroups): ChangeView {
-  const { firstView, tenants, alarms } = combinedChange;
-  const alarm = getHighestAlarm(combinedChange);
+  const { firstView, tenants, severities } = combinedChange;
+  const severity = getHighestSeverity(combinedChange);
   const location = groups.describeScope(tenants);
-  const isPartlyAlarming = alarm !== "none" && alarms[alarm] < tenants.length;
+  const isPartlyRisky = severity !== "none" && severities[severity] < tenants.length;
   const labelParts: readonly SafeText[] = [
     firstView.kind,
     location,
-    ...(isPartlyAlarming ? [[`${RISK_LABELS[alarm]} in ${formatNumber(alarms[alarm])} of them`]] : []),
+    ...(isPartlyRisky ? [[`${RISK_LABELS[severity]} in ${formatNumber(severities[severity])} of them`]] : []),
   ];
   return {
     ...firstView,
-    change: { ...firstView.change, alarm },
+    change: { ...firstView.change, severity },
     kind: joinTexts(
       labelParts.filter(({ length }) => length > 0),
       ", ",
@@ -192,16 +194,16 @@ function buildCombinedCard(combinedChange: CombinedChange, groups: TenantGroups)
 
 const RISK_LABELS = { danger: "a risk", accepted: "an accepted risk", warning: "needs a review" } as const;
 
-/** Groups the facts by label, in the order of a plan. Within a label, alarming facts come first, then those of the most tenants. */
+/** Groups the facts by label, in the order of a plan. Within a label, risks come first, then those of the most tenants. */
 function mergeFacts({ facts, tenants }: CombinedChange): ChangeDetail[] {
   const byLabel = Map.groupBy(facts.values(), ({ label }) => label);
   const mergedFacts = [...byLabel.values()].flatMap((variants): ChangeDetail[] => {
     variants.sort(
-      (one, other) => Number(other.isAlarming) - Number(one.isAlarming) || other.tenants.length - one.tenants.length,
+      (one, other) => Number(other.isRisk) - Number(one.isRisk) || other.tenants.length - one.tenants.length,
     );
-    const visible = variants.slice(0, MAX_VARIANTS).map(({ label, text, isAlarming, tenants: variantTenants }) => ({
+    const visible = variants.slice(0, MAX_VARIANTS).map(({ label, text, isRisk, tenants: variantTenants }) => ({
       label,
-      isAlarming,
+      isRisk,
       text: variantTenants.length === tenants.length ? text : safeText`${text} ${formatFactTenants(variantTenants)}`,
     }));
     const [first] = variants;
@@ -215,10 +217,7 @@ function mergeFacts({ facts, tenants }: CombinedChange): ChangeDetail[] {
       },
     ];
   });
-  return [
-    ...mergedFacts.filter((fact) => fact.isAlarming === true),
-    ...mergedFacts.filter((fact) => fact.isAlarming !== true),
-  ];
+  return [...mergedFacts.filter((fact) => fact.isRisk === true), ...mergedFacts.filter((fact) => fact.isRisk !== true)];
 }
 
 /** For example: `(in acme, globex and 37 more)`. */

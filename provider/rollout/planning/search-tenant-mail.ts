@@ -17,7 +17,7 @@ export interface MailSearchResult {
 
 export interface TenantMailEvidence {
   readonly changes: ReadonlyMap<string, ChangeEvidence>;
-  readonly alarms: { readonly danger: number; readonly accepted: number; readonly warning: number };
+  readonly severities: { readonly danger: number; readonly accepted: number; readonly warning: number };
   readonly missing: readonly string[];
 }
 
@@ -104,15 +104,15 @@ export async function searchTenantMail(
 function buildTenantMail(plan: Plan): TenantMailEvidence {
   const report = buildPlanView(plan);
   const cards = [...report.dangers, ...report.accepted, ...report.warnings, ...report.others];
-  const alarms = { danger: report.dangers.length, accepted: report.accepted.length };
+  const severities = { danger: report.dangers.length, accepted: report.accepted.length };
   return {
     changes: new Map(
       cards.map((card) => [
         getChangeKey(card),
-        { alarm: card.change.alarm, facts: card.details.filter(({ label }) => MAIL_LABELS.has(label)) },
+        { severity: card.change.severity, facts: card.details.filter(({ label }) => MAIL_LABELS.has(label)) },
       ]),
     ),
-    alarms: { ...alarms, warning: report.warnings.length },
+    severities: { ...severities, warning: report.warnings.length },
     missing: plan.evidence.missing,
   };
 }

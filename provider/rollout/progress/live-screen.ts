@@ -96,8 +96,10 @@ function renderProgressCounts(
   { done, unchanged, running, failed, skipped, remaining }: ProgressCounts,
   columns: number,
 ): ScreenLine {
-  const renderCount = (count: number, { sign, word }: StateLabel, style: Style): ScreenLine =>
-    count > 0 || columns >= 90 ? [[`${sign} ${formatNumber(count)} ${word}`, count > 0 ? style : "dim"], ["   "]] : [];
+  const renderCount = (count: number, { symbol, word }: StateLabel, style: Style): ScreenLine =>
+    count > 0 || columns >= 90
+      ? [[`${symbol} ${formatNumber(count)} ${word}`, count > 0 ? style : "dim"], ["   "]]
+      : [];
   return [
     ...renderCount(failed, TENANT_STATE_LABELS.failed, ["bold", "red"]),
     ...(skipped > 0 ? renderCount(skipped, TENANT_STATE_LABELS.skipped, "yellow") : []),
@@ -157,7 +159,7 @@ const WAVE_STYLES: Readonly<Record<WaveProgress["state"], Style>> = {
 function renderWaveLine(wave: WaveProgress, columns: number, width: number, digits: number, now: number): ScreenLine {
   const style = WAVE_STYLES[wave.state];
   return [
-    [`  ${WAVE_STATE_LABELS[wave.state].sign} ${fitToWidth(sanitizeToWidth(wave.name, MAX_NAME), width)}  `, style],
+    [`  ${WAVE_STATE_LABELS[wave.state].symbol} ${fitToWidth(sanitizeToWidth(wave.name, MAX_NAME), width)}  `, style],
     ...renderProgressBar(wave.counts, wave.total, columns >= 100 ? 20 : 10),
     [`  ${formatProgressRatio(wave).padStart(digits)}  `],
     [formatWaveStatus(wave, now), wave.state === "pending" ? "dim" : []],

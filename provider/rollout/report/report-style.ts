@@ -69,7 +69,7 @@ i { font: 700 1em var(--mono); }
   .tenant .name { flex-basis: 60%; }
   .tenant .took { min-width: 0; }
   .aside .tenants { padding: 0 .4rem .6rem; }
-  .edits .sign, .edits .list { min-width: 0; }
+  .edits .operation, .edits .list { min-width: 0; }
 }
 @media print {
   .tenant { break-inside: avoid; }

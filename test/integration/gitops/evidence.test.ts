@@ -74,7 +74,7 @@ describe("mail evidence of a tenant", () => {
         !["none", "restored", "released_from_quarantine"].includes(action_taken) &&
         !["safe", "allowed", "simulation"].includes(verdict),
     );
-    expect(replayed?.allows.reduce((sum, { letThrough }) => sum + letThrough, 0)).toBe(stopped.length);
+    expect(replayed?.allows.reduce((sum, { deliveredCount }) => sum + deliveredCount, 0)).toBe(stopped.length);
   });
 
   it("reports incomplete coverage at the page limit", async () => {

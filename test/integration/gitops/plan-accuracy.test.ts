@@ -285,7 +285,7 @@ class PlanSequenceRunner {
     const later = plan.findings
       .filter(({ code }) => code === "exclusive-later")
       .map(({ message }) => Number(/(\d+)(?: allows?)? (?:is|are) undeclared at the tenant/.exec(message)?.[1]));
-    const isLater = ({ sign }: PlanChange): boolean => sign === "remove";
+    const isLater = ({ operation }: PlanChange): boolean => operation === "remove";
     expect(next.changes.filter(isLater).length, "what goes later").toBe(later.reduce((sum, one) => sum + one, 0));
     if (later.length === 0) expect(next.blockers.map(({ message }) => message)).toEqual([]);
     const more = next.changes.filter((change) => !isLater(change));

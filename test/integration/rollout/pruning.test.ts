@@ -48,12 +48,12 @@ const FACTS = {
   acceptedRiskReason: "meant",
 };
 const MOVED: RecordedChange = {
-  ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ...FACTS },
+  ...{ operation: "change", kind: "entry", key: "news.example", value: "news.example", ...FACTS },
   before: { list: "allow", comment: "was" },
   after: { list: "deny", comment: "is" },
 };
 const VIP: RecordedChange = {
-  ...{ sign: "remove", kind: "vip", key: "ceo@acme.example", value: "ceo@acme.example" },
+  ...{ operation: "remove", kind: "vip", key: "ceo@acme.example", value: "ceo@acme.example" },
   before: {},
 };
 

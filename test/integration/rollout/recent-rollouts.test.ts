@@ -14,7 +14,7 @@ import { createAddition, writeRollout } from "../../support/rollout-fixtures";
 const directory = mkdtempSync(join(tmpdir(), "email-security-recent-"));
 const OWNER = { project: "p", backend: "b" };
 const MOVED: RecordedChange = {
-  ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ticket: "INC-7" },
+  ...{ operation: "change", kind: "entry", key: "news.example", value: "news.example", ticket: "INC-7" },
   before: { list: "allow", comment: "was" },
   after: { list: "deny", comment: "is" },
 };
@@ -72,7 +72,7 @@ it("omits tickets and comments of rollouts beyond the plan limit", async () => {
   expect(rollouts[0]?.tenants[0]?.changes[1]).toEqual(MOVED);
   expect(rollouts[1]?.tenants[0]?.changes).toEqual([
     {
-      ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example" },
+      ...{ operation: "change", kind: "entry", key: "news.example", value: "news.example" },
       ...{ before: { list: "allow" }, after: { list: "deny" } },
     },
   ]);

@@ -228,12 +228,12 @@ describe("fleet notices", () => {
     expect(drifted?.tenants).toHaveLength(20);
     expect(drifted?.changes).toHaveLength(20);
     expect(drifted?.changes?.slice(0, 2)).toEqual([
-      { tenant: "t0", sign: "add", list: "allow", value: "outlook.com" },
-      { tenant: "t0", sign: "add", list: "allow", value: "one.example" },
+      { tenant: "t0", operation: "add", list: "allow", value: "outlook.com" },
+      { tenant: "t0", operation: "add", list: "allow", value: "one.example" },
     ]);
     expect(ends?.changes).toEqual([
-      { tenant: "acme", sign: "remove", list: "allow", value: "partner.example" },
-      { tenant: "acme", sign: "remove", value: "ceo@acme.example" },
+      { tenant: "acme", operation: "remove", list: "allow", value: "partner.example" },
+      { tenant: "acme", operation: "remove", value: "ceo@acme.example" },
     ]);
     file = join(directory.path, "other.json");
     const without = await sendNightlyStatuses([status]);

@@ -95,12 +95,12 @@ it("matches a brute-force backtest for every new entry", () => {
 
       const allows = changed.filter(({ list }) => list === "allow");
       expect(result.allows.map(({ key }) => key).sort()).toEqual(allows.map(({ key }) => key).sort());
-      for (const { key, letThrough, recipientCount, vipCount, verdicts, examples } of result.allows) {
+      for (const { key, deliveredCount, recipientCount, vipCount, verdicts, examples } of result.allows) {
         const decided = threats.filter((one) => isStopped(one) && findDecider(all, one)?.key === key);
         const through = decided.filter((one) => !isHarmless(one));
         const people = new Set(through.map(({ recipient_email }) => recipient_email));
-        expect({ letThrough, recipientCount, vipCount }).toEqual({
-          letThrough: through.length,
+        expect({ deliveredCount, recipientCount, vipCount }).toEqual({
+          deliveredCount: through.length,
           recipientCount: people.size,
           vipCount: Number(people.has(vip)),
         });
@@ -110,7 +110,7 @@ it("matches a brute-force backtest for every new entry", () => {
 
       const denies = changed.filter(({ list }) => list === "deny");
       expect(result.denies.map(({ key }) => key).sort()).toEqual(denies.map(({ key }) => key).sort());
-      for (const { key, matched, stopped } of result.denies) {
+      for (const { key, matchCount: matched, stoppedCount: stopped } of result.denies) {
         const entry = denies.find((one) => one.key === key) as ProposedEntry;
         expect({ matched, stopped }).toEqual({
           matched: threats.filter((one) => isAbout(entry, one)).length,

@@ -51,7 +51,7 @@ function planRows(rows: readonly ListedValue[], state?: StackLists, text = FILE)
 }
 
 const summarizePlan = ({ changes, unmanaged }: Plan): string[] => [
-  ...changes.map(({ sign, key, before, reason }) => `${sign} ${before?.list} ${key}: ${reason}`),
+  ...changes.map(({ operation, key, before, reason }) => `${operation} ${before?.list} ${key}: ${reason}`),
   ...unmanaged.map(({ key, before }) => `unmanaged ${before.list} ${key}`),
 ];
 

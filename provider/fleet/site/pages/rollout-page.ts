@@ -56,8 +56,8 @@ export function renderRolloutPage(layout: PageLayout, { details, rollouts, tenan
 ${renderStatusBanner(statusColor, verdict, headline)}
 ${statusNotes.length === 0 ? "" : html`<p>${renderHtmlText(statusNotes)}</p>`}${links.renderRollbacks(report)}${prunedText === undefined ? "" : html`<p>${renderHtmlText(prunedText)}</p>`}
 <ul class="tallies">${tallies.map(
-      ({ state, sign, word, count }) =>
-        html`<li class="is-${state}"><b><i>${sign}</i> ${formatNumber(count)}</b>${word}</li>`,
+      ({ state, symbol, word, count }) =>
+        html`<li class="is-${state}"><b><i>${symbol}</i> ${formatNumber(count)}</b>${word}</li>`,
     )}</ul>
 <div class="card"><dl>${buildRolloutFacts(details).map(([label, text]) => html`<dt>${label}</dt><dd>${renderHtmlText(text)}</dd>`)}</dl></div>
 <section><h2>Waves</h2>${renderTimeline(report)}</section>

@@ -1,5 +1,5 @@
 import { excerpt } from "../../../model/text";
-import { CHANGE_SIGNS } from "../../../plan/render/plan-descriptions";
+import { OPERATION_SYMBOLS } from "../../../plan/render/plan-descriptions";
 import { type Html, html, renderHtmlText } from "../../../render/html-text";
 import { formatMinute, formatNumber, joinWithAnd, type SafeText, safeText, untrusted } from "../../../render/safe-text";
 import { buildChangeLine } from "../../../rollout/history/rollout-page";
@@ -68,7 +68,7 @@ export class PageLinks {
 
 export function renderChange(change: RecordedChange, tenantsHtml: Html): Html {
   const { text, details = [] } = buildChangeLine(change);
-  return html`<li><span class="sign s-${change.sign}"><i>${CHANGE_SIGNS[change.sign]}</i>${change.sign}</span><div>${renderHtmlText(text)} ${tenantsHtml}${details.map(
+  return html`<li><span class="operation s-${change.operation}"><i>${OPERATION_SYMBOLS[change.operation]}</i>${change.operation}</span><div>${renderHtmlText(text)} ${tenantsHtml}${details.map(
     (one) => html`<p class="facts">${renderHtmlText(one)}</p>`,
   )}</div></li>
 `;

@@ -75,7 +75,7 @@ function createAdoption({ files, rows = [], vips = [], lastApplied }: AdoptionSe
         tenant: { host: "host", name: "acme" },
         source: { kind: "files", files: [top], stack: "acme" },
         mail: buildEmptyEvidence(AT, "not asked"),
-      }).changes.map(({ sign, key }) => `${sign} ${key}`),
+      }).changes.map(({ operation, key }) => `${operation} ${key}`),
   };
 }
 

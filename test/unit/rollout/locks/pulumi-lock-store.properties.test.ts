@@ -197,7 +197,7 @@ class LockStoreModel {
         summary: {
           planned: { added: 1, changed: 0, removed: 0 },
           changes: [],
-          alarms: { danger: 0, warning: 0 },
+          severities: { danger: 0, warning: 0 },
           resource: name,
           isStackThere: true,
         },

@@ -62,7 +62,7 @@ describe("the combined plan as Markdown", () => {
     if (change === undefined) throw new Error("no change");
     const risky: Plan = {
       ...createDenyPlan("evil.example"),
-      changes: [{ ...change, alarm: "danger", place: { file: "settings/t1.yaml", line: 9, column: 1 } }],
+      changes: [{ ...change, severity: "danger", place: { file: "settings/t1.yaml", line: 9, column: 1 } }],
     };
     const text = renderCombinedPlanMarkdown(
       combinePlans([createDenyPlan("evil.example"), risky, createDenyPlan("evil.example")]),
@@ -145,7 +145,7 @@ describe("the combined plan as Markdown", () => {
       days: 30,
       candidateCount: 3,
       evidenceByTenant: new Map([
-        ["t0", { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: ["No permission."] }],
+        ["t0", { changes: new Map(), severities: { danger: 0, accepted: 0, warning: 0 }, missing: ["No permission."] }],
       ]),
       unavailable: [{ tenant: "t1", reason: "It is down." }],
       blockers: [],
@@ -200,7 +200,7 @@ describe("the combined plan as Markdown", () => {
             evidenceByTenant: new Map(
               Array.from({ length: SEVERAL }, (_, at) => [
                 `${long}${at}`,
-                { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: [long] },
+                { changes: new Map(), severities: { danger: 0, accepted: 0, warning: 0 }, missing: [long] },
               ]),
             ),
             unavailable: Array.from({ length: SEVERAL }, () => ({ tenant: long, reason: long })),

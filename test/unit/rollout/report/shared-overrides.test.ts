@@ -72,7 +72,7 @@ describe.each(all)("a rollout report as %s", (format) => {
   it("shows a punycode domain also in its own script", () => {
     const value = "xn--mnchen-3ya.example";
     const report = reportWith((_tenant, index) =>
-      index > 0 ? {} : { changes: [{ sign: "add", kind: "entry", list: "allow", value, alarm: "danger" }] },
+      index > 0 ? {} : { changes: [{ operation: "add", kind: "entry", list: "allow", value, severity: "danger" }] },
     );
     expect(extractVisibleText(renderReport(report))).toContain(`${value} (münchen.example)`);
   });
