@@ -279,7 +279,7 @@ export class ListComparison {
     const noun = list.kind === "vip" || canPrune(mode, "deny") ? "" : ` ${remaining.length === 1 ? "allow" : "allows"}`;
     const subjectText = `${remaining.length}${noun} ${remaining.length === 1 ? "is" : "are"}`;
     this.findings.push({
-      code: "exclusive-later",
+      code: "pruning-deferred",
       level: "warning",
       message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is ${mode}, and ${subjectText} undeclared at the tenant. The first run in this mode doesn't remove them; the plan after it will show them as removed.`,
     });

@@ -165,7 +165,7 @@ function findRiskyAllows(
       evidence?.lastThreatAt === undefined ? "" : `, last ${sanitizeLine(evidence.lastThreatAt.slice(0, 10))}`;
     return [
       {
-        code: "standing-allow",
+        code: "existing-allow",
         level: "warning",
         message: `${quote(entry.value)} is allowed${location === undefined ? " at the tenant, but no file declares it" : ""}, and the service found ${malicious} of ${evidence?.threats} threats from it malicious in the last ${mail.summary.days} days${lastText}. Check whether it is still intended.`,
         ...omitUndefined({ place: location }),
@@ -208,7 +208,7 @@ function findExpiredRemaining({ kind, key, list, value, expires, place, isKept }
   const subjectText = kind === "vip" ? "The VIP" : `The ${list} of`;
   return [
     {
-      code: "expired-stays",
+      code: "expired-kept",
       level: "warning",
       message: `${subjectText} ${quote(value)} expired on ${expires}, and is still at the tenant. This stack has never declared it, so the next run doesn't remove it: remove it in the console, or run once with a later \`expires\`, so that the stack contains it.`,
       ...omitUndefined({ place }),

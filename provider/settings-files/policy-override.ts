@@ -6,7 +6,7 @@ import { OPTION_PATHS, type OptionPath, type SettingsFile } from "./settings-sch
 
 /*
  * A baseline that many files include is reviewed by more people than each file that includes it. Including files can therefore tighten its
- * settings, but weaken only those that the baseline lists under `mayLoosen`.
+ * settings, but weaken only those that the baseline lists under `allowedOverrides`.
  */
 
 /** A setting that a file demands. */
@@ -84,7 +84,7 @@ const OPTION_ORDERS = {
   "policy.requireApproval": supersetIsStricter,
   "policy.approvers": subsetIsStricter,
   "policy.reviewEvery": soonerIsStricter,
-  "policy.refuseWholeDomains": orderByStrictValue(true),
+  "policy.rejectWholeDomains": orderByStrictValue(true),
   "policy.allowFrom": orderByStrictValue(false),
   "lists.entries.mode": modeOrder,
   "lists.entries.ignore": exactSetOnly,
@@ -105,7 +105,7 @@ const OPTION_ORDERS = {
 
 /** Returns the demands of a file, with their locations. */
 export function listDemands(content: SettingsFile, getLocation: (path: readonly string[]) => Place): OptionDemand[] {
-  const overridablePaths = new Set<string>(content.mayLoosen);
+  const overridablePaths = new Set<string>(content.allowedOverrides);
   return OPTION_PATHS.flatMap((path): OptionDemand[] => {
     const keys = path.split(".");
     const value = getNestedValue(content, keys);
@@ -121,9 +121,9 @@ export function listDemands(content: SettingsFile, getLocation: (path: readonly 
  */
 export function listImpliedDemands(
   ownDemands: readonly OptionDemand[],
-  { mayLoosen = [] }: SettingsFile,
+  { allowedOverrides = [] }: SettingsFile,
 ): OptionDemand[] {
-  const overridablePaths = new Set<string>(mayLoosen);
+  const overridablePaths = new Set<string>(allowedOverrides);
   const imply = (list: string, option: string, triggers: readonly string[], value: unknown): OptionDemand[] => {
     const path = `lists.${list}.${option}` as OptionPath;
     const trigger = ownDemands.find((one) => triggers.some((name) => one.path === `lists.${list}.${name}`));
@@ -176,7 +176,8 @@ export function buildOverrideFinding(
   const strictDemand = demands.find(({ isOverridable }) => !isOverridable);
   const subjectFields = subject === undefined ? {} : { subject };
   if (strictDemand === undefined) {
-    const permissionNote = demands[0] === undefined ? "" : `; ${demands[0].location.file} allows it (\`mayLoosen\`)`;
+    const permissionNote =
+      demands[0] === undefined ? "" : `; ${demands[0].location.file} allows it (\`allowedOverrides\`)`;
     return {
       code: "override",
       level: "note",
@@ -185,7 +186,7 @@ export function buildOverrideFinding(
       ...subjectFields,
     };
   }
-  const advice = `remove it, or add \`mayLoosen: [${path}]\` to ${quote(strictDemand.location.file, 300)}, where the owners of the rule review it`;
+  const advice = `remove it, or add \`allowedOverrides: [${path}]\` to ${quote(strictDemand.location.file, 300)}, where the owners of the rule review it`;
   return {
     code: "override-rejected",
     level: "error",

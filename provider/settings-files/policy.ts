@@ -91,7 +91,7 @@ function buildPolicyRules(policy: Policy, today: string): PolicyRule[] {
     buildExpiryRule(policy.requireExpiry),
     buildMaxDaysRule(policy.maxDays, policy.requireExpiry, today),
     buildTwoPeopleRule(policy.requireTwoPeople),
-    buildWholeDomainRule(policy.refuseWholeDomains),
+    buildWholeDomainRule(policy.rejectWholeDomains),
   ].filter((rule) => rule !== undefined);
 }
 

@@ -145,7 +145,7 @@ describe("tenant name reused for another company", () => {
   });
 
   it("is not written to when its key changes after planning", async () => {
-    const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+    const waves = "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest }\n";
     const [file = ""] = formatTargets("t0: {}").split("waves:");
     await fleet.write("tenants.yaml", file.replace("  t0: {}\n  t1: {}\n", "  t1: {}\n  t0: {}\n") + waves);
     await fleet.writeBaseline(["evil0.example", "evil1.example", "more.example"]);

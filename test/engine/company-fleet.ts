@@ -58,7 +58,7 @@ const REPORT = "report.json";
 /** The service's tenants, each with its own people. */
 export const SERVICES: readonly string[] = ["t0", "t1", "t2", "t3"];
 
-const WAVES = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+const WAVES = "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest }\n";
 const OVERVIEW = "deny: [evil.example]\n";
 
 /**

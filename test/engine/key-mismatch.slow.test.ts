@@ -9,7 +9,7 @@ import { Fleet, type FleetCliResult, getKeyVariable } from "../support/fleet";
  */
 
 const WAVES =
-  "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest, failureTolerance: 2, maxConcurrent: 2 }\n";
+  "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest, failureTolerance: 2, maxConcurrent: 2 }\n";
 
 let fleet: Fleet;
 

@@ -28,7 +28,7 @@ async function startBehindProxy() {
   const fleet = await Fleet.start({
     tenants: 6,
     waves: `waves:
-  - { name: first, take: 4, failureTolerance: 1 }
+  - { name: first, limit: 4, failureTolerance: 1 }
   - { name: second, failureTolerance: 2 }
 `,
   });
@@ -72,7 +72,7 @@ it("writes nothing when more tenants than tolerated can't be planned", async () 
     about,
     waves: `failureTolerance: 1
 waves:
-  - { name: first, take: 4, failureTolerance: 1 }
+  - { name: first, limit: 4, failureTolerance: 1 }
   - { name: second, failureTolerance: 2 }
 `,
   });

@@ -12,7 +12,7 @@ import { getLockDirectory, listLocks, runInEmptyDirectory, writeLock } from "../
  * a command that fails doesn't change the journal.
  */
 
-const WAVES = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+const WAVES = "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest }\n";
 
 let fleet: Fleet;
 let baseline: readonly string[];

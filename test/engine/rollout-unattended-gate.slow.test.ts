@@ -14,7 +14,7 @@ const NEWS = "  - news.example\n";
 beforeAll(async () => {
   fleet = await Fleet.start({
     tenants: 3,
-    waves: "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n",
+    waves: "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n",
   });
   await fleet.write("settings/t0.yaml", formatTenantSettings("t0", formatFloodEntry(TODAY)));
   await fleet.write("settings/t1.yaml", formatTenantSettings("t1", formatFloodEntry(TODAY)));

@@ -107,7 +107,7 @@ tenants:
  * all tenants stops at the gate before `t1`.
  */
 async function createMovedProjectFleet(): Promise<{ readonly fleet: Fleet; readonly id: string }> {
-  const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+  const waves = "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest }\n";
   const fleet = await Fleet.start({ tenants: 3, entries: 2, waves });
   const first = await fleet.runRollout("--yes", "--only", "t0,t1");
   expect(first.code, first.output).toBe(2);

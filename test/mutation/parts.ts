@@ -89,7 +89,7 @@ const parts = {
     ],
     tests: [
       `${RESOURCE_TESTS}/{allow-deny-entry,changed-scopes,duplicate-rows,duplicate-spellings,entry-types}.test.ts`,
-      `${RESOURCE_TESTS}/{adopted-by-move,foreign-list-rows,id-collisions,removed-rows,row-ownership}.test.ts`,
+      `${RESOURCE_TESTS}/{adoption-on-move,foreign-list-rows,id-collisions,removed-rows,row-ownership}.test.ts`,
       `${RESOURCE_TESTS}/{allow-deny-list,import,risk,unlisted-rows}.test.ts`,
       "test/unit/resources/look-up.properties.test.ts",
     ],

@@ -27,7 +27,7 @@ export const FILE_ERRORS = {
     remedies: ["Edit the file by hand where the message says."],
     nextCommand: "email-security lint",
   },
-  ERR_CHANGE_REFUSED: {
+  ERR_CHANGE_REJECTED: {
     meaning:
       "A change by `add`, `remove`, `move` or `extend` was rejected as a whole, with all its values. Nothing was written.",
     example: [

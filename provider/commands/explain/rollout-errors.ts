@@ -22,7 +22,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_WAVES: {
     meaning: "A tenant is in no wave, so it would never be changed. Nothing was planned.",
     example: [
-      "A tenant is in no wave. Fix the labels, or end `waves` with a wave without `match` and `take`, which includes all remaining tenants:",
+      "A tenant is in no wave. Fix the labels, or end `waves` with a wave without `match` and `limit`, which includes all remaining tenants:",
       '  tenants.yaml:8: "globex" (no labels)',
     ].join("\n"),
     causes: [

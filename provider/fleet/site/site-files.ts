@@ -86,7 +86,7 @@ export function* generateSiteFiles(data: SiteData): Generator<SiteFile> {
 function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]) {
   const toTenantData = ({ name, syncStatus }: TenantStatus) => {
     const { ranges = [], deviations = [], mail } = entries.tenants.get(name) ?? {};
-    const tenantData = { name, page: getTenantPagePath(name), syncStatus, ranges, unlike: deviations };
+    const tenantData = { name, page: getTenantPagePath(name), syncStatus, ranges, deviations };
     return mail === undefined ? tenantData : { ...tenantData, mail: mail.entries };
   };
   return {

@@ -187,12 +187,12 @@ function buildBacktestDetails({ evidence }: Plan, allows?: BacktestAllow, denies
     ];
   }
   if (denies === undefined) return [];
-  const { matchCount: matched, stoppedCount: stopped } = denies;
-  if (matched === 0) return [{ label: "backtest", text: [`Estimate: no matching threats ${window}.`] }];
+  const { matchCount, stoppedCount } = denies;
+  if (matchCount === 0) return [{ label: "backtest", text: [`Estimate: no matching threats ${window}.`] }];
   const detailText =
-    stopped === 0
-      ? safeText`Estimate: ${formatCount(matched, "matching threat")} ${window}, all stopped without this entry.`
-      : safeText`Estimate: of ${formatCount(matched, "matching threat")}, this entry would have stopped the ${stopped} that reached a mailbox${describeRecipients(denies)}.`;
+    stoppedCount === 0
+      ? safeText`Estimate: ${formatCount(matchCount, "matching threat")} ${window}, all stopped without this entry.`
+      : safeText`Estimate: of ${formatCount(matchCount, "matching threat")}, this entry would have stopped the ${stoppedCount} that reached a mailbox${describeRecipients(denies)}.`;
   return [{ label: "backtest", text: detailText }];
 }
 

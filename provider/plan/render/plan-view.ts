@@ -26,7 +26,7 @@ import {
   type UnmanagedItem,
 } from "../plan";
 import { buildChangeDetails, type ChangeDetail } from "./change-details";
-import { OPERATION_SYMBOLS, describeEntryKind, formatListName } from "./plan-descriptions";
+import { describeEntryKind, formatListName, OPERATION_SYMBOLS } from "./plan-descriptions";
 
 /**
  * The view of a plan that all renderers share. Its order answers the reader's questions: is it dangerous, what changes,
@@ -323,8 +323,8 @@ function getOtherFindings({ changes, findings }: Plan): Finding[] {
     (finding) => !changeFindingIds.has(getFindingId(finding)) && !isAccepted(finding) && !isOverrideFinding(finding),
   );
   // An existing allow that lets malicious mail through is the worst finding.
-  const isStandingAllow = ({ code }: Finding): number => Number(code === "standing-allow");
-  return sortBySeverity(otherFindings.toSorted((one, other) => isStandingAllow(other) - isStandingAllow(one)));
+  const isExistingAllow = ({ code }: Finding): number => Number(code === "existing-allow");
+  return sortBySeverity(otherFindings.toSorted((one, other) => isExistingAllow(other) - isExistingAllow(one)));
 }
 
 function getFindingId({ code, message, place, subject }: Finding): string {

@@ -1,5 +1,5 @@
 import { sanitizeLine } from "../../model/text";
-import { OPERATION_SYMBOLS, formatListName } from "../../plan/render/plan-descriptions";
+import { formatListName, OPERATION_SYMBOLS } from "../../plan/render/plan-descriptions";
 import {
   formatCount,
   formatMinute,

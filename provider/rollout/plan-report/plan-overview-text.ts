@@ -1,6 +1,11 @@
 import { describeDangers } from "../../model/danger";
 import { sanitizeLine } from "../../model/text";
-import { OPERATION_SYMBOLS, describeValue, formatListName, OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
+import {
+  describeValue,
+  formatListName,
+  OPERATION_SYMBOLS,
+  OVERRIDES_HEADING,
+} from "../../plan/render/plan-descriptions";
 import { formatPlanSummary } from "../../plan/render/plan-view";
 import {
   formatCount,

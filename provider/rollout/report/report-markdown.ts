@@ -1,4 +1,9 @@
-import { OPERATION_SYMBOLS, describeValue, formatListName, OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
+import {
+  describeValue,
+  formatListName,
+  OPERATION_SYMBOLS,
+  OVERRIDES_HEADING,
+} from "../../plan/render/plan-descriptions";
 import {
   formatMarkdownBlock,
   formatMarkdownCode,

@@ -267,7 +267,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     writeText("settings.yaml", "version: 1\ndeny:\n  - https://evil.example/login\nvip:\n  - ceo@acme.example\n");
     return await captureOutput("plan");
   },
-  ERR_CHANGE_REFUSED: async () => {
+  ERR_CHANGE_REJECTED: async () => {
     writeText(
       "settings.yaml",
       "version: 1\npolicy: { requireTicket: [deny] }\ndeny:\n  - { value: a.example, ticket: INC-1 }\n",

@@ -283,7 +283,7 @@ class PlanSequenceRunner {
   async #compareNext(plan: Plan, read: Settings): Promise<void> {
     const next = await this.#plan(read);
     const later = plan.findings
-      .filter(({ code }) => code === "exclusive-later")
+      .filter(({ code }) => code === "pruning-deferred")
       .map(({ message }) => Number(/(\d+)(?: allows?)? (?:is|are) undeclared at the tenant/.exec(message)?.[1]));
     const isLater = ({ operation }: PlanChange): boolean => operation === "remove";
     expect(next.changes.filter(isLater).length, "what goes later").toBe(later.reduce((sum, one) => sum + one, 0));

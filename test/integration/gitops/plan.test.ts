@@ -190,7 +190,7 @@ deny: []
     const plan = await acme.plan(text, known);
     expect(plan.changes).toEqual([]);
     expect(plan.findings.map(({ code, level }) => `${level} ${code}`)).toEqual([
-      "warning exclusive-later",
+      "warning pruning-deferred",
       "note vip-kept",
     ]);
   });
@@ -227,7 +227,7 @@ deny: []
       ["late.example", true, true],
       ["ours.example", true, undefined],
     ]);
-    expect(plan.findings.filter(({ code }) => code === "expired-stays")).toMatchObject([
+    expect(plan.findings.filter(({ code }) => code === "expired-kept")).toMatchObject([
       { level: "warning", subject: { key: "late.example" }, place: { line: 2 } },
     ]);
     using directory = createTestDirectory({ "acme.yaml": text });
@@ -633,7 +633,7 @@ describe("a plan with mail evidence", () => {
     const { findings, changes } = await planFiles(directory.at("acme.yaml"), { client: again });
     await again.close();
     expect(changes.map(({ value }) => value)).not.toContain(sender);
-    expect(findings.filter(({ code }) => code === "standing-allow")).toMatchObject([
+    expect(findings.filter(({ code }) => code === "existing-allow")).toMatchObject([
       { level: "warning", place: { line: 3 }, message: expect.stringContaining(JSON.stringify(sender)) },
     ]);
     expect(plan.evidence).toMatchObject({ days: 30, complete: true, missing: [] });

@@ -519,7 +519,7 @@ describe("a rate-limit token", () => {
     const { limit, time, marks, marked } = createTokenLimit(() => (isAllowed ? Promise.resolve() : rejectTenant()));
     for (let at = 0; at < 30; at += 1) {
       await expect(limit.write(marked(async () => "sent"))).rejects.toMatchObject({
-        name: "TokenRefusedError",
+        name: "RateLimitTokenError",
         code: "ERR_NO_TOKEN",
         message: "POST /api/v1/x was not sent: the tenant is another's.",
         outcomeUnknown: false,

@@ -91,7 +91,7 @@ it("checks settings file entries only for data that the engine sees", () => {
     requireTwoPeople: ["allow"],
     requireExpiry: ["allow"],
     maxDays: 30,
-    refuseWholeDomains: true,
+    rejectWholeDomains: true,
   };
   const reports = collectViolations(
     policy,
@@ -107,7 +107,7 @@ it("checks settings file entries only for data that the engine sees", () => {
 it("rejects risky entries and acceptances that the team forbids", () => {
   expect(
     collectViolations(
-      { refuseWholeDomains: true },
+      { rejectWholeDomains: true },
       {
         "acme-login.example": "allow (risk accepted: Our fair)",
         "acme.example": "allow (risk accepted: Please)",

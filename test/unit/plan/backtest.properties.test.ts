@@ -110,11 +110,11 @@ it("matches a brute-force backtest for every new entry", () => {
 
       const denies = changed.filter(({ list }) => list === "deny");
       expect(result.denies.map(({ key }) => key).sort()).toEqual(denies.map(({ key }) => key).sort());
-      for (const { key, matchCount: matched, stoppedCount: stopped } of result.denies) {
+      for (const { key, matchCount, stoppedCount } of result.denies) {
         const entry = denies.find((one) => one.key === key) as ProposedEntry;
-        expect({ matched, stopped }).toEqual({
-          matched: threats.filter((one) => isAbout(entry, one)).length,
-          stopped: threats.filter((one) => isThere(one) && findDecider(all, one)?.key === key).length,
+        expect({ matchCount, stoppedCount }).toEqual({
+          matchCount: threats.filter((one) => isAbout(entry, one)).length,
+          stoppedCount: threats.filter((one) => isThere(one) && findDecider(all, one)?.key === key).length,
         });
       }
 

@@ -77,7 +77,7 @@ describe("backtest", () => {
     expect(result).toMatchObject({
       threats: 3,
       allows: [],
-      denies: [{ key: "evil.example", matched: 3, stopped: 1, recipientCount: 2 }],
+      denies: [{ key: "evil.example", matchCount: 3, stoppedCount: 1, recipientCount: 2 }],
       unmatchedDenies: ["unused.example"],
       denyCount: 4,
     });
@@ -99,7 +99,7 @@ describe("backtest", () => {
     const base = buildEvidenceBase({ threats });
     const result = runBacktest(base, buildProposal(entries));
     expect(result.denies).toHaveLength(5_000);
-    expect(result.denies.reduce((sum, { matchCount: matched }) => sum + matched, 0)).toBe(9_000);
+    expect(result.denies.reduce((sum, { matchCount }) => sum + matchCount, 0)).toBe(9_000);
   });
 });
 

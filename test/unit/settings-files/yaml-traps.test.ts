@@ -54,7 +54,7 @@ describe("a word that some tools read as a boolean", () => {
   });
 
   it("is reported as a key or where a boolean is expected", () => {
-    expect(listContentFindings("policy:\n  refuseWholeDomains: yes\n")).toEqual([
+    expect(listContentFindings("policy:\n  rejectWholeDomains: yes\n")).toEqual([
       '3:23 yaml-boolean: yes is read as text by some tools and as true by others; write "yes" in quotes for text, or true',
     ]);
     expect(listContentFindings("on: []\n")).toEqual([

@@ -80,7 +80,7 @@ const fleetElements = (() => {
   const getDeviation = (tenant, number) => {
     let deviations = deviationsByTenant.get(tenant);
     if (deviations === undefined) {
-      deviations = new Map(tenant.unlike.map((deviation) => [deviation[0], deviation]));
+      deviations = new Map(tenant.deviations.map((deviation) => [deviation[0], deviation]));
       deviationsByTenant.set(tenant, deviations);
     }
     return deviations.get(number);

@@ -211,17 +211,17 @@ document.addEventListener("DOMContentLoaded", () => {
     const body = /** @type {HTMLElement} */ (byId("entries"));
     const more = /** @type {HTMLElement} */ (byId("more"));
     const own =
-      /** @type {EntryFormat & { isRead: boolean, ranges: [number, number][], unlike: Deviation[], mail?: Mail[] }} */ (
+      /** @type {EntryFormat & { isRead: boolean, ranges: [number, number][], deviations: Deviation[], mail?: Mail[] }} */ (
         JSON.parse(byId("own")?.textContent ?? "{}")
       );
     fleetSite.setEntryFormat(own);
-    const deviations = new Map(own.unlike.map((deviation) => [deviation[0], deviation]));
+    const deviations = new Map(own.deviations.map((deviation) => [deviation[0], deviation]));
     const mail = own.mail && new Map(own.mail);
     const declared = own.ranges.flatMap(([first, last]) =>
       Array.from({ length: last - first + 1 }, (_, index) => first + index),
     );
     const declaredNumbers = new Set(declared);
-    const undeclared = own.unlike.map(([number]) => number).filter((number) => !declaredNumbers.has(number));
+    const undeclared = own.deviations.map(([number]) => number).filter((number) => !declaredNumbers.has(number));
     const numbers = [...new Set([...undeclared, ...declared])];
     const ownEntries = numbers.flatMap((number) => {
       const entry = fleetSite.entries[number];

@@ -55,7 +55,7 @@ export function renderTenantPage(layout: PageLayout, page: TenantPageData): stri
     facts: ENTRY_DETAIL_LABELS,
     isRead,
     ranges: entries.ranges,
-    unlike: entries.deviations,
+    deviations: entries.deviations,
     ...(entries.mail && { mail: entries.mail.entries }),
   };
   return renderPage(layout, {

@@ -22,7 +22,11 @@ function renderOverview(plans: readonly (readonly TenantChange[])[], most?: numb
       name: `t${index}`,
       wave: wave.name,
       state: "pending" as const,
-      planned: { added: countByOperation("add"), changed: countByOperation("change"), removed: countByOperation("remove") },
+      planned: {
+        added: countByOperation("add"),
+        changed: countByOperation("change"),
+        removed: countByOperation("remove"),
+      },
       changes: changes.slice(0, 20),
     };
   });

@@ -25,23 +25,23 @@ const countWaveTenants = (rules: WaveRule[], targets: Target[]): number[] =>
 
 describe("wave sizes and tolerances", () => {
   it.each<[number, Partial<WaveRule>, number]>([
-    [30, { take: { percent: 10 } }, 3],
-    [31, { take: { percent: 10 } }, 4],
-    [3, { take: { percent: 1 } }, 1],
-    [300, { take: { percent: 0.34 } }, 2],
-    [10_000, { take: { percent: 0.07 } }, 7],
-    [7, { take: { percent: 100 } }, 7],
-    [7, { take: { count: 2 } }, 2],
-    [7, { take: { count: 9 } }, 7],
+    [30, { limit: { percent: 10 } }, 3],
+    [31, { limit: { percent: 10 } }, 4],
+    [3, { limit: { percent: 1 } }, 1],
+    [300, { limit: { percent: 0.34 } }, 2],
+    [10_000, { limit: { percent: 0.07 } }, 7],
+    [7, { limit: { percent: 100 } }, 7],
+    [7, { limit: { count: 2 } }, 2],
+    [7, { limit: { count: 9 } }, 7],
     [7, {}, 7],
   ])("give %i tenants with %j a wave of %i", (count, rest, taken) => {
     expect(countWaveTenants([buildRule("a", rest), buildRule("rest")], buildTargets(count))[0]).toBe(taken);
   });
 
   it("apply to all matching tenants and take from those left", () => {
-    const half = { take: { percent: 50 } };
+    const half = { limit: { percent: 50 } };
     expect(countWaveTenants([buildRule("a", half), buildRule("b", half)], buildTargets(10))).toEqual([5, 5]);
-    const most = { take: { percent: 60 } };
+    const most = { limit: { percent: 60 } };
     expect(countWaveTenants([buildRule("a", most), buildRule("b", most)], buildTargets(10))).toEqual([6, 4]);
   });
 
@@ -56,7 +56,7 @@ describe("wave sizes and tolerances", () => {
   });
 
   it("apply the failure percentage to the wave's own tenants", () => {
-    const rules = [buildRule("a", { take: { count: 10 }, failureTolerance: { percent: 25 } }), buildRule("b")];
+    const rules = [buildRule("a", { limit: { count: 10 }, failureTolerance: { percent: 25 } }), buildRule("b")];
     expect(assignWaves(rules, buildTargets(100)).waves.map(({ tolerated }) => tolerated)).toEqual([2, 0]);
   });
 });
@@ -121,7 +121,7 @@ it("throws a bounded list of tenants in no wave", () => {
   };
   const rules = [buildRule("canary", { match: { ring: ["canary"] } })];
   expect(captureRefusal(rules, targets).split("\n")).toEqual([
-    "3 tenants are in no wave. Fix the labels, or end `waves` with a wave without `match` and `take`, which includes all remaining tenants:",
+    "3 tenants are in no wave. Fix the labels, or end `waves` with a wave without `match` and `limit`, which includes all remaining tenants:",
     '  tenants.yaml:1: "b" (no labels)',
     '  tenants.yaml:1: "c" (ring: beta)',
     '  tenants.yaml:1: "d" (l0: v, l1: v, l2: v, l3: v, l4: v, …)',
@@ -141,9 +141,12 @@ describe("arbitrary wave rules", () => {
   );
   const match = fc.dictionary(fc.constantFrom("ring", "region"), fc.array(value, { minLength: 1, maxLength: 2 }));
   const rulesOf = fc
-    .array(fc.record({ match, take: tolerance, failureTolerance: tolerance }, { requiredKeys: ["failureTolerance"] }), {
-      maxLength: 6,
-    })
+    .array(
+      fc.record({ match, limit: tolerance, failureTolerance: tolerance }, { requiredKeys: ["failureTolerance"] }),
+      {
+        maxLength: 6,
+      },
+    )
     .map((all) => all.map((one, index) => buildRule(`w${index}`, one)));
 
   it("assign each tenant once to the first fitting wave or report it", () => {
@@ -192,9 +195,9 @@ function assignByDefinition(rules: readonly WaveRule[], targets: readonly Target
   }));
   function countPlaces(one: WaveRule): number {
     const matching = targets.filter((candidate) => matchesRule(one, candidate)).length;
-    if (one.take === undefined) return matching;
-    if ("count" in one.take) return one.take.count;
-    const hundredths = Math.round(one.take.percent * 100) * matching;
+    if (one.limit === undefined) return matching;
+    if ("count" in one.limit) return one.limit.count;
+    const hundredths = Math.round(one.limit.percent * 100) * matching;
     let places = 1;
     while (places * 10_000 < hundredths) places += 1;
     return places;

@@ -49,7 +49,7 @@ const wave = fc.record(
       fc.constantFrom("ring", "region"),
       fc.oneof(word, fc.array(word, { minLength: 1, maxLength: 3 })),
     ),
-    take: generatePart(1),
+    limit: generatePart(1),
     maxConcurrent: fc.integer({ min: 1, max: 99 }),
     failureTolerance: generatePart(0),
     soak: fc.tuple(fc.integer({ min: 0, max: 29 }), fc.constantFrom("s", "m", "h", "d")).map((one) => one.join("")),
@@ -130,14 +130,14 @@ describe("a valid tenants file", () => {
         );
         const units: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
         expect(waves.map(({ place: _, ...one }) => one)).toEqual(
-          content.waves.map(([waveName, { match, take, failureTolerance = 0, soak = "0s", ...one }]) => ({
+          content.waves.map(([waveName, { match, limit, failureTolerance = 0, soak = "0s", ...one }]) => ({
             name: waveName,
             ...(match === undefined
               ? {}
               : {
                   match: Object.fromEntries(Object.entries(match).map(([label, values]) => [label, [values].flat()])),
                 }),
-            ...(take === undefined ? {} : { take: parseTolerance(take) }),
+            ...(limit === undefined ? {} : { limit: parseTolerance(limit) }),
             maxConcurrent: one.maxConcurrent ?? 1,
             failureTolerance: parseTolerance(failureTolerance),
             soakMs: Number.parseInt(soak, 10) * (units[soak.slice(-1)] ?? 0) * 1_000,

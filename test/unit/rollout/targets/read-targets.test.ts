@@ -73,13 +73,13 @@ failureTolerance: 2.5%
 waves:
   - name: canary
     match: { ring: canary, region: [eu, us] }
-    take: 10%
+    limit: 10%
     maxConcurrent: 3
     failureTolerance: 1
     soak: 90m
     gate: true
     health: { command: [./check.sh, now], timeout: 90s, threats: { min: 3 } }
-  - { name: rest, soak: 2d, take: 3, health: { threats: {} } }
+  - { name: rest, soak: 2d, limit: 3, health: { threats: {} } }
 `,
     "customers/emea.yaml": `version: 1
 defaults:
@@ -161,7 +161,7 @@ tenants:
       {
         name: "canary",
         match: { ring: ["canary"], region: ["eu", "us"] },
-        take: { percent: 10 },
+        limit: { percent: 10 },
         maxConcurrent: 3,
         failureTolerance: { count: 1 },
         soakMs: 5_400_000,
@@ -171,7 +171,7 @@ tenants:
       },
       {
         name: "rest",
-        take: { count: 3 },
+        limit: { count: 3 },
         maxConcurrent: 1,
         failureTolerance: { count: 0 },
         soakMs: 172_800_000,
@@ -193,7 +193,7 @@ describe("omitted or unmatched settings", () => {
       { name: "all", maxConcurrent: 1, failureTolerance: { count: 0 }, soakMs: 0, gate: false },
     ]);
     expect(waves[0]).not.toHaveProperty("match");
-    expect(waves[0]).not.toHaveProperty("take");
+    expect(waves[0]).not.toHaveProperty("limit");
     expect(services.size).toBe(0);
     expect(failureTolerance).toBeUndefined();
   });
@@ -341,14 +341,17 @@ describe("a mistake in one place", () => {
       "tenants: { acme: }\nwaves:\n  - { name: a }\n  - { name: a }",
       '9:13 the wave "a" is declared twice, here and at tenants.yaml:8; rename one of the two',
     ],
-    ["tenants: { acme: }\nwaves:\n  - { name: a, take: 0 }", "8:22 take is too low; write at least 1, or more than 0%"],
     [
-      "tenants: { acme: }\nwaves:\n  - { name: a, take: 0.0% }",
-      "8:22 take is too low; write at least 1, or more than 0%",
+      "tenants: { acme: }\nwaves:\n  - { name: a, limit: 0 }",
+      "8:23 limit is too low; write at least 1, or more than 0%",
     ],
     [
-      "tenants: { acme: }\nwaves:\n  - { name: a, take: 1.5 }",
-      "8:22 take must be a count or a percentage, such as 3 or 10%, not 1.5",
+      "tenants: { acme: }\nwaves:\n  - { name: a, limit: 0.0% }",
+      "8:23 limit is too low; write at least 1, or more than 0%",
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, limit: 1.5 }",
+      "8:23 limit must be a count or a percentage, such as 3 or 10%, not 1.5",
     ],
     [
       "tenants: { acme: }\nwaves:\n  - { name: a, soak: 30 }",
