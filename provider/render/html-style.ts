@@ -129,8 +129,8 @@ ${FILTERS_STYLE}
 .change summary, .change .line { display: flex; flex-wrap: wrap; margin: 0; gap: .7rem; align-items: baseline; padding: .65rem 1rem; }
 .is-danger .operation { background: var(--red-card); color: var(--red); }
 .list { flex: none; min-width: 3.1rem; font-weight: 600; font-size: .9rem; }
-.what { flex: 1 1 12rem; min-width: 0; }
-.what code { font-weight: 600; font-size: .95rem; }
+.subject { flex: 1 1 12rem; min-width: 0; }
+.subject code { font-weight: 600; font-size: .95rem; }
 .kind { color: var(--soft); font-size: .85rem; }
 .note { display: flex; flex: 1 1 100%; flex-wrap: wrap; gap: .1rem .9rem; min-width: 0; padding-left: 1.15rem; color: var(--soft); font-size: .875rem; }
 .note span { min-width: 0; }
@@ -142,15 +142,15 @@ ${FILTERS_STYLE}
 .is-warning .lead, .is-accepted .lead { color: var(--amber); }
 .comment .untrusted, .note .untrusted { font-family: inherit; font-size: inherit; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: .75rem 2.5rem; margin: .6rem 0; }
-.chart h3, .who h3 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }
-.who ul { display: flex; flex-wrap: wrap; gap: .35rem; margin: 0; padding: 0; list-style: none; }
-.who li { padding: .1rem .6rem; border-radius: .75rem; background: var(--sunk); font-size: .85rem; }
-.who .is-vip { background: var(--blue-card); color: var(--blue); font-weight: 600; }
+.chart h3, .recipients h3 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }
+.recipients ul { display: flex; flex-wrap: wrap; gap: .35rem; margin: 0; padding: 0; list-style: none; }
+.recipients li { padding: .1rem .6rem; border-radius: .75rem; background: var(--sunk); font-size: .85rem; }
+.recipients .is-vip { background: var(--blue-card); color: var(--blue); font-weight: 600; }
 @media (max-width: 46rem) {
   .change summary, .change .line { gap: .15rem .6rem; padding: .65rem .8rem; }
   .change summary::before { order: -1; }
   .operation, .list { min-width: 0; }
-  .what, .note { flex-basis: 100%; padding-left: 1.1rem; }
+  .subject, .note { flex-basis: 100%; padding-left: 1.1rem; }
 }
 @media print {
   .filters { display: none; }

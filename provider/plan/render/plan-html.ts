@@ -206,7 +206,7 @@ function getChangeClasses(changeView: ChangeView): string {
 /** Renders `+ add deny evil.example domain`. */
 function renderChangeHeader({ change, symbol, word, list, kind }: ChangeView): Html {
   const unicode = decodePunycode(change.value);
-  return html`<span class="symbol"><i>${symbol}</i>${word}</span><span class="list">${list}</span><span class="what"><code><bdi>${change.value}</bdi></code>${
+  return html`<span class="operation"><i>${symbol}</i>${word}</span><span class="list">${list}</span><span class="subject"><code><bdi>${change.value}</bdi></code>${
     unicode === undefined ? "" : html` <span class="script">(<bdi>${unicode}</bdi>)</span>`
   }${kind.length > 0 ? html` <span class="kind">${renderHtmlText(kind)}</span>` : ""}</span>`;
 }
@@ -311,7 +311,7 @@ const COLORS: Readonly<Record<string, string>> = {
 function renderPeople(title: string, recipients: readonly RecipientCount[], total: number): Html | undefined {
   if (recipients.length === 0) return undefined;
   const hiddenCount = total - recipients.length;
-  return html`<div class="who"><h3>${title}</h3><ul>${recipients.map(
+  return html`<div class="recipients"><h3>${title}</h3><ul>${recipients.map(
     ({ email, isVip, count }) =>
       html`<li${isVip ? new Html(' class="is-vip"') : ""}>${isVip ? "VIP " : ""}<bdi>${renderUntrustedHtml(email)}</bdi>${decodePunycode(email) === undefined ? "" : html` (<bdi>${decodePunycode(email)}</bdi>)`} ${formatNumber(count)}</li>`,
   )}${hiddenCount > 0 ? html`<li>and ${formatNumber(hiddenCount)} more</li>` : ""}</ul></div>`;

@@ -256,7 +256,7 @@ function renderTenantHtml({ tenant, anchor, label: { symbol, word } }: AnchoredT
 }
 
 function renderErrorHtml(tenant: TenantReport, error: NonNullable<TenantReport["error"]>): Html {
-  return html`<p class="why">${renderHtmlText([untrustedSentence(error.message)])} <code>${renderUntrustedHtml(error.code)}</code></p><p class="touched">${renderHtmlText(
+  return html`<p class="reason">${renderHtmlText([untrustedSentence(error.message)])} <code>${renderUntrustedHtml(error.code)}</code></p><p class="touched">${renderHtmlText(
     formatUntouchedNote(tenant),
   )}</p><p><b>Fix:</b> ${renderHtmlText([untrustedSentence(error.advice)])}</p>`;
 }

@@ -54,8 +54,8 @@ i { font: 700 1em var(--mono); }
 .tenant .took { min-width: 5.5rem; text-align: right; }
 .tenant .body { scroll-margin-top: 4.5rem; }
 .tenant:has(.body:target) { outline: 3px solid var(--focus); }
-.why { margin: .1rem 0; color: var(--red); font-weight: 600; }
-.why .untrusted { font-family: inherit; }
+.reason { margin: .1rem 0; color: var(--red); font-weight: 600; }
+.reason .untrusted { font-family: inherit; }
 .touched { color: var(--soft); }
 .touched:empty { display: none; }
 .tenant .edits { margin: .7rem 0 0; padding: 0; list-style: none; display: grid; gap: .25rem; font-size: .925rem; }

@@ -62,7 +62,7 @@ describe("email-security doctor", () => {
       result: "the service rejects the key (401)",
     });
     expect(examination.with("skipped")).toEqual(
-      expect.arrayContaining(["right-vips", "right-threats", "right-reports"]),
+      expect.arrayContaining(["vips-access", "threats-access", "reports-access"]),
     );
     expect(examination.code).toBe(1);
   });

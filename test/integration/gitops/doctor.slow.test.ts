@@ -224,13 +224,13 @@ describe("email-security doctor", () => {
     await using sandbox = await startSandbox({ intercept: forbidMail });
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
     const examination = await Examination.run(environment);
-    expect(examination.findCheck("right-vips")?.status).toBe("ok");
-    expect(examination.findCheck("right-threats")).toMatchObject({
+    expect(examination.findCheck("vips-access")?.status).toBe("ok");
+    expect(examination.findCheck("threats-access")).toMatchObject({
       status: "warn",
       result: "the key isn't allowed to read threats (403)",
       advice: expect.stringContaining("`plan` continues without them"),
     });
-    expect(examination.findCheck("right-reports")?.status).toBe("warn");
+    expect(examination.findCheck("reports-access")?.status).toBe("warn");
     expect(examination.code).toBe(0);
   });
 

@@ -100,7 +100,7 @@ function renderFailures({ tenants }: RolloutReport, links: PageLinks): Html | un
       return html`<li><b>${links.renderTenants([name])}</b><p>Wave <bdi>${excerpt(wave)}</bdi></p>${
         error === undefined
           ? ""
-          : html`<p class="why">${renderHtmlText([untrustedSentence(error.message)])} <code>${excerpt(error.code)}</code></p>${
+          : html`<p class="reason">${renderHtmlText([untrustedSentence(error.message)])} <code>${excerpt(error.code)}</code></p>${
               touchedText.length === 0 ? "" : html`<p>${renderHtmlText(touchedText)}</p>`
             }<p>${renderHtmlText(safeText`Fix: ${untrustedSentence(error.advice)}`)}</p>`
       }</li>
