@@ -145,9 +145,6 @@ function countBelow(sorted: readonly NumberedRange[], limit: bigint): number {
 }
 
 /** Whether two verdict scopes overlap. The default scope is assumed to apply to all mail. */
-export function isOverlappingScope(
-  one: string = DEFAULT_VERDICT_SCOPE,
-  other: string = DEFAULT_VERDICT_SCOPE,
-): boolean {
-  return one === other || one === DEFAULT_VERDICT_SCOPE || other === DEFAULT_VERDICT_SCOPE;
+export function isOverlappingScope(a: string = DEFAULT_VERDICT_SCOPE, b: string = DEFAULT_VERDICT_SCOPE): boolean {
+  return a === b || a === DEFAULT_VERDICT_SCOPE || b === DEFAULT_VERDICT_SCOPE;
 }

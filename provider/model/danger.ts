@@ -75,9 +75,9 @@ export function isDangerous(transition: Transition): boolean {
 /** Sorts the most dangerous items first. The sort is stable. */
 export function sortByDanger<T>(items: readonly T[], getTransition: (item: T) => Transition): T[] {
   return items
-    .map((item) => ({ one: item, rank: getDangerRank(getTransition(item)) }))
+    .map((item) => ({ item, rank: getDangerRank(getTransition(item)) }))
     .sort((a, b) => a.rank - b.rank)
-    .map(({ one }) => one);
+    .map(({ item }) => item);
 }
 
 /** Counts the dangerous transitions by kind: `2 new allows and 1 removed deny`. Undefined if there are none. */

@@ -286,8 +286,8 @@ function parseLine(text: string): readonly ClaimLine[] {
   }
 }
 
-function isSameClaimedTenant(one: TenantIdentity | undefined, other: TenantIdentity | undefined): boolean {
-  return one !== undefined && other !== undefined && isSameTenant(one, other);
+function isSameClaimedTenant(a: TenantIdentity | undefined, b: TenantIdentity | undefined): boolean {
+  return a !== undefined && b !== undefined && isSameTenant(a, b);
 }
 
 function mergeClaims(claims: readonly Claim[]): Claim {

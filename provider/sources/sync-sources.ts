@@ -183,7 +183,7 @@ function buildContext(
 
 function hashDeclaration(source: SourceTarget["source"]): string {
   const { confirmRemovals: _confirmation, ...rest } = source;
-  const pairs = Object.entries(rest).sort(([one], [other]) => (one < other ? -1 : 1));
+  const pairs = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash("sha256").update(JSON.stringify(pairs)).digest("hex").slice(0, 12);
 }
 

@@ -154,5 +154,5 @@ function findRow(
   operation: Operation,
   variant?: string,
 ): MeasurementRow | undefined {
-  return rows.find((one) => one.peer === peer && one.operation === operation && one.variant === variant);
+  return rows.find((row) => row.peer === peer && row.operation === operation && row.variant === variant);
 }

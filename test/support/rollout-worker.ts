@@ -73,7 +73,7 @@ export class RolloutWorker implements AsyncDisposable {
   /** Resolves to the worker's `count`-th event of a kind. */
   async waitForEvent(kind: WorkerEvent["kind"], count = 1): Promise<WorkerEvent> {
     for (;;) {
-      const event = this.events.filter((one) => one.kind === kind)[count - 1];
+      const event = this.events.filter((workerEvent) => workerEvent.kind === kind)[count - 1];
       if (event !== undefined) return event;
       await new Promise<void>((resolve) => {
         const wake = () => {

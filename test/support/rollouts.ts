@@ -134,7 +134,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
         ...(error !== undefined && { error }),
       };
     }
-    happenings.sort(([one], [other]) => one - other);
+    happenings.sort(([a], [b]) => a - b);
     for (const [ms, happening] of happenings) recordEvent(ms, happening);
     clock = Math.max(clock, ...slots);
     const countTenants = () => countStates(tenants.filter(({ wave: name }) => name === wave.name));

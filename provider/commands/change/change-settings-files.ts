@@ -61,7 +61,7 @@ function formatSteps(change: ListChange, steps: readonly ChangeStep[], { byValue
   const getTransition = createTransitionGetter(change);
   // Steps that need a person's attention come first.
   const sortedSteps = sortByDanger(steps, getTransition).toSorted(
-    (one, other) => Number(other.isUnresolved) - Number(one.isUnresolved),
+    (a, b) => Number(b.isUnresolved) - Number(a.isUnresolved),
   );
   const hiddenSteps = sortedSteps.slice(MAX_SHOWN_STEPS);
   const shownLines = sortedSteps.slice(0, MAX_SHOWN_STEPS).flatMap((step) => {

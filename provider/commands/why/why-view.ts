@@ -45,7 +45,7 @@ export interface WhySection {
 export function buildWhyView(report: WhyReport): WhyView {
   const { value, file, tenant, queriedAt, coveringEntries, missing } = report;
   const toLines = (text: readonly SafeText[], source: string): WhyLine[] =>
-    text.map((one) => ({ source, text: one, details: [] }));
+    text.map((safeText) => ({ source, text: safeText, details: [] }));
   const sections = [
     ...buildWhySections(report),
     {

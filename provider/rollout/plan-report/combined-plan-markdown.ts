@@ -72,11 +72,11 @@ function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, vie
 function renderPlanFailuresMarkdown(failures: PlanSummaryView["failures"], maxBytes: number): string {
   const formatTitle = ({ title: titleText }: (typeof failures)[number]): string =>
     renderMarkdownText(titleText, { limit: 100 });
-  const formatFailure = (one: (typeof failures)[number]): string =>
+  const formatFailure = (item: (typeof failures)[number]): string =>
     [
-      `#### ✗ ${formatTitle(one)}`,
+      `#### ✗ ${formatTitle(item)}`,
       "",
-      ...one.facts.map((detail) => `- ${renderMarkdownText(detail, { limit: 500 })}`),
+      ...item.facts.map((detail) => `- ${renderMarkdownText(detail, { limit: 500 })}`),
       "",
       "",
     ].join("\n");

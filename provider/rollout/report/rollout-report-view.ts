@@ -88,7 +88,7 @@ export function formatOmittedChanges(count: number): string {
 export function interleaveLines<Line>(tenants: readonly (readonly Line[])[]): Line[] {
   return tenants
     .flatMap((lines) => lines.map((line, position) => ({ line, position })))
-    .sort((one, other) => one.position - other.position)
+    .sort((a, b) => a.position - b.position)
     .map(({ line }) => line);
 }
 

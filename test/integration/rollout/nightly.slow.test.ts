@@ -111,7 +111,7 @@ it("removes expired entries by region and opens one drift issue", async () => {
   expect(kept.filter((file) => file.isFile()).map(({ name }) => name.replace(/^\d.*Z/, "RUN"))).toEqual(
     expect.arrayContaining(["RUN.json", "sent.json"]),
   );
-  for (const file of kept.filter((one) => one.isFile())) {
+  for (const file of kept.filter((dirent) => dirent.isFile())) {
     expect(await readFile(join(file.parentPath, file.name), "utf8")).not.toContain("clicked.example");
   }
 });

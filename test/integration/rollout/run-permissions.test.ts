@@ -29,10 +29,10 @@ beforeAll(async () => {
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "email-security-not-allowed-"));
-  for (const one of ["settings", "state", "keys"]) mkdirSync(join(directory, one));
+  for (const item of ["settings", "state", "keys"]) mkdirSync(join(directory, item));
   for (const name of ["acme", "globex"]) writeFileSync(join(directory, `settings/${name}.yaml`), "version: 1\n");
   writeFileSync(join(directory, "keys/globex"), "key-of-globex\n");
-  for (const one of [service, stranger]) one.heard.length = 0;
+  for (const listener of [service, stranger]) listener.heard.length = 0;
   return () => rmSync(directory, { recursive: true, force: true });
 });
 
@@ -99,7 +99,7 @@ A change to that file must not decide this. If all of this is intended, set it w
 ["touch","${join(directory, "health-was-run")}"]'
 `);
   expect([...service.heard, ...stranger.heard]).toEqual([]);
-  expect(["key-was-run", "health-was-run"].filter((one) => existsSync(join(directory, one)))).toEqual([]);
+  expect(["key-was-run", "health-was-run"].filter((candidate) => existsSync(join(directory, candidate)))).toEqual([]);
 });
 
 it("accepts the settings that its error message suggests", async () => {
@@ -157,14 +157,14 @@ it("applies the same permissions to a rollout in the journal as to a file", asyn
 
 it("sends the API key only to addresses that the run allows", async () => {
   writeFileSync(join(directory, "settings/acme.yaml"), "version: 1\n");
-  const one = { EMAIL_SECURITY_BASE_URL: stranger.url, EMAIL_SECURITY_API_KEY: "the-one-key" };
+  const access = { EMAIL_SECURITY_BASE_URL: stranger.url, EMAIL_SECURITY_API_KEY: "the-one-key" };
   for (const verb of [
     ["plan", "settings/acme.yaml"],
     ["export", "--to", "exported"],
     ["drift", "settings/acme.yaml"],
     ["doctor"],
   ]) {
-    const env = buildEnvironment({ ...one, EMAIL_SECURITY_SERVICES: service.url });
+    const env = buildEnvironment({ ...access, EMAIL_SECURITY_SERVICES: service.url });
     const { code, output } = await runProgram(process.execPath, [COMMAND, ...verb], env);
     expect(code, output).toBe(1);
     expect(output).toContain(`EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}`);

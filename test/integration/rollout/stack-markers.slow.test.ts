@@ -56,7 +56,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());
 
   const getSecondKey = (name: string): string =>
-    fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys.console ?? "";
+    fleet.sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys.console ?? "";
 
   async function readIdentity(name: string): Promise<TenantIdentity> {
     const client = new SettingsClient({ baseUrl: fleet.sandbox.url, apiKey: getSecondKey(name) });

@@ -160,7 +160,8 @@ describe.concurrent("the job queue", () => {
       postgres.url,
       async ({ tenant, retryRound }) => {
         done.push(`${tenant}${retryRound}`);
-        if (tenant === "broken" && done.filter((one) => one === "broken0").length === 1) throw new Error("no journal");
+        if (tenant === "broken" && done.filter((candidate) => candidate === "broken0").length === 1)
+          throw new Error("no journal");
       },
       {
         concurrency: 1,

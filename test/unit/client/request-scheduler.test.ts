@@ -446,7 +446,7 @@ it("throws a permanent failure at once and frees its slot", async () => {
   const { limit, time } = createHarness();
   const wrong = new BadRequestError("ERR_BAD_REQUEST", "wrong.", { request, status: 400 });
   const all = await Promise.allSettled(Array.from({ length: 40 }, () => limit.write(() => Promise.reject(wrong))));
-  expect(all.every((one) => one.status === "rejected" && one.reason === wrong)).toBe(true);
+  expect(all.every((result) => result.status === "rejected" && result.reason === wrong)).toBe(true);
   expect([time.slept, limit.concurrency]).toEqual([[], 20]);
 });
 
@@ -624,7 +624,7 @@ describe("the circuit breaker", () => {
         }),
       ),
     );
-    const codes = all.map((one) => (one.status === "rejected" ? one.reason.code : ""));
+    const codes = all.map((result) => (result.status === "rejected" ? result.reason.code : ""));
     return { requestCount, codes };
   };
 
@@ -667,7 +667,7 @@ describe("the circuit breaker", () => {
     time.atMs += 30_000;
     const probes = await Promise.allSettled([limit.write(failProbe), limit.write(failProbe)]);
     expect(requestCount).toBe(1);
-    expect(probes.map((one) => one.status === "rejected" && one.reason.code)).toEqual([
+    expect(probes.map((probe) => probe.status === "rejected" && probe.reason.code)).toEqual([
       "ERR_NETWORK",
       "ERR_CIRCUIT_OPEN",
     ]);

@@ -257,7 +257,7 @@ describe("exported CSV", () => {
         directory.write("b.yaml", editSettings("version: 1\n", again));
         const { entries, vips } = readSettings(directory.at("b.yaml"), { today: "2026-11-21" });
         const stripLocations = (list: readonly object[]): object[] =>
-          list.map((one) => ({ ...one, location: 0, isShort: 0 }));
+          list.map((item) => ({ ...item, location: 0, isShort: 0 }));
         expect(stripLocations(entries)).toEqual(stripLocations(settings.entries));
         expect(stripLocations(vips)).toEqual(stripLocations(settings.vips));
       }),

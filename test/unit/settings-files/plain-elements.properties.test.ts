@@ -79,9 +79,9 @@ const paths = fc.oneof<[fc.Arbitrary<(string | number)[]>, ...fc.Arbitrary<(stri
 
 function describeSource(source: YamlSource, queries: readonly (readonly (string | number)[])[]) {
   const layout = source.getLayout();
-  const keys = layout.keys.map((one) => ({
-    ...one,
-    items: one.items.map(({ start, end }) => ({ start, end })),
+  const keys = layout.keys.map((keyLayout) => ({
+    ...keyLayout,
+    items: keyLayout.items.map(({ start, end }) => ({ start, end })),
   }));
   return {
     value: source.value,

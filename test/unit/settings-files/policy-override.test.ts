@@ -230,7 +230,7 @@ it("applies the strictest of several included files in any order", () => {
   const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 2, maxLength: 4 });
   fc.assert(
     fc.property(numbers, (days) => {
-      const more = Object.fromEntries(days.map((one, at) => [`f${at}.yaml`, `policy: { maxDays: ${one} }`]));
+      const more = Object.fromEntries(days.map((day, at) => [`f${at}.yaml`, `policy: { maxDays: ${day} }`]));
       const { settings, codes } = lintOverride("", "", {
         "tenant.yaml": `include: [${Object.keys(more).join(", ")}]`,
         ...more,

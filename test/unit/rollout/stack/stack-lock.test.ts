@@ -52,8 +52,8 @@ const CASES: readonly {
   { case: "another program whose begin can't be seen", now: { name: "node" }, isLeft: false },
 ];
 
-it.each(CASES)("considers a lock orphaned: $isLeft, when its pid now belongs to $case", (one) => {
-  const { host = "here", now, isLeft } = one;
+it.each(CASES)("considers a lock orphaned: $isLeft, when its pid now belongs to $case", (item) => {
+  const { host = "here", now, isLeft } = item;
   const processes: Processes = {
     host: "here",
     isRunning: () => now !== undefined,
