@@ -88,9 +88,7 @@ export class CoverageIndex {
       }
     }
     for (const ranges of addresses.values()) {
-      ranges.sort((coveringValue, other) =>
-        coveringValue.first < other.first ? -1 : Number(coveringValue.first > other.first),
-      );
+      ranges.sort((a, b) => (a.first < b.first ? -1 : Number(a.first > b.first)));
     }
     this.#addresses = addresses;
   }

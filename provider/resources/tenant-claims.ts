@@ -4,7 +4,7 @@ import { z } from "zod";
 import { canPrune, LIST_MODES, type ListMode } from "../model/list-mode";
 import { isEmptyIdentity, isSameTenant, normalizeAddress, type TenantIdentity } from "../model/tenant-identity";
 import { quote } from "../model/text";
-import { SharedLines, type SharingOptions, shortHash } from "./declarations";
+import { SharedLines, type SharingOptions, shortHash } from "./cross-process-declarations";
 import { InstanceAnnouncements } from "./instance-announcements";
 import { SameTenantProvidersError } from "./lifecycle/errors";
 import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";

@@ -128,7 +128,7 @@ export class EntrySnapshots {
     const [a, b] = lists;
     if (a === undefined || b === undefined) return false;
     if (lists.every((rows, index) => rows === this.#disjointLists[index])) return false;
-    if (a.hasKeyOf(b)) return true;
+    if (a.sharesKeyWith(b)) return true;
     this.#disjointLists = lists;
     return false;
   }

@@ -23,7 +23,7 @@ const BRIEF_PEERS: ReadonlyMap<string, number> = new Map([
   ["list", 5_000],
   ["nothing-entries", 2_000],
   ["entries", 2_000],
-  ["obvious", 2_000],
+  ["naive", 2_000],
 ]);
 
 /** The results, as Markdown. */
@@ -170,7 +170,7 @@ function renderRows(rows: readonly MeasurementRow[]): string {
       row.seconds ? row.seconds.median.toFixed(2) : "",
       row.seconds && row.runs > 1 ? `${row.seconds.min.toFixed(2)} to ${row.seconds.max.toFixed(2)}` : "",
       formatRatio(row.peer === "terraform" ? undefined : computeRatio(getFloorPeer(row.peer), row, rows)),
-      formatRatio(computeRatio("obvious", row, rows)),
+      formatRatio(computeRatio("naive", row, rows)),
       row.requests ? formatWhole(row.requests.reads) : "",
       row.requests ? formatWhole(row.requests.writes) : "",
       row.stateAnEntry ? formatWhole(row.stateAnEntry.compactBytes) : "",

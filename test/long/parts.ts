@@ -212,7 +212,7 @@ const parts = {
   "two-stacks-native": { ...TWO_STACKS, project: "native" },
   "first-calls": {
     project: "dynamic",
-    file: "test/integration/resources/concurrent-configuration.slow",
+    file: "test/integration/resources/calls-during-configuration.slow",
     aCase: "concurrent calls of every kind, to starting processes",
     cases: 60,
     shard: 60,

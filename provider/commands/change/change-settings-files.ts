@@ -9,7 +9,7 @@ import { type ChangeStep, createTransitionGetter, type ListChange } from "../../
 import { describeHidden, sortByDanger } from "../../model/danger";
 import { excerpt, sanitizeMultiline } from "../../model/text";
 import { formatFinding } from "../../settings-files/finding";
-import { buildChangeMessage } from "./change-message";
+import { buildChangeMessage } from "./change-commit-message";
 import { type ChangeOptions, selectFile } from "./change-options";
 import { prepareListChange } from "./prepare-list-change";
 import type { TenantNotes } from "./tenant-notes";

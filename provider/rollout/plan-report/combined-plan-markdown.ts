@@ -14,7 +14,7 @@ import { type ReportMarkdownOptions, renderKeysMarkdown, renderOverridesMarkdown
 import { groupOverrides } from "../report/shared-overrides";
 import { formatSkippedHeading } from "../report/skipped-tenants";
 import { buildPlanSummaryView, type PlanSummaryInput, type PlanSummaryView } from "./plan-summary-view";
-import type { TenantGroup } from "./tenant-groups";
+import type { TenantGroup } from "./tenant-group-labels";
 
 /** Enough room for the head, the foot, and a summary of every section, whatever they contain. */
 const MIN_LIMIT = 32_768;

@@ -6,7 +6,7 @@ import { buildPlanView, type ChangeView } from "../../plan/render/plan-view";
 import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
 import { type ChangeEvidence, getChangeKey } from "../planning/shared-change-evidence";
 import { rankChange } from "../report/change-danger";
-import { TenantGroups } from "./tenant-groups";
+import { TenantGroups } from "./tenant-group-labels";
 
 /** The plans of all tenants, merged: a change that several tenants share appears once, with its tenants. */
 export interface CombinedPlan extends Record<"dangers" | "accepted" | "warnings" | "others", readonly ChangeView[]> {

@@ -24,7 +24,7 @@ import { formatFirstNames, MAX_LISTED_NAMES } from "../report/format-tenant-name
 import { describeRolloutMode, findStackOnlyTenants, interleaveLines } from "../report/rollout-report-view";
 import { formatSkippedSentence, formatSkippedTenant } from "../report/skipped-tenants";
 import type { CombinedPlan } from "./combined-plan";
-import { canListInline, type TenantGroups } from "./tenant-groups";
+import { canListInline, type TenantGroups } from "./tenant-group-labels";
 
 export interface PlanSummaryInput {
   readonly report: RolloutReport;

@@ -179,7 +179,7 @@ function describeUnmanagedAllows(report: RolloutReport): SafeText {
   if (state === "planned" || isInProgress(report) || mode !== undefined || rollsBack !== undefined) return [];
   const tenantsWithAllows = tenants
     .flatMap(({ name, unmanagedAllows: allows }) => (allows === undefined ? [] : [{ name, ...allows }]))
-    .sort((tenant, other) => other.riskyCount - tenant.riskyCount || other.count - tenant.count);
+    .sort((a, b) => b.riskyCount - a.riskyCount || b.count - a.count);
   if (tenantsWithAllows.length === 0) return [];
   const count = tenantsWithAllows.reduce((total, tenant) => total + tenant.count, 0);
   const risky = tenantsWithAllows.reduce((total, tenant) => total + tenant.riskyCount, 0);

@@ -101,7 +101,7 @@ describe("a list of 25 pages", () => {
     expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(newestFirst.length);
     // At most 8 pages are in flight when it fails; then one attempt follows the other.
     expect(service.received.length).toBeLessThanOrEqual(PAGES + 1 + 8 + 4);
-    expect(time.slept).toEqual([250, 500, 1_000]);
+    expect(time.sleeps).toEqual([250, 500, 1_000]);
   });
 
   it("is given up at the first 401, without waiting for the other pages", async () => {

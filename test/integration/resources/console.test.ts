@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { ServiceRequest } from "../../../provider/sandbox";
+import { formatSubjectRows } from "../../support/format-subject-rows";
 import { ManagedResource, type ResourceUpResult } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
-import { formatSubjectRows } from "../../support/tenant-content";
 
 /*
  * A colleague acts in the console between our read and our write: the write is held before the service sees it. Each

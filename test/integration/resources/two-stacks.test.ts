@@ -2,11 +2,11 @@ import { afterEach, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { startSandbox } from "../../../provider/sandbox";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
+import { formatSubjectRows } from "../../support/format-subject-rows";
 import { ManagedResource, type ResourceUpResult } from "../../support/managed-resource";
 import { getTimeLimit, selectCases } from "../../support/matrix-sampling";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { formatSubjectRows } from "../../support/tenant-content";
 import { Interleaving } from "./interleaving";
 
 /*

@@ -15,7 +15,7 @@ import { click } from "../../support/tenant-console";
 import { createTestDirectory } from "../../support/test-directory";
 import { type Hook, startHook } from "../../support/webhook-receiver";
 import { missingZizmor, runZizmor } from "../../support/zizmor";
-import { NightlyExample } from "./nightly-example";
+import { NightlyExample } from "./nightly-pipelines";
 
 /*
  * The nightly run of the rollout example: its real scripts and the built command, against the sandbox. All tests share

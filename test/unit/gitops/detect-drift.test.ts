@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { adoptDrift } from "../../../provider/commands/drift/adopt-drift";
-import { buildAdoptionMessage } from "../../../provider/commands/drift/adoption-message";
-import { renderDriftMarkdown, renderDriftText } from "../../../provider/commands/drift/drift-report";
+import { buildAdoptionMessage } from "../../../provider/commands/drift/adoption-commit-message";
+import { renderDriftMarkdown, renderDriftText } from "../../../provider/commands/drift/drift-renderers";
 import { buildRevertCommands } from "../../../provider/commands/drift/revert-commands";
 import { buildPulumiImportFile } from "../../../provider/commands/export/pulumi-import-file";
 import { suggest } from "../../../provider/commands/suggest/suggest";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
 import { type Adoption, adoptDrift } from "../../../../provider/commands/drift/adopt-drift";
-import { buildAdoptionMessage } from "../../../../provider/commands/drift/adoption-message";
-import { renderDriftText } from "../../../../provider/commands/drift/drift-report";
+import { buildAdoptionMessage } from "../../../../provider/commands/drift/adoption-commit-message";
+import { renderDriftText } from "../../../../provider/commands/drift/drift-renderers";
 import type { AdoptableKind } from "../../../../provider/commands/drift/plan-adoption";
 import { detectDrift } from "../../../../provider/gitops/detect-drift";
 import { driftSchema, formatDriftJson } from "../../../../provider/gitops/drift-schema";

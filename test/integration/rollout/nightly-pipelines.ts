@@ -160,8 +160,8 @@ export class NightlyExample implements AsyncDisposable {
     }
     const keys = join(this.#top, "keys.json");
     await writeFile(keys, JSON.stringify(this.#keys));
-    const isOfTenant = job.extends !== undefined;
-    const tenant = isOfTenant ? pipeline[".tenant"] : undefined;
+    const isTenantJob = job.extends !== undefined;
+    const tenant = isTenantJob ? pipeline[".tenant"] : undefined;
     const { code, output } = await runStep(
       { run: [...(tenant?.before_script?.slice(1) ?? []), ...job.script].join("\n") },
       workspace,
@@ -169,7 +169,7 @@ export class NightlyExample implements AsyncDisposable {
         ...this.environment,
         ...(pipeline["variables"] as unknown as NodeJS.ProcessEnv),
         ...tenant?.variables,
-        ...(isOfTenant ? { TENANT_KEYS: keys } : {}),
+        ...(isTenantJob ? { TENANT_KEYS: keys } : {}),
         ...environment,
       },
     );
@@ -222,7 +222,7 @@ export class NightlyExample implements AsyncDisposable {
         await uploadArtifact(step);
       },
       "actions/download-artifact": async ({ with: { name, pattern, path = "" }, workspace }) => {
-        const names = name === undefined ? await this.#artifactsLike(pattern ?? "") : [name];
+        const names = name === undefined ? await this.#findArtifacts(pattern ?? "") : [name];
         for (const item of names) await cp(join(artifacts, item), join(workspace, path), COPY);
       },
     };
@@ -237,7 +237,7 @@ export class NightlyExample implements AsyncDisposable {
     return newest && this.getCacheDirectory(newest.name);
   }
 
-  async #artifactsLike(pattern: string): Promise<string[]> {
+  async #findArtifacts(pattern: string): Promise<string[]> {
     const names = await readdir(join(this.#top, "artifacts", `${this.#run}`)).catch(() => []);
     return names.filter((name) => name.startsWith(pattern.replace("*", "")));
   }

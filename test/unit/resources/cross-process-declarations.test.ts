@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Declarations, type SharingOptions } from "../../../provider/resources/declarations";
+import { Declarations, type SharingOptions } from "../../../provider/resources/cross-process-declarations";
 import type { DirectoryLocation } from "../../../provider/system/private-directory";
 import { getMachineId } from "../../../provider/system/processes";
 
