@@ -21,7 +21,7 @@ function listTexts(file: string): string[][] {
 
 /** Whether a pattern selects a title. The computed parts of the title may be a number or what the pattern has there. */
 function selectsTitle(pattern: string, parts: readonly string[]): boolean {
-  const title = new RegExp(`^${parts.map((part) => RegExp.escape(part)).join("\\w+")}$`);
+  const title = new RegExp(`^${parts.map((part) => part.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&")).join("\\w+")}$`);
   return new RegExp(pattern).test(parts.join("1")) || title.test(pattern);
 }
 
