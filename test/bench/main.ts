@@ -157,7 +157,7 @@ try {
   }
 } catch (error) {
   if (!areCommandsStopped()) throw error;
-  console.error("\nStopped. `npm run bench -- --resume` goes on.");
+  console.error("\nStopped. `npm run bench -- --resume` continues.");
   process.exitCode = 1;
 }
 
