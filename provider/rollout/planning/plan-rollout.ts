@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { ConnectionPool } from "../../client/connection-pool";
 import { isEmptyTenantAccepted } from "../../model/mail-domains";
 import { omitUndefined } from "../../model/omit-undefined";
 import { hashJson } from "../../model/plan-digest";
@@ -152,6 +153,7 @@ export async function planRollout(
     onProgress?.(digests.size, targets.length);
   };
   const workDirectory = extractBundle({ bundle: new Map(), directory: "." }, spec.project, backend.url);
+  const connections = new ConnectionPool();
   const oldFiles = options.files === undefined ? undefined : extractBundle(options.files, spec.project, backend.url);
   try {
     const requestContext: RequestContext = {
@@ -159,6 +161,7 @@ export async function planRollout(
       getTokens: (target, isAllowed) =>
         rateLimitBroker.getTokens(target.baseUrl, findServiceLimit(spec.services, target), isAllowed),
       signal,
+      connections,
     };
     const cliEnvironment = buildEngineEnvironment(environment, spec.keyVariables, backend);
     const { declaredStacks } = options;
@@ -309,6 +312,7 @@ export async function planRollout(
     await journal.deleteRollout(id).catch(() => {});
     throw error;
   } finally {
+    await connections.close();
     workDirectory.remove();
     oldFiles?.remove();
   }
