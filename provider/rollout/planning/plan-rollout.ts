@@ -11,6 +11,7 @@ import { removeKeyVariables } from "../../system/child-environment";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "../journal/rollout-record";
 import type { ReappliedChanges } from "../locks/rollout-locks";
+import { READ_CONCURRENCY } from "../model/capacity";
 import type { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { StackMarker } from "../model/stack-marker";
@@ -50,6 +51,7 @@ export interface PlanRolloutOptions {
   readonly backend: StateBackend;
   /** The source of the keys, and of the other variables that the CLI gets. */
   readonly environment: NodeJS.ProcessEnv;
+  /** The maximum number of processes at once, such as Pulumi's CLI. */
   readonly concurrency: number;
   /** Settings files of another time, which replace those of the working directory. */
   readonly files?: PackedFiles;
@@ -214,7 +216,8 @@ export async function planRollout(
     });
     await planAllTargets<TargetPlan>(plannableTargets, {
       addresses,
-      concurrency,
+      concurrency: Math.max(concurrency, READ_CONCURRENCY),
+      processConcurrency: concurrency,
       tally: failureTally,
       signal,
       onToleranceExceeded: endPlanning,
