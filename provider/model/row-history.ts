@@ -84,12 +84,12 @@ export class RowHistoryBuilder {
   }
 
   #trimSmallest(): void {
-    this.#smallest = [...new Map(this.#smallest)].sort(([one], [other]) => one - other).slice(0, MAX_SMALLEST);
+    this.#smallest = [...new Map(this.#smallest)].sort(([a], [b]) => a - b).slice(0, MAX_SMALLEST);
     if (this.#smallest.length === MAX_SMALLEST) this.#smallestLimit = this.#smallest.at(-1)?.[0] ?? MAX_HASH;
   }
 
   #trimOldest(): void {
-    this.#oldest = this.#oldest.toSorted(([one], [other]) => one - other).slice(0, MAX_OLDEST);
+    this.#oldest = this.#oldest.toSorted(([a], [b]) => a - b).slice(0, MAX_OLDEST);
     if (this.#oldest.length === MAX_OLDEST) this.#oldestLimit = this.#oldest.at(-1)?.[0] ?? this.#oldestLimit;
   }
 }
