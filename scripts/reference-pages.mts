@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Argument, Command, Option } from "commander";
-import { docsFolder, pageList } from "../docs/.vitepress/pages.mts";
+import { docsDirectory, pageList } from "../docs/.vitepress/pages.mts";
 import { getHelp } from "../provider/dist/cli/command-help.js";
 import { EXIT } from "../provider/dist/cli/exit-codes.js";
 import {
@@ -36,7 +36,7 @@ export function buildReferencePages(): ReferencePages {
 
 /** Builds the index page. It lists the pages of each kind between the comments that name their directory. */
 function buildIndexPage(): ReferencePages {
-  const text = readFileSync(join(docsFolder, "index.md"), "utf8").replace(
+  const text = readFileSync(join(docsDirectory, "index.md"), "utf8").replace(
     /^(<!-- pages: ([\w/-]+) -->\n).*?^(<!-- \/pages -->)$/gms,
     (_, begin: string, directory: string, end: string) => `${begin}\n${pageList(directory, "index.md")}\n\n${end}`,
   );

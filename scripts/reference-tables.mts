@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { docsFolder } from "../docs/.vitepress/pages.mts";
+import { docsDirectory } from "../docs/.vitepress/pages.mts";
 import { SettingsClient } from "../provider/dist/client/settings-client.js";
 import * as assumptions from "../provider/dist/model/assumptions.js";
 import { RISKS } from "../provider/dist/model/risk.js";
@@ -35,7 +35,7 @@ export function buildTablePages(): ReadonlyMap<string, string> {
 }
 
 function fillTables(path: string, tables: TablePage["tables"]): string {
-  let text = readFileSync(join(docsFolder, path), "utf8");
+  let text = readFileSync(join(docsDirectory, path), "utf8");
   for (const [name, buildRows] of Object.entries(tables)) {
     const [begin, end] = [`<!-- table: ${name} -->\n`, "<!-- /table -->"];
     const [before = "", rest] = text.split(begin);

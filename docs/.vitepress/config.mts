@@ -1,7 +1,7 @@
 import { slug } from "github-slugger";
 import { defineConfig } from "vitepress";
 import { addRules } from "./markdown.mts";
-import { API_FOLDER, REGISTRY_PAGES, sidebar } from "./pages.mts";
+import { API_DIRECTORY, REGISTRY_PAGES, sidebar } from "./pages.mts";
 
 export default defineConfig({
   title: "pulumi-email-security",
@@ -21,7 +21,7 @@ export default defineConfig({
   themeConfig: {
     nav: [
       { text: "Home", link: "/" },
-      { text: "API reference", link: `/${API_FOLDER}/` },
+      { text: "API reference", link: `/${API_DIRECTORY}/` },
     ],
     sidebar: sidebar(),
     outline: [2, 3],

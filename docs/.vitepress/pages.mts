@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { DefaultTheme } from "vitepress";
 import { parse } from "yaml";
 
-export const docsFolder: string = dirname(dirname(fileURLToPath(import.meta.url)));
+export const docsDirectory: string = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
  * The pages of Pulumi's registry. The registry renders them with another tool, and has its own syntax for language
@@ -14,7 +14,7 @@ export const docsFolder: string = dirname(dirname(fileURLToPath(import.meta.url)
 export const REGISTRY_PAGES: readonly string[] = ["_index.md", "installation-configuration.md"];
 
 /** The API reference, which typedoc generates at each build. */
-export const API_FOLDER = "reference/api";
+export const API_DIRECTORY = "reference/api";
 
 export interface Page {
   /** The path below `docs/`, with `/` as separator. */
@@ -24,17 +24,17 @@ export interface Page {
 }
 
 interface Kind {
-  readonly folder: string;
+  readonly directory: string;
   readonly title: string;
 }
 
 /** The kinds of pages, in the order of the sidebar. */
 export const KINDS: readonly Kind[] = [
-  { folder: "tutorials", title: "Tutorials" },
-  { folder: "how-to", title: "How-to guides" },
-  { folder: "reference", title: "Reference" },
-  { folder: "explanation", title: "Explanation" },
-  { folder: "decisions", title: "Decisions" },
+  { directory: "tutorials", title: "Tutorials" },
+  { directory: "how-to", title: "How-to guides" },
+  { directory: "reference", title: "Reference" },
+  { directory: "explanation", title: "Explanation" },
+  { directory: "decisions", title: "Decisions" },
 ];
 
 interface Group {
@@ -132,11 +132,11 @@ const GROUPS: Readonly<Record<string, readonly Group[]>> = {
 };
 
 /** The sidebar titles of directories without a first page. */
-const FOLDER_TITLES: Readonly<Record<string, string>> = { cli: "Command line", errors: "Errors" };
+const DIRECTORY_TITLES: Readonly<Record<string, string>> = { cli: "Command line", errors: "Errors" };
 
 /** Returns all pages of a directory, including its subdirectories. */
-export function pagesIn(folder: string): Page[] {
-  return markdownFiles(join(docsFolder, folder)).map((file) => readPage(file));
+export function pagesIn(directory: string): Page[] {
+  return markdownFiles(join(docsDirectory, directory)).map((file) => readPage(file));
 }
 
 /** Returns the path of a page on the site. */
@@ -146,28 +146,28 @@ export function linkTo(page: Page): string {
 
 /** Builds the sidebar. The API reference has a separate one, because it doubles the number of pages. */
 export function sidebar(): DefaultTheme.SidebarMulti {
-  const all = KINDS.flatMap(({ folder, title }) => {
-    const items = itemsIn(folder);
-    const first = getFirstPage(folder);
+  const all = KINDS.flatMap(({ directory, title }) => {
+    const items = itemsIn(directory);
+    const first = getFirstPage(directory);
     const link = first === undefined ? {} : { link: linkTo(first) };
     return items.length > 0 ? [{ text: title, ...link, items }] : [];
   });
   return {
-    [`/${API_FOLDER}/`]: [{ text: "API reference", link: `/${API_FOLDER}/`, items: modules() }],
+    [`/${API_DIRECTORY}/`]: [{ text: "API reference", link: `/${API_DIRECTORY}/`, items: modules() }],
     "/": all,
   };
 }
 
 /** Lists the pages of a directory in Markdown by their groups. Of a subdirectory, it lists the first page. */
-export function pageList(folder: string, from: string): string {
+export function pageList(directory: string, from: string): string {
   const toLine = ({ path, title }: Page): string =>
     `- [${title}](${relative(dirname(from), path).split(sep).join("/")})`;
-  const firsts = foldersIn(folder)
-    .map((name) => `${folder}/${name}`)
-    .filter((candidate) => candidate !== API_FOLDER)
+  const firsts = listDirectories(directory)
+    .map((name) => `${directory}/${name}`)
+    .filter((candidate) => candidate !== API_DIRECTORY)
     .flatMap((item) => getFirstPage(item) ?? []);
-  const pages = [...sortedPages(folder), ...firsts];
-  const groups = groupByTitle(folder, pages, ({ path }) => getName(folder, path));
+  const pages = [...sortedPages(directory), ...firsts];
+  const groups = groupByTitle(directory, pages, ({ path }) => getName(directory, path));
   if (groups === undefined) return pages.map(toLine).join("\n");
   return groups.map(({ title, items }) => `**${title}**\n\n${items.map(toLine).join("\n")}`).join("\n\n");
 }
@@ -178,11 +178,11 @@ export function pageList(folder: string, from: string): string {
  * @throws {Error} if an item is in no group.
  */
 function groupByTitle<T>(
-  folder: string,
+  directory: string,
   items: readonly T[],
   nameOf: (item: T) => string,
 ): { readonly title: string; readonly items: readonly T[] }[] | undefined {
-  const groups = GROUPS[folder];
+  const groups = GROUPS[directory];
   if (groups === undefined) return undefined;
   const byName = new Map(items.map((item) => [nameOf(item), item]));
   const grouped = groups.map(({ title, names }) => ({
@@ -193,43 +193,43 @@ function groupByTitle<T>(
       return item === undefined ? [] : [item];
     }),
   }));
-  if (byName.size > 0) throw new Error(`Add ${[...byName.keys()].join(", ")} to a group of ${folder} in pages.mts.`);
+  if (byName.size > 0) throw new Error(`Add ${[...byName.keys()].join(", ")} to a group of ${directory} in pages.mts.`);
   return grouped;
 }
 
 /** Returns the name of a page or of the subdirectory that it is in. */
-function getName(folder: string, path: string): string {
-  return path.slice(folder.length + 1).replace(/\.md$|\/.*$/g, "");
+function getName(directory: string, path: string): string {
+  return path.slice(directory.length + 1).replace(/\.md$|\/.*$/g, "");
 }
 
 /** Lists the pages of the modules that a program can import. */
 function modules(): DefaultTheme.SidebarItem[] {
-  return pagesIn(API_FOLDER)
-    .filter(({ path }) => path !== `${API_FOLDER}/index.md`)
+  return pagesIn(API_DIRECTORY)
+    .filter(({ path }) => path !== `${API_DIRECTORY}/index.md`)
     .map((page) => ({ text: page.title, link: linkTo(page) }));
 }
 
-function itemsIn(folder: string): DefaultTheme.SidebarItem[] {
-  const pages = sortedPages(folder).map((page) => ({
-    name: getName(folder, page.path),
+function itemsIn(directory: string): DefaultTheme.SidebarItem[] {
+  const pages = sortedPages(directory).map((page) => ({
+    name: getName(directory, page.path),
     item: { text: page.title, link: linkTo(page) },
   }));
-  const folders = foldersIn(folder).flatMap((name) => {
-    const item = folderItem(`${folder}/${name}`, name);
+  const directories = listDirectories(directory).flatMap((name) => {
+    const item = buildDirectoryItem(`${directory}/${name}`, name);
     return item === undefined ? [] : [{ name, item }];
   });
-  const all = [...pages, ...folders];
-  const groups = groupByTitle(folder, all, ({ name }) => name);
+  const all = [...pages, ...directories];
+  const groups = groupByTitle(directory, all, ({ name }) => name);
   if (groups === undefined) return all.map(({ item }) => item);
   return groups.map(({ title, items }) => ({ text: title, items: items.map(({ item }) => item) }));
 }
 
 /** Builds the item of a subdirectory: collapsed, and a link if it has a first page. */
-function folderItem(folder: string, name: string): DefaultTheme.SidebarItem | undefined {
-  if (folder === API_FOLDER) return { text: "API reference", link: `/${API_FOLDER}/` };
-  const items = itemsIn(folder);
-  const first = getFirstPage(folder);
-  const text = first?.title ?? FOLDER_TITLES[name] ?? name;
+function buildDirectoryItem(directory: string, name: string): DefaultTheme.SidebarItem | undefined {
+  if (directory === API_DIRECTORY) return { text: "API reference", link: `/${API_DIRECTORY}/` };
+  const items = itemsIn(directory);
+  const first = getFirstPage(directory);
+  const text = first?.title ?? DIRECTORY_TITLES[name] ?? name;
   const head = first ? { text, link: linkTo(first) } : { text };
   if (items.length === 0) return first && head;
   return { ...head, collapsed: true, items };
@@ -244,9 +244,9 @@ function getFirstPage(directory: string): Page | undefined {
  * Returns the pages directly in a directory except its first page, sorted by `order` in their front matter, then by
  * title.
  */
-function sortedPages(folder: string): Page[] {
-  return pagesIn(folder)
-    .filter(({ path }) => dirname(path) === folder && path !== `${folder}/index.md`)
+function sortedPages(directory: string): Page[] {
+  return pagesIn(directory)
+    .filter(({ path }) => dirname(path) === directory && path !== `${directory}/index.md`)
     .sort((a, b) => orderOf(a) - orderOf(b) || a.title.localeCompare(b.title, "en"));
 }
 
@@ -256,7 +256,7 @@ function orderOf({ frontMatter }: Page): number {
 }
 
 function readPage(file: string): Page {
-  const path = relative(docsFolder, file).split(sep).join("/");
+  const path = relative(docsDirectory, file).split(sep).join("/");
   const text = readFileSync(file, "utf8");
   const head = /^---\r?\n(.*?)^---\s*$/ms.exec(text);
   const start = head?.index === 0 ? head[0] : "";
@@ -273,25 +273,25 @@ function plain(heading: string): string {
     .trim();
 }
 
-function foldersIn(folder: string): string[] {
-  return entriesOf(join(docsFolder, folder))
+function listDirectories(directory: string): string[] {
+  return entriesOf(join(docsDirectory, directory))
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
     .sort();
 }
 
-function markdownFiles(folder: string): string[] {
-  return entriesOf(folder).flatMap((entry) => {
-    const path = join(folder, entry.name);
+function markdownFiles(directory: string): string[] {
+  return entriesOf(directory).flatMap((entry) => {
+    const path = join(directory, entry.name);
     if (entry.isDirectory()) return entry.name.startsWith(".") ? [] : markdownFiles(path);
     return entry.name.endsWith(".md") ? [path] : [];
   });
 }
 
 /** Returns the entries of a directory; none if it doesn't exist. */
-function entriesOf(folder: string) {
+function entriesOf(directory: string) {
   try {
-    return readdirSync(folder, { withFileTypes: true });
+    return readdirSync(directory, { withFileTypes: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;

@@ -85,13 +85,13 @@ export async function readEachTenant<T>(
   const requestedTargets = [...keys.keys()].filter(
     (target) => onDuplicateKeys !== "reject" || !withSameKey.has(target),
   );
-  const getKey = (target: Target): string => keys.get(target) ?? "";
+  const getApiKey = (target: Target): string => keys.get(target) ?? "";
   const reads = new Map<Target, T>();
   let settledCount = targets.length - requestedTargets.length;
   await shareConnections(requestContext, async (sharedContext) => {
     await planAllTargets<{ readonly value: T }>(requestedTargets, {
       addresses: new AddressHealth({
-        probe: createProbe(requestContext, (target) => Promise.resolve(getKey(target))),
+        probe: createProbe(requestContext, (target) => Promise.resolve(getApiKey(target))),
         targets: requestedTargets,
       }),
       concurrency,
@@ -102,7 +102,7 @@ export async function readEachTenant<T>(
       planTarget: async (target, requestPolicy) => ({
         value: await useTargetClient(
           target,
-          getKey(target),
+          getApiKey(target),
           sharedContext,
           async (client) => await read(client, target, requestPolicy),
           requestPolicy,
@@ -130,8 +130,8 @@ export async function readEachTenant<T>(
   }
   if (getIdentity === undefined) return;
   const identities = new Map([...reads].map(([target, result]) => [target, getIdentity(result)]));
-  const isAccepted = (name: string): boolean => isEmptyTenantAccepted(requestContext.environment, name);
-  const duplicates = await validateTenantIdentities(identities, readIdentityRecords, isAccepted);
+  const isEmptyTenantAllowed = (name: string): boolean => isEmptyTenantAccepted(requestContext.environment, name);
+  const duplicates = await validateTenantIdentities(identities, readIdentityRecords, isEmptyTenantAllowed);
   // Report a wrong key first, before reporting which other keys belong to the same tenant.
   for (const role of ["wrongTargets", "replacedTargets"] as const) {
     for (const group of duplicates) {

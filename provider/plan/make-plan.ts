@@ -14,6 +14,7 @@ import { ListComparison } from "./list-comparison";
 import type { ObservedState } from "./observed-state";
 import {
   type Backtest,
+  type ChangeSeverity,
   type Evidence,
   type EvidenceSummary,
   type ExpiredItem,
@@ -22,7 +23,6 @@ import {
   type PlanChange,
   type PlanSource,
   type PlanTenantInfo,
-  type Severity,
 } from "./plan";
 import type { PlanFinding } from "./plan-codes";
 import { getEntrySubject } from "./plan-row-state";
@@ -177,7 +177,7 @@ function findRiskyAllows(
   });
 }
 
-const SEVERITY_ORDER: readonly Severity[] = ["danger", "accepted", "warning", "none"];
+const SEVERITY_ORDER: readonly ChangeSeverity[] = ["danger", "accepted", "warning", "none"];
 /** Sorts after every rank of a dangerous change. */
 const LOWEST_RANK = Number.POSITIVE_INFINITY;
 const ACTION_ORDER: readonly PlanChange["operation"][] = ["remove", "change", "add"];

@@ -117,7 +117,7 @@ export const planChangeSchema = jsonObject({
 
 export type PlanChange = z.infer<typeof planChangeSchema>;
 export type ChangeOperation = PlanChange["operation"];
-export type Severity = PlanChange["severity"];
+export type ChangeSeverity = PlanChange["severity"];
 
 const exampleSchema = jsonObject({
   id: jsonTextField("The threat's id."),

@@ -5,7 +5,7 @@ import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb.js";
 
 const TIMEOUT_MS = 5_000;
 
-type Severity = (typeof LogSeverity)[keyof typeof LogSeverity];
+type LogSeverityValue = (typeof LogSeverity)[keyof typeof LogSeverity];
 
 /**
  * Sends messages to the user through the engine, because it hides a plugin's own output. If the engine can't be
@@ -40,7 +40,7 @@ export class EngineLog {
     this.#startLog(message, LogSeverity.WARNING);
   }
 
-  #startLog(message: string, severity: Severity): void {
+  #startLog(message: string, severity: LogSeverityValue): void {
     const sending = this.#sendLog(message, severity)
       .catch(() => void process.stdout.write(`${message}\n`))
       .finally(() => this.#pendingLogs.delete(sending));
@@ -52,7 +52,7 @@ export class EngineLog {
     await Promise.all(this.#pendingLogs);
   }
 
-  async #sendLog(message: string, severity: Severity): Promise<void> {
+  async #sendLog(message: string, severity: LogSeverityValue): Promise<void> {
     if (this.#address === undefined) throw new Error("this process was not started by an engine");
     // The environment's proxy must not be used for the engine.
     this.#client ??= new EngineClient(this.#address, credentials.createInsecure(), {

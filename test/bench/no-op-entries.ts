@@ -7,7 +7,7 @@ import { WITHOUT_CHECKPOINTS } from "#bench/single-entries";
  * The same number of dynamic resources that do nothing, as in Pulumi's documentation. The state of each contains its
  * provider's code and Pulumi's traces, which other resources can do without.
  */
-export const nothingEntries: Peer = {
+export const noOpEntries: Peer = {
   name: "nothing-entries",
   title: "a no-op dynamic resource per entry",
   isSlow: true,

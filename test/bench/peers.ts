@@ -4,7 +4,7 @@ import { listResource, nativeListResource } from "#bench/list-resource";
 import type { Peer } from "#bench/measurement";
 import { naiveProvider } from "#bench/naive-provider";
 import { nativeImport } from "#bench/native-import";
-import { nothingEntries, nothingEntriesWithoutCheckpoints } from "#bench/no-op-entries";
+import { noOpEntries, nothingEntriesWithoutCheckpoints } from "#bench/no-op-entries";
 import { nothingList } from "#bench/no-op-list";
 import { dynamicStart, nativeStart, programStart } from "#bench/provider-start";
 import { lintLargeFile, planLargeFile } from "#bench/settings-file";
@@ -24,7 +24,7 @@ export const peers: readonly Peer[] = [
   listResource,
   nativeListResource,
   vipList,
-  nothingEntries,
+  noOpEntries,
   singleEntries,
   nativeSingleEntries,
   nothingEntriesWithoutCheckpoints,

@@ -76,20 +76,20 @@ export interface SimulationResult {
   /** The number of attempts over all tenants. */
   readonly attempts: number;
   readonly crashes: number;
-  readonly mostUnderWay: number;
+  readonly maxInProgress: number;
   /** The number of calls for the next step. */
   readonly steps: number;
   readonly statements: number;
 }
 
 const PAGE = 200;
-const WORKER_HANDS = 8;
+const WORKER_SLOTS = 8;
 
 /** Runs a rollout in virtual time. The same parameters give the same result. */
 export function simulateRollout(next: typeof chooseNextStep, parameters: SimulationParameters): SimulationResult {
-  const world = new SimulatedServices(parameters);
+  const services = new SimulatedServices(parameters);
   const waves = buildWaves(parameters);
-  const planningMs = world.planAll(waves.flatMap(({ tenants }) => tenants));
+  const planningMs = services.planAll(waves.flatMap(({ tenants }) => tenants));
   const rollout = new VirtualRollout(
     next,
     {
@@ -100,16 +100,16 @@ export function simulateRollout(next: typeof chooseNextStep, parameters: Simulat
       limitOf: () => undefined,
       plannedAs: () => "pending",
     },
-    { change: (...tenant) => world.change(...tenant), check: () => ({ isHealthy: true, message: "" }) },
-    world.clock,
+    { change: (...tenant) => services.change(...tenant), check: () => ({ isHealthy: true, message: "" }) },
+    services.clock,
   );
   let dispatches = 0;
   rollout.onStep = ({ kind }) => {
     if (kind === "dispatch") dispatches += 1;
   };
-  world.startCrashes((tenant) => rollout.begin(tenant));
+  services.startCrashes((tenant) => rollout.begin(tenant));
   const state = rollout.run({ retry: false });
-  const { attempts, requests, mostUnderWay, crashCount } = world;
+  const { attempts, requests, maxInProgress, crashCount } = services;
   const counts = rollout.journal.waves.map((wave) => wave.counts);
   const sumCounts = (of: "done" | "failed"): number => counts.reduce((all, wave) => all + wave[of], 0);
   const settled = sumCounts("done") + sumCounts("failed");
@@ -117,13 +117,13 @@ export function simulateRollout(next: typeof chooseNextStep, parameters: Simulat
   return {
     state,
     planningMs,
-    changingMs: world.clock.nowMs - planningMs,
+    changingMs: services.clock.nowMs - planningMs,
     requests,
     done: sumCounts("done"),
     failed: sumCounts("failed"),
     attempts,
     crashes: crashCount,
-    mostUnderWay,
+    maxInProgress,
     steps: rollout.steps,
     statements: looks + settled * (STATEMENTS.dispatch + STATEMENTS.finish) + attempts * STATEMENTS.claim,
   };
@@ -220,12 +220,12 @@ class SimulatedServices {
   readonly clock = new VirtualClock();
   requests = 0;
   attempts = 0;
-  mostUnderWay = 0;
+  maxInProgress = 0;
   crashCount = 0;
   readonly #given: SimulationParameters;
   readonly #cores: SharedCores;
   readonly #freeAt = new Map<string, number>();
-  readonly #underWay = new Map<VirtualTenant, number>();
+  readonly #inProgress = new Map<VirtualTenant, number>();
   #random: number;
 
   constructor(parameters: SimulationParameters) {
@@ -253,17 +253,17 @@ class SimulatedServices {
   change(tenant: VirtualTenant, attempt: number, through: (isSuccessful: boolean) => void): void {
     const { writes, engineCpuMs, failurePercent } = this.#given;
     const pages = countPages(this.#given);
-    const isAlive = (): boolean => tenant.attempt === attempt && this.#underWay.get(tenant) === attempt;
+    const isAlive = (): boolean => tenant.attempt === attempt && this.#inProgress.get(tenant) === attempt;
     this.attempts += 1;
-    this.#underWay.set(tenant, attempt);
-    this.mostUnderWay = Math.max(this.mostUnderWay, this.#underWay.size);
+    this.#inProgress.set(tenant, attempt);
+    this.maxInProgress = Math.max(this.maxInProgress, this.#inProgress.size);
     const isSuccessful = this.#draw() * 100 >= failurePercent;
     this.#cores.runWork(engineCpuMs / 2, () =>
       this.#ask(tenant.address, pages + writes, isAlive, () =>
         this.#cores.runWork(engineCpuMs / 2, () =>
           this.#ask(tenant.address, pages, isAlive, () => {
             if (!isAlive()) return;
-            this.#underWay.delete(tenant);
+            this.#inProgress.delete(tenant);
             through(isSuccessful);
           }),
         ),
@@ -276,12 +276,12 @@ class SimulatedServices {
     const { crashEveryMs, leaseMs } = this.#given;
     if (crashEveryMs === undefined) return;
     this.clock.schedule(this.clock.nowMs + crashEveryMs * (0.5 + this.#draw()), () => {
-      const living = [...this.#underWay].filter(([, attempt]) => attempt > 0);
-      const first = Math.floor(this.#draw() * Math.max(1, living.length - WORKER_HANDS + 1));
+      const living = [...this.#inProgress].filter(([, attempt]) => attempt > 0);
+      const first = Math.floor(this.#draw() * Math.max(1, living.length - WORKER_SLOTS + 1));
       if (living.length > 0) this.crashCount += 1;
-      for (const [tenant] of living.slice(first, first + WORKER_HANDS)) {
+      for (const [tenant] of living.slice(first, first + WORKER_SLOTS)) {
         // The tenant keeps its slot, but no worker owns it.
-        this.#underWay.set(tenant, 0);
+        this.#inProgress.set(tenant, 0);
         this.clock.schedule(this.clock.nowMs + leaseMs, () => takeOver(tenant));
       }
       this.startCrashes(takeOver);

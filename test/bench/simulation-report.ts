@@ -29,7 +29,12 @@ function renderGrowth(): string {
   const rows = [10, 300, 1_000, MANY].flatMap((tenants) =>
     [1, 8, 32, 64].map((concurrent) => {
       const parameters = { ...USUAL, tenants, concurrent };
-      const { planningMs, changingMs, requests, mostUnderWay } = simulateRollout(chooseNextStep, parameters);
+      const {
+        planningMs,
+        changingMs,
+        requests,
+        maxInProgress: mostUnderWay,
+      } = simulateRollout(chooseNextStep, parameters);
       const paper = evaluateFormula(parameters);
       const onPaperMs = paper.planningMs + paper.changingMs;
       return [

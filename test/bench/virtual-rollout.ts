@@ -22,7 +22,7 @@ export interface VirtualPlan {
 }
 
 /** The environment that does the work, in virtual time. */
-export interface VirtualWorld {
+export interface VirtualExecutor {
   /** Changes a tenant, and calls `through` when it is finished. If a worker crashes, it never calls it. */
   change(tenant: VirtualTenant, attempt: number, through: (isSuccessful: boolean) => void): void;
   check(wave: Wave): { readonly isHealthy: boolean; readonly message: string };
@@ -125,7 +125,7 @@ export class VirtualJournal {
   readonly waves: readonly VirtualWave[];
   readonly tenants: ReadonlyMap<string, VirtualTenant>;
   /** The number of tenants in progress in other rollouts, by address. */
-  readonly takenElsewhere = new Map<string, number>();
+  readonly busyElsewhere = new Map<string, number>();
   readonly #plan: VirtualPlan;
   readonly #busyAt = new Map<string, number>();
 
@@ -165,7 +165,7 @@ export class VirtualJournal {
 
   getView(): RunState {
     const running = this.waves.find(({ state }) => state === "running");
-    const freeSlotsByAddress = this.#roomAt();
+    const freeSlotsByAddress = this.#getCapacity();
     return {
       state: this.state,
       waves: this.waves satisfies readonly WaveRunState[],
@@ -191,7 +191,7 @@ export class VirtualJournal {
 
   /** Releases those of the named tenants that may start now, and returns them. */
   dispatch(wave: number, names: readonly string[]): VirtualTenant[] {
-    const room = this.#roomAt();
+    const room = this.#getCapacity();
     const places = (this.waves[wave]?.wave.maxConcurrent ?? 0) - this.underWay;
     const dispatched: VirtualTenant[] = [];
     if (this.state !== "running" || this.isStopping) return dispatched;
@@ -266,11 +266,11 @@ export class VirtualJournal {
     if (wave.health?.isHealthy === false) wave.health = undefined;
   }
 
-  #roomAt(): Map<string, number> {
+  #getCapacity(): Map<string, number> {
     const room = new Map<string, number>();
     for (const address of this.#addresses) {
       const limit = this.#plan.limitOf(address);
-      const busy = this.countBusy(address) + (this.takenElsewhere.get(address) ?? 0);
+      const busy = this.countBusy(address) + (this.busyElsewhere.get(address) ?? 0);
       if (limit !== undefined) room.set(address, limit - busy);
     }
     return room;
@@ -308,12 +308,12 @@ export class VirtualRollout {
   onStep: (step: RolloutStep) => void = () => {};
   /** The number of calls for the next step. */
   steps = 0;
-  readonly #world: VirtualWorld;
+  readonly #world: VirtualExecutor;
   readonly #nextStep: typeof chooseNextStep;
   #isChanged = true;
 
   /** @param next the function that chooses the steps, from the sources or from the built package */
-  constructor(next: typeof chooseNextStep, plan: VirtualPlan, world: VirtualWorld, clock = new VirtualClock()) {
+  constructor(next: typeof chooseNextStep, plan: VirtualPlan, world: VirtualExecutor, clock = new VirtualClock()) {
     this.#nextStep = next;
     this.#world = world;
     this.journal = new VirtualJournal(plan);
@@ -353,7 +353,7 @@ export class VirtualRollout {
   }
 
   #wait(untilMs: number | undefined): void {
-    const isElsewhere = [...this.journal.takenElsewhere.values()].some((taken) => taken > 0);
+    const isElsewhere = [...this.journal.busyElsewhere.values()].some((taken) => taken > 0);
     if (this.journal.underWay === 0 && untilMs === undefined && !isElsewhere) {
       throw new Error("It waits, and there is nothing to wait for.");
     }

@@ -120,7 +120,7 @@ function isAlike(address: string): boolean {
 
 /** Returns the home page, and one page of each kind and of each generated directory. */
 function listOnePerKind(): string[] {
-  const kinds = [...KINDS.map(({ folder: directory }) => directory), "reference/cli", "reference/errors"];
+  const kinds = [...KINDS.map(({ directory }) => directory), "reference/cli", "reference/errors"];
   const pages = kinds.flatMap((directory) => {
     const [first] = pagesIn(directory);
     return first ? [`/${first.path.replace(/\.md$/, ".html")}`] : [];

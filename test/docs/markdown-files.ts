@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { sep } from "node:path";
-import { API_FOLDER } from "../../docs/.vitepress/pages.mts";
+import { API_DIRECTORY } from "../../docs/.vitepress/pages.mts";
 
 /** A Markdown file of the repository. */
 export interface MarkdownFile {
@@ -19,7 +19,7 @@ export function listMarkdownFiles(): MarkdownFile[] {
   });
   return paths
     .map((path) => path.split(sep).join("/"))
-    .filter((path) => !path.startsWith(`docs/${API_FOLDER}/`))
+    .filter((path) => !path.startsWith(`docs/${API_DIRECTORY}/`))
     .sort()
     .map((path) => ({ path, text: readFileSync(path, "utf8") }));
 }

@@ -108,7 +108,7 @@ function readBlock({ path, line, language, about, text, file }: Fence): PageBloc
       throw new PageError(
         path,
         line,
-        "`pulumi login --local` writes into the home of whoever runs this: name a folder below $HOME",
+        "`pulumi login --local` writes into the home of whoever runs this: name a directory below $HOME",
       );
     }
     return { ...readShell(path, line, about), text };

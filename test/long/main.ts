@@ -18,7 +18,7 @@ import { PARTS, type PartName } from "#long/parts";
 import { formatResults } from "#long/results";
 import { runShards } from "#long/run";
 import { showShard } from "#long/run-shard";
-import { parseWish } from "#long/shards";
+import { parseSelection } from "#long/shards";
 
 const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 
@@ -30,7 +30,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { parts, shards } = parseWish(parseArgs({ allowPositionals: true }).positionals);
+  const { parts, shards } = parseSelection(parseArgs({ allowPositionals: true }).positionals);
   const seed = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
   if (!Number.isInteger(seed)) throw new Error("EMAIL_SECURITY_TEST_SEED isn't a whole number. Nothing was run.");
   for (const shard of shards) {

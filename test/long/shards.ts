@@ -31,7 +31,7 @@ export interface Selection {
  *
  * @throws {Error} if it names an unknown part or case.
  */
-export function parseWish(typed: readonly string[]): Selection {
+export function parseSelection(typed: readonly string[]): Selection {
   const names = Object.keys(PARTS) as PartName[];
   const wanted = typed.map((text) => {
     const [, name, from, count = "1"] = /^([^:]*)(?::(\d+)(?:\+([1-9]\d*))?)?$/.exec(text) ?? [];

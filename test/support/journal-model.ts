@@ -376,7 +376,7 @@ export class JournalModelTest {
       const others = this.#rollouts.filter((other) => other.virtual !== virtual);
       for (const address of [`${this.#address}/0`, `${this.#address}/1`]) {
         const taken = others.reduce((sum, other) => sum + other.virtual.countBusy(address), 0);
-        virtual.takenElsewhere.set(address, taken);
+        virtual.busyElsewhere.set(address, taken);
       }
     }
   }

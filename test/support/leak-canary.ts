@@ -61,7 +61,7 @@ export class Canary {
       return;
     }
     if (depth === 0) return;
-    for (const [name, undo] of Object.entries(WAYS_OF_WRITING)) {
+    for (const [name, undo] of Object.entries(DECODERS)) {
       for (const undone of undo(text)) {
         for (const inner of this.#written(undone, depth - 1, seen)) {
           yield inner === "" ? name : `${name}, ${inner}`;
@@ -76,7 +76,7 @@ function listParts(text: string): string[] {
 }
 
 /** The decoders by encoding. Text here is bytes, one character per byte. */
-const WAYS_OF_WRITING: Readonly<Record<string, (text: string) => Iterable<string>>> = {
+const DECODERS: Readonly<Record<string, (text: string) => Iterable<string>>> = {
   JSON: (text) =>
     listIfChanged(
       text,

@@ -208,13 +208,13 @@ export class Postgres implements AsyncDisposable {
  * process has died; the script then also removes the directory.
  */
 const WATCHDOG_SCRIPT = `
-folder=$1; shift
+directory=$1; shift
 exec 3<&0
-"$@" >>"$folder/log" 2>&1 </dev/null 3<&- &
+"$@" >>"$directory/log" 2>&1 </dev/null 3<&- &
 server=$!
 (
   read -r end <&3
-  [ -n "$end" ] || : >"$folder/abandoned"
+  [ -n "$end" ] || : >"$directory/abandoned"
   case $end in
     fast) kill -INT $server ;;
     *) kill -QUIT $server ;;
@@ -223,7 +223,7 @@ server=$!
 reader=$!
 wait $server
 kill $reader 2>/dev/null
-[ -e "$folder/abandoned" ] && rm -rf "$folder"
+[ -e "$directory/abandoned" ] && rm -rf "$directory"
 exit 0
 `;
 

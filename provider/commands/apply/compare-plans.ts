@@ -122,11 +122,11 @@ function formatPlanTarget({ tenant, source }: Plan): string {
 }
 
 function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[] {
-  const getKey = ({ kind, key }: PlanChange): string => `${kind} ${key}`;
-  const reviewedChanges = new Map(reviewedPlan.changes.map((change) => [getKey(change), change]));
+  const getChangeKey = ({ kind, key }: PlanChange): string => `${kind} ${key}`;
+  const reviewedChanges = new Map(reviewedPlan.changes.map((change) => [getChangeKey(change), change]));
   const evadedRemovals = describeEvadedRemovals(reviewedPlan, currentPlan);
   const differenceLines = currentPlan.changes.flatMap((change) => {
-    const reviewedChange = reviewedChanges.get(getKey(change));
+    const reviewedChange = reviewedChanges.get(getChangeKey(change));
     const changeName = formatChangeName(change);
     if (reviewedChange === undefined) {
       const actual = change.before === undefined ? "doesn't exist" : `is ${formatOptionalState(change.before)} now`;
@@ -175,15 +175,15 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
 
 /** Describes entries that keep the value of a dropped removal under another scope or list. */
 function describeEvadedRemovals(reviewedPlan: Plan, currentPlan: Plan): string[] {
-  const getKey = ({ kind, key }: { readonly kind: string; readonly key: string }): string => `${kind} ${key}`;
-  const removedKeys = new Set(currentPlan.changes.filter(({ operation }) => operation === "remove").map(getKey));
-  const reviewedKeys = new Set(reviewedPlan.unmanaged.map(getKey));
+  const getChangeKey = ({ kind, key }: { readonly kind: string; readonly key: string }): string => `${kind} ${key}`;
+  const removedKeys = new Set(currentPlan.changes.filter(({ operation }) => operation === "remove").map(getChangeKey));
+  const reviewedKeys = new Set(reviewedPlan.unmanaged.map(getChangeKey));
   const newItems = Map.groupBy(
-    currentPlan.unmanaged.filter((item) => !reviewedKeys.has(getKey(item))),
+    currentPlan.unmanaged.filter((item) => !reviewedKeys.has(getChangeKey(item))),
     ({ kind, value }) => `${kind} ${value}`,
   );
   return reviewedPlan.changes
-    .filter((change) => change.operation === "remove" && !removedKeys.has(getKey(change)))
+    .filter((change) => change.operation === "remove" && !removedKeys.has(getChangeKey(change)))
     .flatMap(({ kind, key, value, before }) =>
       (newItems.get(`${kind} ${value}`) ?? []).map((newItem) =>
         sanitizeLine(

@@ -32,7 +32,7 @@ export async function changeSettingsFiles(
   locks?.release();
   const tenantNotes = await loadTenantNotes(result.steps, result.ownDomains, options);
   await locks?.add([...lockedFiles, ...result.settingsFiles], lockWaitReporter);
-  if (locks !== undefined && result.isStale()) result = prepareListChange(changeFile, change);
+  if (locks !== undefined && result.areFilesStale()) result = prepareListChange(changeFile, change);
   const { steps, files, findings, settingsFiles } = result;
   for (const line of formatSteps(change, steps, tenantNotes)) console.log(wrapForTerminal(sanitizeMultiline(line)));
   for (const finding of findings) console.log(wrapForTerminal(sanitizeMultiline(formatFinding(finding))));

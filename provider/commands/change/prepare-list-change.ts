@@ -28,7 +28,7 @@ export interface PreparedChange {
   /** The tenant's own domains, which distinguish it from other tenants. */
   readonly ownDomains: readonly string[];
   /** Checks whether an input file has changed since. */
-  readonly isStale: () => boolean;
+  readonly areFilesStale: () => boolean;
 }
 
 /**
@@ -45,7 +45,7 @@ export function prepareListChange(
   const readFromDisk = createFileReader(includedBy ?? file);
   const texts = new Map<string, string>();
   const readFile = createRecordingReader(readFromDisk, texts);
-  const isStale = (): boolean => [...texts].some(([path, text]) => !hasText(path, text, readFromDisk));
+  const areFilesStale = (): boolean => [...texts].some(([path, text]) => !hasText(path, text, readFromDisk));
   const readCachedYaml = createCachingYamlReader();
   const options = { readFile, readYaml: readCachedYaml, ...(today === undefined ? {} : { today }) };
   // Cross-entry checks run later, on the edited files.
@@ -58,7 +58,8 @@ export function prepareListChange(
   const reasons = [...rejections, ...generatedFiles.map(formatGeneratedFile)];
   if (reasons.length > 0) throw new ChangeRejectedError(reasons);
   const files = editFiles(edits, readFile, readCachedYaml);
-  if (files.length === 0) return { steps, files, findings: [], settingsFiles: settings.files, ownDomains, isStale };
+  if (files.length === 0)
+    return { steps, files, findings: [], settingsFiles: settings.files, ownDomains, areFilesStale: areFilesStale };
   const editedOptions = { ...options, readFile: createOverlayReader(files, readFile) };
   const topFiles = includedBy === undefined ? [file] : [file, includedBy];
   const concernsChange = createChangedCheck(steps);
@@ -75,7 +76,7 @@ export function prepareListChange(
     [...new Set(includingFiles)].flatMap((candidate) => findNewErrors(candidate, files, options, editedOptions)),
     formatRemedy,
   );
-  return { steps, files, findings, settingsFiles: settings.files, ownDomains, isStale };
+  return { steps, files, findings, settingsFiles: settings.files, ownDomains, areFilesStale: areFilesStale };
 }
 
 function formatGeneratedFile({ file, record }: GeneratedFile): string {

@@ -12,7 +12,7 @@ import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configurati
 import type { InitResult, Pipelines } from "./init-repository";
 
 /**
- * `email-security init FOLDER`: writes a repository for one tenant's settings, or a directory of a larger repository, and prints the next
+ * `email-security init DIRECTORY`: writes a repository for one tenant's settings, or a directory of a larger repository, and prints the next
  * steps.
  * Never overwrites a file: exits with code 1 and lists the files that are in the way.
  */

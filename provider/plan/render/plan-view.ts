@@ -16,13 +16,13 @@ import {
   type BacktestAllow,
   type BacktestDeny,
   type ChangeOperation,
+  type ChangeSeverity,
   type ExpiredItem,
   FAIL_ON_BLOCKER,
   getExpiredTransition,
   getUnmanagedTransition,
   type Plan,
   type PlanChange,
-  type Severity,
   type UnmanagedItem,
 } from "../plan";
 import { buildChangeDetails, type ChangeDetail } from "./change-details";
@@ -63,7 +63,7 @@ export interface PlanView {
   readonly digest: string;
 }
 
-export type PlanStatus = "refused" | Severity | "nothing";
+export type PlanStatus = "refused" | ChangeSeverity | "nothing";
 
 export interface ChangeCount {
   readonly symbol: string;
@@ -89,7 +89,7 @@ export function buildPlanView(plan: Plan): PlanView {
   const changeViews = plan.changes.map((change) =>
     buildChangeView(plan, change, allows.get(change.key), denies.get(change.key)),
   );
-  const getBySeverity = (severity: Severity) => changeViews.filter(({ change }) => change.severity === severity);
+  const getBySeverity = (severity: ChangeSeverity) => changeViews.filter(({ change }) => change.severity === severity);
   const [dangers, accepted, warnings, others] = [
     getBySeverity("danger"),
     getBySeverity("accepted"),
@@ -317,10 +317,11 @@ function getOtherFindings({ changes, findings }: Plan): Finding[] {
   const changedIds = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
   for (const change of changes) for (const finding of change.findings) changeFindingIds.add(getFindingId(finding));
   // A change shows its own acceptRisk.
-  const isAccepted = ({ code, subject }: Finding): boolean =>
+  const isAcceptedRisk = ({ code, subject }: Finding): boolean =>
     code.startsWith("accepted-") && changedIds.has(`${subject?.kind} ${subject?.key}`);
   const otherFindings = findings.filter(
-    (finding) => !changeFindingIds.has(getFindingId(finding)) && !isAccepted(finding) && !isOverrideFinding(finding),
+    (finding) =>
+      !changeFindingIds.has(getFindingId(finding)) && !isAcceptedRisk(finding) && !isOverrideFinding(finding),
   );
   // An existing allow that lets malicious mail through is the worst finding.
   const isExistingAllow = ({ code }: Finding): number => Number(code === "existing-allow");

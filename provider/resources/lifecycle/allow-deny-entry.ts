@@ -114,9 +114,9 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
   async lookUp(importId, { tenant, getOwnDomains }) {
     const row = await lookUpEntry(importId, tenant);
     if (row === undefined) return undefined;
-    const ownDomainsOrNone = getOwnDomains?.() ?? NO_OWN_DOMAINS;
+    const optionalOwnDomains = getOwnDomains?.() ?? NO_OWN_DOMAINS;
     const declared = buildDeclarableEntry(row, {
-      ownDomains: ownDomainsOrNone,
+      ownDomains: optionalOwnDomains,
       acceptRisk: IMPORT_RISK_REASON,
     });
     if (!declared.ok) {
@@ -134,9 +134,9 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
 
   async list({ list }, { tenant, getOwnDomains, log }) {
     const rows = await tenant.readAllEntries(ENTRY_LISTS.filter((listName) => list === undefined || listName === list));
-    const ownDomainsOrNone = getOwnDomains?.() ?? NO_OWN_DOMAINS;
+    const optionalOwnDomains = getOwnDomains?.() ?? NO_OWN_DOMAINS;
     const declared = rows.filter(
-      (row) => buildDeclarableEntry(row, { ownDomains: ownDomainsOrNone, acceptRisk: IMPORT_RISK_REASON }).ok,
+      (row) => buildDeclarableEntry(row, { ownDomains: optionalOwnDomains, acceptRisk: IMPORT_RISK_REASON }).ok,
     );
     const undeclarableCount = rows.length - declared.length;
     if (undeclarableCount > 0) {

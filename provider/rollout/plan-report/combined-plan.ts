@@ -1,5 +1,5 @@
 import { isDangerous } from "../../model/danger";
-import { getChangeTransition, type Plan, type Severity } from "../../plan/plan";
+import { type ChangeSeverity, getChangeTransition, type Plan } from "../../plan/plan";
 import { isOtherTenantPlan } from "../../plan/plan-redaction";
 import type { ChangeDetail } from "../../plan/render/change-details";
 import { buildPlanView, type ChangeView } from "../../plan/render/plan-view";
@@ -47,18 +47,18 @@ export class CombinedPlanBuilder {
     if (isOtherTenantPlan(plan)) return;
     const report = buildPlanView(plan);
     const ownChanges: CombinedChange[] = [];
-    for (const card of [...report.dangers, ...report.accepted, ...report.warnings, ...report.others]) {
-      const key = getChangeKey(card);
-      const combinedChange = this.#changes.get(key) ?? this.#addChange(key, card);
+    for (const changeView of [...report.dangers, ...report.accepted, ...report.warnings, ...report.others]) {
+      const key = getChangeKey(changeView);
+      const combinedChange = this.#changes.get(key) ?? this.#addChange(key, changeView);
       if (combinedChange === undefined) {
         this.#omittedCount += 1;
         continue;
       }
       const changeMail = mail?.get(key);
       combinedChange.tenants.push(tenant);
-      combinedChange.severities[changeMail?.severity ?? card.change.severity] += 1;
+      combinedChange.severities[changeMail?.severity ?? changeView.change.severity] += 1;
       ownChanges.push(combinedChange);
-      for (const fact of changeMail === undefined ? card.details : [...card.details, ...changeMail.facts]) {
+      for (const fact of changeMail === undefined ? changeView.details : [...changeView.details, ...changeMail.facts]) {
         this.#addFact(combinedChange, fact, tenant);
       }
     }
@@ -68,15 +68,17 @@ export class CombinedPlanBuilder {
   build(total: number): CombinedPlan {
     const groups = new TenantGroups(total);
     const sorted = [...this.#changes.values()].sort(compareCombinedChanges);
-    const cards = new Map(sorted.map((combinedChange) => [combinedChange, buildCombinedCard(combinedChange, groups)]));
-    const filterBySeverity = (severity: Severity) =>
-      [...cards.values()].filter(({ change }) => change.severity === severity);
+    const changeViews = new Map(
+      sorted.map((combinedChange) => [combinedChange, buildCombinedChangeView(combinedChange, groups)]),
+    );
+    const filterBySeverity = (severity: ChangeSeverity) =>
+      [...changeViews.values()].filter(({ change }) => change.severity === severity);
     return {
       dangers: filterBySeverity("danger"),
       accepted: filterBySeverity("accepted"),
       warnings: filterBySeverity("warning"),
       others: filterBySeverity("none"),
-      tenantSets: this.#groupTenants(cards),
+      tenantSets: this.#groupTenants(changeViews),
       groups,
       omittedCount: this.#omittedCount,
     };
@@ -110,7 +112,7 @@ export class CombinedPlanBuilder {
     }
   }
 
-  #groupTenants(cards: ReadonlyMap<CombinedChange, ChangeView>): readonly TenantSet[] {
+  #groupTenants(changeViews: ReadonlyMap<CombinedChange, ChangeView>): readonly TenantSet[] {
     const byContent = Map.groupBy(
       this.#byTenant,
       ([
@@ -128,7 +130,7 @@ export class CombinedPlanBuilder {
         distinctChanges: (tenantSets[0]?.[1].own ?? [])
           .filter(({ tenants }) => tenants.length < tenantCount)
           .sort((a, b) => a.tenants.length - b.tenants.length || a.position - b.position)
-          .flatMap((change) => cards.get(change) ?? []),
+          .flatMap((change) => changeViews.get(change) ?? []),
       }))
       .sort((a, b) => b.tenants.length - a.tenants.length);
   }
@@ -139,7 +141,7 @@ interface CombinedChange {
   /** The view of the change in the first tenant. */
   readonly firstView: ChangeView;
   readonly tenants: string[];
-  readonly severities: Record<Severity, number>;
+  readonly severities: Record<ChangeSeverity, number>;
   readonly facts: Map<string, FactVariant>;
 }
 
@@ -149,9 +151,9 @@ interface FactVariant extends ChangeDetail {
 }
 
 /** Open risks come before accepted ones. */
-const SEVERITY_ORDER: readonly Severity[] = ["danger", "warning", "accepted", "none"];
+const SEVERITY_ORDER: readonly ChangeSeverity[] = ["danger", "warning", "accepted", "none"];
 
-function getHighestSeverity({ severities }: CombinedChange): Severity {
+function getHighestSeverity({ severities }: CombinedChange): ChangeSeverity {
   return SEVERITY_ORDER.find((severity) => severities[severity] > 0) ?? "none";
 }
 
@@ -170,7 +172,7 @@ function compareCombinedChanges(a: CombinedChange, b: CombinedChange): number {
   );
 }
 
-function buildCombinedCard(combinedChange: CombinedChange, groups: TenantGroups): ChangeView {
+function buildCombinedChangeView(combinedChange: CombinedChange, groups: TenantGroups): ChangeView {
   const { firstView, tenants, severities } = combinedChange;
   const severity = getHighestSeverity(combinedChange);
   const location = groups.describeScope(tenants);

@@ -254,7 +254,7 @@ function buildTenantLines(
       getChangeTransition(change),
     );
     const listedTenants = [
-      ...visible.map(formatCardChange),
+      ...visible.map(formatViewedChange),
       ...(hiddenText === undefined ? [] : [[`… and ${hiddenText}`]]),
     ];
     const differences =
@@ -306,7 +306,7 @@ function isPlannable({ error }: TenantReport): boolean {
 }
 
 /** For example: `+ allow partner.example`. */
-function formatCardChange({ symbol, list, change }: ChangeView): SafeText {
+function formatViewedChange({ symbol, list, change }: ChangeView): SafeText {
   return safeText`${untrusted(symbol)} ${list} ${untrusted(change.value)}`;
 }
 

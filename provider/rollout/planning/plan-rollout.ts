@@ -207,11 +207,11 @@ export async function planRollout(
       files: new Set(),
       ...(declaredStacks === undefined ? {} : { readOrphanedStacks: async () => await readOrphans(declaredStacks) }),
     };
-    const getKey = (target: Target): string => keys.get(target) ?? "";
+    const getApiKey = (target: Target): string => keys.get(target) ?? "";
     const plannableTargets = [...keys.keys()];
     await writePlans(keyless.map(({ target, error }) => recordFailure(target, error)));
     const addresses = new AddressHealth({
-      probe: createProbe(requestContext, (target) => Promise.resolve(getKey(target))),
+      probe: createProbe(requestContext, (target) => Promise.resolve(getApiKey(target))),
       targets: plannableTargets,
     });
     await planAllTargets<TargetPlan>(plannableTargets, {
@@ -222,7 +222,7 @@ export async function planRollout(
       signal,
       onToleranceExceeded: endPlanning,
       planTarget: async (target, requestPolicy, runInSlot) =>
-        await planTenant(target, getKey(target), context, requestPolicy, runInSlot),
+        await planTenant(target, getApiKey(target), context, requestPolicy, runInSlot),
       onSettled: async (target, { plan, error }) => {
         for (const [file, text] of plan?.generatedFiles ?? []) generatedFiles.set(file, text);
         if (plan !== undefined) changeTally.add(target.name, plan.changes);
@@ -231,7 +231,7 @@ export async function planRollout(
         const marker = plan?.plannedTenant.summary?.marker;
         if (marker !== undefined) markers.set(target, marker);
         for (const blocker of plan?.blockers ?? []) blockers.push({ tenant: target.name, blocker });
-        unwrittenPlans.push(plan?.plannedTenant ?? recordFailure(target, error, getKey(target)));
+        unwrittenPlans.push(plan?.plannedTenant ?? recordFailure(target, error, getApiKey(target)));
         if (unwrittenPlans.length < WRITE_BATCH_SIZE) return;
         const batch = unwrittenPlans;
         unwrittenPlans = [];
@@ -250,15 +250,15 @@ export async function planRollout(
     await checkReassignedStacks(takenStackOptions, async (target, compareStack) => {
       const blocker = await addresses.run(
         target,
-        async (requestPolicy) => await compareStack(getKey(target), requestPolicy),
+        async (requestPolicy) => await compareStack(getApiKey(target), requestPolicy),
       );
       if (blocker === undefined) return;
       blockers.push({ tenant: target.name, blocker });
       reportedTenants.add(target.name);
     });
-    const isAccepted = (name: string): boolean => isEmptyTenantAccepted(environment, name);
+    const isEmptyTenantAllowed = (name: string): boolean => isEmptyTenantAccepted(environment, name);
     const known = addMarkerRecords(readIdentityRecords, [...identities.keys()], (target) => markers.get(target));
-    const conflicts = await validateTenantIdentities(identities, known, isAccepted);
+    const conflicts = await validateTenantIdentities(identities, known, isEmptyTenantAllowed);
     const isUnreported = ({ name }: { readonly name: string }): boolean => !reportedTenants.has(name);
     const sameTenants = conflicts.filter(({ targets, records }) => [...targets, ...records].every(isUnreported));
     if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
@@ -286,12 +286,12 @@ export async function planRollout(
               throwIfStopped();
               const target = byName.get(name) as Target;
               const plan = async (requestPolicy: RequestPolicy) =>
-                await planWithEvidence(target, getKey(target), context, requestPolicy);
+                await planWithEvidence(target, getApiKey(target), context, requestPolicy);
               return await addresses.run(target, plan);
             },
             describeError: (tenantName, error) => {
               throwIfStopped();
-              const secrets = [getKey(byName.get(tenantName) as Target), ...collectSecrets(environment)];
+              const secrets = [getApiKey(byName.get(tenantName) as Target), ...collectSecrets(environment)];
               return buildTenantError(error, "plan", secrets).message;
             },
             onProgress: options.onMail,

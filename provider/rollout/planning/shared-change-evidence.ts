@@ -1,9 +1,9 @@
-import type { Severity } from "../../plan/plan";
+import type { ChangeSeverity } from "../../plan/plan";
 import type { ChangeDetail } from "../../plan/render/change-details";
 import type { ChangeView } from "../../plan/render/plan-view";
 
 export interface ChangeEvidence {
-  readonly severity: Severity;
+  readonly severity: ChangeSeverity;
   readonly facts: readonly ChangeDetail[];
 }
 

@@ -56,8 +56,8 @@ export async function chooseTenantStack<Placed extends { readonly placed: Tenant
     if (reason === undefined)
       return { placement, avoidedStacks, ...(existingStack === undefined ? {} : { existingStack }) };
     avoidedStacks.push({ stack: now.stack, reason, isLeftover: true });
-    const tried = avoidedStacks.map(({ stack }) => stack);
-    placement = await place(findFreeStackName(now.name, otherTargets, tried));
+    const excludedNames = avoidedStacks.map(({ stack }) => stack);
+    placement = await place(findFreeStackName(now.name, otherTargets, excludedNames));
   }
 }
 

@@ -93,11 +93,13 @@ export function placeTenant(request: PlaceTenantRequest): TenantPlacement {
  */
 export function findFreeStackName(name: string, otherTargets: readonly Target[], avoided: readonly string[]): string {
   // On case-insensitive file systems, files that differ only in case are the same.
-  const taken = new Set([...otherTargets.map(({ stack }) => stack), ...avoided].map((stack) => stack.toLowerCase()));
+  const usedNames = new Set(
+    [...otherTargets.map(({ stack }) => stack), ...avoided].map((stack) => stack.toLowerCase()),
+  );
   for (let number = 1; ; number++) {
     const tail = number === 1 ? "" : `-${number}`;
     const stack = `${name.slice(0, LONGEST_NAME - tail.length)}${tail}`;
-    if (!taken.has(stack.toLowerCase())) return stack;
+    if (!usedNames.has(stack.toLowerCase())) return stack;
   }
 }
 

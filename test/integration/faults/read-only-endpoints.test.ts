@@ -4,7 +4,7 @@ import { SettingsClient } from "../../../provider/client";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { makeCertificate } from "../../support/certificate";
 import { getPromise, listSelectedCases } from "./faults";
-import { askTwice, type KnownIds, READING } from "./read-only-endpoints";
+import { type KnownIds, READING, sendTwice } from "./read-only-endpoints";
 
 describe.concurrent("faults at the read-only endpoints", () => {
   const [trusted, untrusted] = [makeCertificate("localhost"), makeCertificate("localhost")];
@@ -30,9 +30,9 @@ describe.concurrent("faults at the read-only endpoints", () => {
   });
 
   test.for(listSelectedCases("faults-reading", READING))("%s", { timeout: 600_000 }, async ([, faultCase]) => {
-    const answer = await faultCase.endpoint.ask(client, ids);
+    const answer = await faultCase.endpoint.send(client, ids);
     const broken = getPromise(faultCase) === "recovers" ? answer : faultCase.fault.code;
-    const { answers, hits } = await askTwice(faultCase, { target: sandbox.url, ids, trusted, untrusted });
+    const { answers, hits } = await sendTwice(faultCase, { target: sandbox.url, ids, trusted, untrusted });
     const expected = { first: [broken, answer], second: [answer, broken], every: [broken] };
     expect(answers).toEqual(expected[faultCase.attempts]);
     if (hits !== undefined) expect(hits).toBeGreaterThan(0);

@@ -7,7 +7,7 @@ import type { FaultCase, ProxiedEndpoint } from "./faults";
 
 /** A read-only endpoint, and the call that requests it. */
 export interface ReadingEndpoint extends ProxiedEndpoint {
-  readonly ask: (client: SettingsClient, ids: KnownIds) => Promise<unknown>;
+  readonly send: (client: SettingsClient, ids: KnownIds) => Promise<unknown>;
 }
 
 /** The IDs of objects that exist. */
@@ -21,7 +21,7 @@ export const READING: readonly ReadingEndpoint[] = ENDPOINTS.filter(({ row }) =>
   ({ row, name, call }) => ({
     method: "GET",
     path: new RegExp(`${row.replace("GET ", "").replace(/\{\w+\}/, "[^/]+")}$`),
-    ask: (client, ids) => call(client, name === "phishingReports.get" ? ids.report : ids.internetMessage),
+    send: (client, ids) => call(client, name === "phishingReports.get" ? ids.report : ids.internetMessage),
   }),
 );
 
@@ -36,7 +36,7 @@ const REFUSED_MS = 60;
  * Makes the same call twice in a row. Returns the content or the error code of each. Makes only one call if every
  * attempt fails.
  */
-export async function askTwice(
+export async function sendTwice(
   { fault, moment, endpoint, attempts }: FaultCase<ReadingEndpoint>,
   { target, ids, trusted, untrusted }: { target: string; ids: KnownIds; trusted: Certificate; untrusted: Certificate },
 ): Promise<{ answers: unknown[]; hits: number | undefined }> {
@@ -60,7 +60,7 @@ export async function askTwice(
     const isBroken = attempts === "every" || nth.includes(turn);
     if (isBroken && isTls) proxy.setCertificate(untrusted);
     if (isBroken && fault.door === "refused") proxy.rejectConnections();
-    const answer = endpoint.ask(client, ids).catch((error: { code?: string }) => error.code ?? error);
+    const answer = endpoint.send(client, ids).catch((error: { code?: string }) => error.code ?? error);
     if (isBroken && attempts !== "every" && fault.door === "refused") {
       await sleep(REFUSED_MS);
       await proxy.accept();

@@ -37,7 +37,7 @@ describe("a file outside the repository", () => {
   it.each([
     { way: "a settings file that is a link", hasGit: true },
     { way: "a settings file that is a link", hasGit: false },
-    { way: "a folder that is a link", hasGit: true },
+    { way: "a directory that is a link", hasGit: true },
     { way: "an include", hasGit: true },
     { way: "an include", hasGit: false },
     { way: "an include that is a link", hasGit: false },
@@ -46,7 +46,7 @@ describe("a file outside the repository", () => {
     let file = "settings/acme.yaml";
     if (way.startsWith("a settings file"))
       symlinkSync(directory.at("outside/secret.yaml"), directory.at(`repo/${file}`));
-    if (way.startsWith("a folder")) {
+    if (way.startsWith("a directory")) {
       symlinkSync(directory.at("outside"), directory.at("repo/linked"));
       file = "linked/secret.yaml";
     }

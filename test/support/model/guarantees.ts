@@ -56,7 +56,7 @@ function parseModelEntry(row: AllowDenyEntryRow): ModelEntry {
 }
 
 /** An entry or VIP in the stack's state. */
-interface HeldThing {
+interface ManagedItem {
   /** The resource's name. */
   readonly by: string;
   readonly isList: boolean;
@@ -74,16 +74,16 @@ interface HeldThing {
 }
 
 /** The contents of the stack's state. */
-export interface Holdings {
-  readonly entries: readonly HeldThing[];
-  readonly vips: readonly HeldThing[];
+export interface StackContents {
+  readonly entries: readonly ManagedItem[];
+  readonly vips: readonly ManagedItem[];
 }
 
 const UNMANAGED = "(unmanaged) ";
 
-export function parseHoldings(stackItems: readonly StackItem[]): Holdings {
-  const entries: HeldThing[] = [];
-  const vips: HeldThing[] = [];
+export function parseHoldings(stackItems: readonly StackItem[]): StackContents {
+  const entries: ManagedItem[] = [];
+  const vips: ManagedItem[] = [];
   for (const { kind, name, id, outputs, isReplaced } of stackItems) {
     const common = { by: name, isReplaced, keep: outputs["onDelete"] === "keep" };
     const getText = (property: string): string => String(outputs[property] ?? "").trim();
@@ -117,7 +117,7 @@ function parseKeyValue(key: string): string {
 }
 
 /** The model's memory of a stack: everything it has ever declared, and its current contents. */
-export class Memory {
+export class DeclarationHistory {
   readonly values = new Set<string>();
   readonly emails = new Set<string>();
   /** The keys of the entries that the stack has created or adopted, and neither removed nor released since. */
@@ -172,8 +172,8 @@ export interface RunFacts {
   readonly before: TenantSnapshot;
   readonly after: TenantSnapshot;
   /** The state when the writes began, and at the end of the run. */
-  readonly holdings: Holdings;
-  readonly holdingsAfter: Holdings;
+  readonly holdings: StackContents;
+  readonly holdingsAfter: StackContents;
   readonly run: StackRun;
   /** Whether a preview had to pass before anything was written. */
   readonly isPreviewed: boolean;
@@ -182,7 +182,7 @@ export interface RunFacts {
   /** The writes of the provider and the console. */
   readonly history: readonly AuditRow[];
   readonly requests: readonly RecordedRequest[];
-  readonly memory: Memory;
+  readonly memory: DeclarationHistory;
 }
 
 /**
@@ -225,8 +225,8 @@ export function checkEveryRun(facts: RunFacts): string[] {
           ...meanwhile.map((row) => parseModelEntry(row.before as AllowDenyEntryRow)),
           ...facts.before.entries.filter(({ id, key }) => id === was.id || key === was.key),
         ];
-        const holders = holdings.entries.filter((heldItem) => seen.some((entry) => isHeldBy(heldItem, entry)));
-        const isShown = (heldItem: HeldThing): boolean =>
+        const holders = holdings.entries.filter((heldItem) => seen.some((entry) => isManagedBy(heldItem, entry)));
+        const isShown = (heldItem: ManagedItem): boolean =>
           seen.some(
             ({ list, comment }) => list === heldItem.list && (!heldItem.isList || comment === heldItem.comment),
           );
@@ -275,11 +275,11 @@ export function checkEveryRun(facts: RunFacts): string[] {
 }
 
 /** Returns whether the object in state is this entry: a single entry by its id, a list's entry by value and scope. */
-function isHeldBy({ id, key }: HeldThing, entry: ModelEntry): boolean {
+function isManagedBy({ id, key }: ManagedItem, entry: ModelEntry): boolean {
   return id === entry.id || key === entry.key;
 }
 
-function isPrunedNow(program: ModelProgram, holders: readonly HeldThing[]): boolean {
+function isPrunedNow(program: ModelProgram, holders: readonly ManagedItem[]): boolean {
   return holders.some(({ by, isUnmanaged, list }) => isUnmanaged && isPruned(findListOptions(program, by)?.mode, list));
 }
 
@@ -302,7 +302,7 @@ export function checkQuietRun(facts: RunFacts): string[] {
     broken.push(`the run failed without a reason ${reasons}: ${run.messages.join("\n")}`);
   }
   if (run.result === "ok" && !isContested(facts)) {
-    const sure = obstacles.filter(({ isSure }) => isSure);
+    const sure = obstacles.filter(({ isCertain }) => isCertain);
     if (sure.length > 0) broken.push(`the run succeeded over ${sure.map(({ reason }) => reason).join("; ")}`);
     broken.push(...checkResult(facts));
   } else if (run.result !== "ok" && !isContested(facts)) {
@@ -320,7 +320,7 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
   return before.entries.some((row) => {
     const declared = program.entries.filter(({ value }) => value === row.value);
     if (new Set(declared.map(formatEntryKey)).size < 2) return false;
-    const holders = holdings.entries.filter((heldItem) => isHeldBy(heldItem, row) && !heldItem.isUnmanaged);
+    const holders = holdings.entries.filter((heldItem) => isManagedBy(heldItem, row) && !heldItem.isUnmanaged);
     const ofAnotherKey = declared.some(
       (entry) =>
         formatEntryKey(entry) !== row.key &&
@@ -331,7 +331,7 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
 }
 
 /** Returns where the state after a refresh differs from the tenant's contents. */
-function compareRefresh({ entries, vips }: TenantSnapshot, holdings: Holdings): string[] {
+function compareRefresh({ entries, vips }: TenantSnapshot, holdings: StackContents): string[] {
   const broken: string[] = [];
   for (const heldItem of holdings.entries) {
     const row = entries.find(({ id, key }) => (heldItem.id === undefined ? key === heldItem.key : id === heldItem.id));
@@ -390,7 +390,7 @@ function findRepeatedCreates({ before, audit, requests }: RunFacts): string[] {
 }
 
 /** Returns the errors of an invalid program, which the preview reports. */
-export function findProgramMistakes(program: ModelProgram, holdings: Holdings): string[] {
+export function findProgramMistakes(program: ModelProgram, holdings: StackContents): string[] {
   const mistakes: string[] = [];
   const { entries, vips, lists } = program;
   for (const [at, entry] of entries.entries()) {
@@ -457,7 +457,7 @@ export function findProgramMistakes(program: ModelProgram, holdings: Holdings): 
 export interface Obstacle {
   readonly reason: string;
   /** Whether the obstacle always makes a run fail; otherwise the run may or may not fail. */
-  readonly isSure: boolean;
+  readonly isCertain: boolean;
   /** The entry that a colleague would remove in the console. */
   readonly entry?: ModelEntry;
   /** The declaration that would have to be removed. */
@@ -465,7 +465,7 @@ export interface Obstacle {
   readonly email?: string;
 }
 
-export function findObstacles(program: ModelProgram, { entries }: TenantSnapshot, holdings: Holdings): Obstacle[] {
+export function findObstacles(program: ModelProgram, { entries }: TenantSnapshot, holdings: StackContents): Obstacle[] {
   const obstacles: Obstacle[] = [];
   for (const entry of program.entries) {
     const by = getResourceName(program, entry.place);
@@ -476,7 +476,7 @@ export function findObstacles(program: ModelProgram, { entries }: TenantSnapshot
       program.entries.some((other) => other !== entry && formatEntryKey(other) === formatEntryKey(entry))
     ) {
       const reason = `${by} holds another entry than the one that is declared twice alike`;
-      obstacles.push({ reason, isSure: false, duplicate: entry });
+      obstacles.push({ reason, isCertain: false, duplicate: entry });
     }
     for (const row of entries.filter(({ value }) => value === entry.value)) {
       const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
@@ -484,19 +484,23 @@ export function findObstacles(program: ModelProgram, { entries }: TenantSnapshot
       if (row.key === formatEntryKey(entry)) {
         const isMoved = own !== undefined && parseKeyValue(own.key) === entry.value && own.id !== row.id;
         if (isMoved)
-          obstacles.push({ reason: `${by} holds another entry than ${formatEntry(row)}`, isSure: false, entry: row });
+          obstacles.push({
+            reason: `${by} holds another entry than ${formatEntry(row)}`,
+            isCertain: false,
+            entry: row,
+          });
         if (isSame(entry, row) || isOwn || canAdopt(entry, program)) continue;
-        const isSure = holders.length === 0 && !isMoved;
-        obstacles.push({ reason: `there is ${formatEntry(row)}, not as declared`, isSure, entry: row });
+        const isCertain = holders.length === 0 && !isMoved;
+        obstacles.push({ reason: `there is ${formatEntry(row)}, not as declared`, isCertain, entry: row });
       } else if (row.list !== entry.list) {
         const isOfTheList = isOwn && isListPlace(entry.place);
         if (!isOfTheList)
-          obstacles.push({ reason: `there is ${formatEntry(row)} in the way`, isSure: false, entry: row });
+          obstacles.push({ reason: `there is ${formatEntry(row)} in the way`, isCertain: false, entry: row });
       }
     }
   }
   for (const { email } of program.vips) {
-    if (email === EXTERNAL_MAILBOX) obstacles.push({ reason: `${email} is a stranger`, isSure: true, email });
+    if (email === EXTERNAL_MAILBOX) obstacles.push({ reason: `${email} is a stranger`, isCertain: true, email });
   }
   return obstacles;
 }
@@ -556,7 +560,7 @@ function checkResult(facts: RunFacts): string[] {
 }
 
 /** Returns where the state differs from the declaration after a successful run. */
-function compareState(program: ModelProgram, { entries, vips }: Holdings): string[] {
+function compareState(program: ModelProgram, { entries, vips }: StackContents): string[] {
   const heldKeys = [...entries, ...vips].map(({ by, key }) => `${by} ${key}`).sort();
   const declared = [
     ...program.entries.map((entry) => `${getResourceName(program, entry.place)} ${formatEntryKey(entry)}`),
@@ -590,7 +594,7 @@ function checkFailure(facts: RunFacts): string[] {
     }
   }
   // An entry that moves between resources stays in the state of the first until that resource's turn.
-  const isElsewhere = ({ by, key }: HeldThing): boolean =>
+  const isElsewhere = ({ by, key }: ManagedItem): boolean =>
     program.entries.some((entry) => formatEntryKey(entry) === key && getResourceName(program, entry.place) !== by) ||
     program.vips.some(({ email, place }) => email === key && getResourceName(program, place) !== by) ||
     [...holdings.entries, ...holdings.vips].some((other) => other.key === key && other.by !== by);
@@ -601,7 +605,7 @@ function checkFailure(facts: RunFacts): string[] {
 }
 
 /** Returns whether an entry occupies a declared place, doesn't belong to the stack and may not be adopted. */
-function isForeign(row: ModelEntry, program: ModelProgram, { entries }: Holdings): boolean {
+function isForeign(row: ModelEntry, program: ModelProgram, { entries }: StackContents): boolean {
   const isHeld = entries.some(({ id, key }) => key === row.key || id === row.id);
   return !isHeld && !program.entries.some((entry) => entry.value === row.value && canAdopt(entry, program));
 }
@@ -609,7 +613,7 @@ function isForeign(row: ModelEntry, program: ModelProgram, { entries }: Holdings
 type EntryFate = "declared" | "goes" | "stays" | "either";
 
 /** Returns what happens to an entry when a program is applied. */
-function predictEntryFate(row: ModelEntry, program: ModelProgram, holdings: Holdings): EntryFate {
+function predictEntryFate(row: ModelEntry, program: ModelProgram, holdings: StackContents): EntryFate {
   if (program.entries.some((entry) => formatEntryKey(entry) === row.key)) return "declared";
   const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
   if (holders.some((heldItem) => predictRemoval(heldItem, row.value, program) === "goes")) return "goes";
@@ -621,14 +625,14 @@ function predictEntryFate(row: ModelEntry, program: ModelProgram, holdings: Hold
   return isTaken ? "either" : "stays";
 }
 
-function predictVipFate(email: string, program: ModelProgram, holdings: Holdings): EntryFate {
+function predictVipFate(email: string, program: ModelProgram, holdings: StackContents): EntryFate {
   if (program.vips.some((vip) => vip.email === email)) return "declared";
   const holders = holdings.vips.filter(({ key }) => key === email);
   return holders.some((heldItem) => predictRemoval(heldItem, email, program) === "goes") ? "goes" : "stays";
 }
 
 /** Returns what a resource does with an undeclared entry that it holds. */
-function predictRemoval(heldItem: HeldThing, name: string, program: ModelProgram): "goes" | "stays" {
+function predictRemoval(heldItem: ManagedItem, name: string, program: ModelProgram): "goes" | "stays" {
   const options = heldItem.isReplaced ? undefined : findListOptions(program, heldItem.by);
   if (heldItem.isUnmanaged) {
     return isPruned(options?.mode, heldItem.list) && !options?.ignore.includes(name) ? "goes" : "stays";

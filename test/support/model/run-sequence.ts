@@ -4,10 +4,10 @@ import { aChangeInConsole, aConsoleEdit, type ConsoleEdit, performConsoleEdit } 
 import {
   checkEveryRun,
   checkQuietRun,
+  DeclarationHistory,
   findObstacles,
   findProgramMistakes,
   isContested,
-  Memory,
   parseHoldings,
   type RunFacts,
   readModelTenant,
@@ -111,7 +111,7 @@ const MAX_ATTEMPTS = 4;
 class SequenceRunner {
   readonly #company: Company;
   readonly #stack: ModelStack;
-  readonly #memory = new Memory();
+  readonly #memory = new DeclarationHistory();
   readonly #log: string[] = [];
   #program: ModelProgram = NOTHING;
   #lastGood: ModelProgram = NOTHING;

@@ -86,7 +86,7 @@ it("writes only hashes", () => {
 });
 
 it("remembers its own declarations without a writable directory or known tenant", () => {
-  const file = join(directory, "no-folder");
+  const file = join(directory, "no-directory");
   writeFileSync(file, "");
   const alone = createDeclarations({ directories: [{ parent: file, name: "below" }] });
   alone.declare(["deny:evil.example"], "tenant");

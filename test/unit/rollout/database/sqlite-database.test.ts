@@ -320,7 +320,7 @@ describe("a new journal file", () => {
 describe("an open journal file that is lost or replaced", () => {
   const CHANGES: Readonly<Record<string, [() => void, RegExp]>> = {
     "it is deleted": [() => rmSync(file), /journal\.db" is gone: it, or its directory, was deleted or moved/],
-    "its folder is deleted": [() => rmSync(join(directory, "made"), { recursive: true }), /journal\.db" is gone/],
+    "its directory is deleted": [() => rmSync(join(directory, "made"), { recursive: true }), /journal\.db" is gone/],
     "it is moved": [() => renameSync(file, `${file}.old`), /journal\.db" is gone/],
     "the file next to it is deleted": [() => rmSync(`${file}-wal`), /journal\.db-wal" is gone/],
     "it is emptied": [() => truncateSync(file), /journal\.db" was truncated to zero bytes while it was open/],

@@ -454,8 +454,8 @@ class Witness {
     }
     for (const { address, atMs, forMs } of elsewhere) {
       const takeSlots = (count: number): void => {
-        const taken = journal.takenElsewhere.get(String(address)) ?? 0;
-        journal.takenElsewhere.set(String(address), taken + count);
+        const taken = journal.busyElsewhere.get(String(address)) ?? 0;
+        journal.busyElsewhere.set(String(address), taken + count);
         this.rollout.signalChange();
       };
       clock.schedule(atMs, () => {
@@ -543,7 +543,7 @@ class Witness {
 
   #busyAt(address: string): number {
     const ours = [...this.#underWay.values()].filter((tenant) => tenant.address === address).length;
-    return ours + (this.rollout.journal.takenElsewhere.get(address) ?? 0);
+    return ours + (this.rollout.journal.busyElsewhere.get(address) ?? 0);
   }
 
   #fate(name: string): TenantFate {

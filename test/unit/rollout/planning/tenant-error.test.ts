@@ -116,7 +116,7 @@ describe("a failed Pulumi run", () => {
       "Set PULUMI_CONFIG_PASSPHRASE",
     ],
     [
-      "a folder that is gone",
+      "a directory that is gone",
       'The state of the stack "t003" can\'t be read:\nerror: unable to open state directory "file:///tmp/nope": stat /tmp/nope: no such file or directory',
       "The directory of the state backend is missing. This tenant was not changed.",
       "Mount or restore the directory",

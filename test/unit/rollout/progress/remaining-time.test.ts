@@ -122,7 +122,7 @@ function simulateEstimates(conditions: RolloutConditions): {
   };
   if (conditions.others !== undefined) {
     const [fromSeconds, places] = conditions.others;
-    clock.schedule(fromSeconds * 1_000, () => rollout.journal.takenElsewhere.set("a0.example", places));
+    clock.schedule(fromSeconds * 1_000, () => rollout.journal.busyElsewhere.set("a0.example", places));
   }
   recordEvent({ kind: "started", resumed: false });
   expect(rollout.run({ retry: false })).toBe("done");
