@@ -10,7 +10,7 @@ import type { JobRun } from "../../support/github/workflow-run";
 import { runStep } from "../../support/github/workflow-run";
 import { openFleetJournal } from "../../support/rollout-fixtures";
 import { buildConsoleEntry as entry, buildTenant as tenant } from "../../support/scenario-tenant";
-import { SmallGitLab } from "../../support/small-gitlab";
+import { SmallGitLab } from "../../support/gitlab/small-gitlab";
 import { click } from "../../support/tenant-console";
 import { createTestDirectory } from "../../support/test-directory";
 import { type Hook, startHook } from "../../support/webhook-receiver";
