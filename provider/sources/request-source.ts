@@ -38,7 +38,7 @@ export async function requestSource(
   assertAllowedSource(context.name, url, context.environment);
   const dispatcher = await loadDispatcher(url);
   try {
-    return await followRedirects(dispatcher, url, context, { ...headers, ...readCredentials(context) });
+    return await followRedirects(dispatcher, url, context, { ...headers, ...readFeedCredentials(context) });
   } finally {
     await dispatcher.destroy();
   }
@@ -112,7 +112,15 @@ function isRetryableStatus(status: number): boolean {
   return [408, 429, 500, 502, 503, 504].includes(status);
 }
 
-function readCredentials({ name, environment }: SourceContext): Record<string, string> {
+/**
+ * Returns the header with the credentials of a feed; empty if it has none.
+ *
+ * @throws {SourceError} if the variable of the header has another form.
+ */
+export function readFeedCredentials({
+  name,
+  environment,
+}: Pick<SourceContext, "name" | "environment">): Record<string, string> {
   const token = environment[formatSourceVariable(name, "TOKEN")];
   if (token) return { authorization: `Bearer ${token}` };
   const variable = formatSourceVariable(name, "HEADER");

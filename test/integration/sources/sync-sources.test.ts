@@ -407,6 +407,24 @@ describe("the environment of the run", () => {
     expect(existsSync(directory.at(GENERATED))).toBe(false);
   });
 
+  it.each([
+    ["kind: microsoft-graph, group: Board", "https://graph.microsoft.com/"],
+    ["kind: google-directory, group: board@acme.example", "https://admin.googleapis.com/"],
+  ])("keeps a directory without a valid address from asking for credentials: %s", async (declaration, address) => {
+    using directory = createRepository("", `  board: { ${declaration}, into: vips }\n`);
+    feed.list(["a.example"]);
+    for (const allowed of ["", "board=graph.microsoft.com ", "board=ldaps://ldap.acme.example "]) {
+      const [board, phish] = await syncSources({
+        files: [directory.at("settings")],
+        environment: { EMAIL_SECURITY_SOURCES: `${allowed}phish=${feed.origin}` },
+        signal: new AbortController().signal,
+        today: TODAY,
+      });
+      expect(board?.report.problem?.message).toMatch(new RegExp(`EMAIL_SECURITY_SOURCES=board=${address}$`));
+      expect(phish?.report.added).toEqual(["a.example"]);
+    }
+  });
+
   it("supplies a header, which no report repeats", async () => {
     using directory = createRepository();
     feed.answer = (request, response) =>
