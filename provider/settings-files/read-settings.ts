@@ -16,7 +16,15 @@ import {
 } from "./file-declarations";
 import { type Finding, formatLineLocation, hasErrors, type Place, SettingsFileError, sortFindings } from "./finding";
 import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-file";
-import { EffectiveOptions, findOverrides, listDemands, listImpliedDemands, type OptionDemand } from "./policy-override";
+import {
+  dropRefutedDenials,
+  EffectiveOptions,
+  findOverrides,
+  listDemands,
+  listImpliedDemands,
+  listImpliedDenials,
+  type OptionDemand,
+} from "./policy-override";
 import type { SettingsReadCache, SettingsReadOptions, SettingsReadResult } from "./read-options";
 import { createFileReader, isFinding, readSource, validateIncludePath } from "./read-source";
 import type {
@@ -349,11 +357,9 @@ class SettingsReader {
     below: readonly EffectiveFile[],
   ): Pick<EffectiveFile, "options" | "demands"> {
     const own = listDemands(content, source.locate);
-    const inheritedDemands = collectInheritedDemands(below);
-    const options = new EffectiveOptions(
-      own,
-      below.map((one) => one.options),
-    );
+    const inherited = below.map((one) => one.options);
+    const inheritedDemands = dropRefutedDenials(collectInheritedDemands(below), inherited);
+    const options = new EffectiveOptions(own, inherited);
     for (const [one, other] of options.conflicts) {
       this.#reportError(
         "duplicate-declaration",
@@ -363,7 +369,9 @@ class SettingsReader {
     }
     // An included file can also be weaker than another included file.
     for (const finding of findOverrides(options.demands, inheritedDemands)) this.#reportOnce(finding);
-    return { options, demands: [...inheritedDemands, ...own, ...listImpliedDemands(own, content)] };
+    options.withdrawAllowFrom(inheritedDemands);
+    const demands = [...inheritedDemands, ...own, ...listImpliedDemands(own, content)];
+    return { options, demands: [...demands, ...listImpliedDenials(content, demands, source.locate)] };
   }
 
   /** Reports a finding once, even if several include paths lead to it. */

@@ -231,6 +231,16 @@ sources:
     expect(await syncDirectory(directory)).toMatchObject({ outcome: "changed", added: ["partner.example"] });
     writeFileSync(file, text);
     expect(lintFiles([file], { today: TODAY }).findings.map(({ code }) => code)).toContain("policy-allow-from");
+
+    // With a baseline, only the baseline permits it.
+    const include = (text: string) => text.replace("include: [", "include: [baseline.yaml, ");
+    directory.write("settings/baseline.yaml", "version: 1\n");
+    writeFileSync(file, include(`${text}policy: { allowFrom: true }\n`));
+    feed.list(["partner.example", "other.example"]);
+    expect((await syncDirectory(directory)).problem?.message).toMatch(/adds allow entries, but the policy/);
+    directory.write("settings/baseline.yaml", "version: 1\npolicy: { allowFrom: true }\n");
+    writeFileSync(file, include(text));
+    expect(await syncDirectory(directory)).toMatchObject({ added: ["other.example"] });
   });
 });
 
