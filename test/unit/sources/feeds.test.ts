@@ -152,6 +152,19 @@ describe("MISP events", () => {
     expect(published).toBe(new Date(1796000000 * 1_000).toISOString());
   });
 
+  it("have no items in a deleted object", () => {
+    const Attribute = [{ type: "domain", value: "a.example", to_ids: true }];
+    const content = {
+      Event: {
+        Object: [
+          { Attribute, deleted: true },
+          { Attribute, deleted: "0" },
+        ],
+      },
+    };
+    expect(parseMispFeed(JSON.stringify(content), "misp").items).toEqual([{ value: "a.example" }]);
+  });
+
   it("have no time of publication if there are several", () => {
     expect(parseMispFeed(JSON.stringify([event, event]), "misp")).not.toHaveProperty("published");
   });
