@@ -12,7 +12,13 @@ import { readTopLevelSettings } from "../settings-files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed, type SourceRecord } from "../settings-files/source-schema";
 import { createCachingYamlReader, type YamlReader } from "../settings-files/yaml-source";
 import { type AssessedItems, assessItems } from "./assess-items";
-import { collectOwnDomains, collectVips, DeclarationLookup, listSources, type SourceTarget } from "./declared-sources";
+import {
+  collectMailboxDomains,
+  collectOwnDomains,
+  DeclarationLookup,
+  listSources,
+  type SourceTarget,
+} from "./declared-sources";
 import { type MergeResult, mergeSource } from "./merge-source";
 import { readSourceItems } from "./read-source-items";
 import { type SkippedItems, type SourceContent, type SourceContext, SourceError } from "./source-content";
@@ -61,7 +67,11 @@ export async function syncSources({
   const proposedTexts = (await readProposedTexts?.(targets.filter(isSelected))) ?? new Map<string, string>();
   const index = new DeclarationLookup(targets);
   const results: SyncedSource[] = [];
-  for (const target of targets) {
+  // A feed must not deny the people that a directory lists in the same sync.
+  const ordered = [...targets].sort(
+    (one, other) => Number(other.source.into === "vips") - Number(one.source.into === "vips"),
+  );
+  for (const target of ordered) {
     const proposedText = proposedTexts.get(target.file);
     const synced = isSelected(target)
       ? await syncSource(target, index, { ...options, readYaml, proposedText })
@@ -69,7 +79,7 @@ export async function syncSources({
     index.claim(target, synced?.values ?? listGeneratedValues(target));
     if (synced !== undefined) results.push(synced.result);
   }
-  return results;
+  return results.sort((one, other) => (one.report.name < other.report.name ? -1 : 1));
 }
 
 function assertKnownSources(targets: readonly SourceTarget[], names: readonly string[] | undefined): void {
@@ -244,9 +254,11 @@ function mergeContent(
     previous.filter(({ fields }) => fields["acceptRisk"] !== undefined).map(({ value }) => value),
   );
   const hasHosts = isFeed(source) && source.hosts === true;
+  const vips = index.listVips(target);
   const assessed = assessItems(items, source.into, hasHosts, {
     ownDomains: collectOwnDomains(target),
-    vips: collectVips(target),
+    vips,
+    vipDomains: collectMailboxDomains(vips),
     findDeclaration: index.createLookup(target),
     isAccepted: (value) => accepted.has(value),
   });

@@ -165,6 +165,18 @@ deny:
     ]);
   });
 
+  it("rejects the people whom another source lists in the same sync, and their domains", async () => {
+    using directory = createRepository("", "  staff: { kind: csv, file: ../staff.csv, into: vips }\n");
+    directory.write("staff.csv", "Mail\njane@mail.partner.example\n");
+    feed.list(["jane@mail.partner.example", "mail.partner.example", "partner.example", "www.partner.example"]);
+    const { added, rejected } = await syncDirectory(directory);
+    expect(added).toEqual(["www.partner.example"]);
+    expect(rejected.map(({ reason, examples }) => [reason, examples])).toEqual([
+      ["is the domain of a VIP", ["mail.partner.example", "partner.example"]],
+      ["is the mailbox of a VIP", ["jane@mail.partner.example"]],
+    ]);
+  });
+
   it("leaves a value to the source with the earlier name", async () => {
     using directory = createRepository(
       "",
