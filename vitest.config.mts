@@ -5,7 +5,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 const CONFORMANCE = [
   "integration/resources/**/*",
   "integration/faults/resources",
-  "integration/hostile/resources",
+  "integration/hostile-responses/resources",
   "integration/secrets/hostile-text",
 ];
 
@@ -13,7 +13,7 @@ const CONFORMANCE = [
 const NATIVE_ONLY = ["integration/plugin/**/*"];
 
 /** Tests of neither provider, or of the internals of the dynamic one. */
-const DYNAMIC_ONLY = ["import", "detailed-diff", "concurrent-configuration"].map(
+const DYNAMIC_ONLY = ["import", "detailed-diff", "calls-during-configuration"].map(
   (name) => `integration/resources/${name}`,
 );
 

@@ -6,7 +6,7 @@ import { chmodSync, globSync, readdirSync, readFileSync, writeFileSync } from "n
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
-import { readPluginDocs } from "./read-schema-descriptions.mts";
+import { readPluginDocs } from "./read-jsdoc.mts";
 
 const NAME = "pulumi-resource-email-security";
 

@@ -33,7 +33,7 @@ const rules: readonly Rule[] = [
   {
     files: /^provider\/(?:client|tenant|settings|resources)\//,
     // Only a program's own resources have its messages.
-    exceptions: ["provider/resources/prepare-resource.ts"],
+    exceptions: ["provider/resources/registration-preflight.ts"],
     check: (node) =>
       isText(node) && PROGRAM_COMMAND.test(node.text)
         ? "don't suggest a command that needs a program: a rollout shows the message, too"

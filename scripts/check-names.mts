@@ -41,10 +41,8 @@ for (const file of listRepositoryFiles("provider", "scripts", "test")) {
   });
 }
 for (const [name, declaringFiles] of exportedNames) {
-  // The sandbox reads the reference independently, so it declares the same schemas under the reference's names.
-  const withoutSandbox = declaringFiles.filter((file) => !file.startsWith("provider/sandbox/contract/"));
-  if (withoutSandbox.length > 1)
-    problems.push(`${withoutSandbox.join(", ")} export the name ${name}. Give each its own name.`);
+  if (declaringFiles.length > 1)
+    problems.push(`${declaringFiles.join(", ")} export the name ${name}. Give each its own name.`);
 }
 for (const name of Object.keys(exceptions)) {
   if (!usedExceptions.has(name))

@@ -22,11 +22,11 @@ const MINIMUM_NODE = [22, 19];
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const nodeModules = path.join(root, "node_modules");
 const dist = path.join(root, "provider", "dist");
-const pluginScripts = ["build-plugin.mts", "build-native-sdk.mts", "read-schema-descriptions.mts"].map((file) =>
+const pluginScripts = ["build-plugin.mts", "build-native-sdk.mts", "read-jsdoc.mts"].map((file) =>
   path.join("scripts", file),
 );
 /** Files that load their own modules on first use, because a program doesn't use most of the package. */
-const lazyFiles = ["index.js", "resources/prepare-resource.js"];
+const lazyFiles = ["index.js", "resources/registration-preflight.js"];
 const sdkDirectory = path.join("sdk", "nodejs");
 const templateDirectory = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";

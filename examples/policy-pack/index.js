@@ -20,7 +20,7 @@ const team = {
     requireTicket: ["allow"],
     requireTwoPeople: ["allow"],
     maxDays: 365,
-    refuseWholeDomains: true,
+    rejectWholeDomains: true,
   },
 };
 

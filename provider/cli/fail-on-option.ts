@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { FAIL_ON_BLOCKER, type Plan, type PlanBlocker } from "../plan/plan";
 
-/** The lowest alarm at which `--fail-on` refuses a plan. */
+/** The lowest severity at which `--fail-on` refuses a plan. */
 const FAIL_ON_LEVELS = ["risk", "warning"] as const;
 
 export type FailOnLevel = (typeof FAIL_ON_LEVELS)[number];
@@ -14,7 +14,7 @@ export function createFailOnOption(): Option {
 export function findFailOnBlocker({ changes }: Plan, failOn: FailOnLevel | undefined): PlanBlocker | undefined {
   if (failOn === undefined) return undefined;
   const flaggedChanges = changes.filter(
-    ({ alarm }) => alarm === "danger" || (failOn === "warning" && alarm === "warning"),
+    ({ severity }) => severity === "danger" || (failOn === "warning" && severity === "warning"),
   );
   if (flaggedChanges.length === 0) return undefined;
   const summary = `${flaggedChanges.length} ${flaggedChanges.length === 1 ? "change is" : "changes are"} blocked by --fail-on ${failOn}`;

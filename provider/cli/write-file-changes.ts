@@ -56,7 +56,12 @@ export async function showAndWrite(
   options: WriteOptions,
   { confirm, print = console.log, visibleFiles = files, locks }: ShowAndWriteOptions = {},
 ): Promise<ExitCode> {
-  const { formatDiff, isWriteComplete, writeChange, describeWriteResult } = await import("../gitops/write-change.js");
+  const {
+    formatDiff,
+    isWriteComplete,
+    writeSettingsChange: writeChange,
+    describeWriteResult,
+  } = await import("../gitops/write-settings-change.js");
   // File contents are escaped for the terminal.
   if (visibleFiles.length > 0) print(sanitizeMultiline(formatDiff(visibleFiles)).trimEnd());
   if (options.dryRun || files.length === 0) return EXIT.clean;

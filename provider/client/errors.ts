@@ -107,10 +107,10 @@ export class NetworkError extends ServiceError {}
 export class CircuitOpenError extends ServiceError {}
 
 /** The request was not sent because it got no rate limit token; `attempts` counts earlier attempts. `ERR_NO_TOKEN` */
-export class TokenRefusedError extends ServiceError {}
+export class RateLimitTokenError extends ServiceError {}
 
 /** The run was cancelled, for example by Ctrl-C, before this request was sent. `ERR_CANCELLED` */
-export class CancelledError extends TokenRefusedError {}
+export class CancelledError extends RateLimitTokenError {}
 
 /**
  * A response that doesn't match the reference: a different shape or a missing field. `ERR_INVALID_RESPONSE`

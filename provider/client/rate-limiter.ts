@@ -7,7 +7,7 @@ export interface RequestLimiter {
    * Waits for a rate limit token. The caller must send its request immediately, or not at all.
    *
    * @throws {Error} if no further request is allowed, for example because the run has lost its lock on the tenant. The
-   * message gives the reason as the rest of a sentence. The call then fails with a {@link TokenRefusedError}
+   * message gives the reason as the rest of a sentence. The call then fails with a {@link RateLimitTokenError}
    * (`ERR_NO_TOKEN`), and nothing is sent.
    */
   acquire(): Promise<void>;

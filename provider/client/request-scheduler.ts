@@ -13,9 +13,9 @@ import {
   CancelledError,
   CircuitOpenError,
   RateLimitedError,
+  RateLimitTokenError,
   type RequestInfo,
   ServiceError,
-  TokenRefusedError,
 } from "./errors";
 import { PageRequestCancelledError } from "./page-prefetcher";
 import type { PageRequest } from "./paged-list";
@@ -104,7 +104,7 @@ export class RequestScheduler {
    * Runs a call until it succeeds, the policy forbids a retry, or time or budget runs out.
    *
    * @throws {CircuitOpenError} if too many consecutive failures have opened the circuit breaker.
-   * @throws {TokenRefusedError} if the call gets no rate limit token.
+   * @throws {RateLimitTokenError} if the call gets no rate limit token.
    * @throws {ServiceError} the last failure, with the number of attempts. Its `outcomeUnknown` covers all attempts.
    */
   async send<T>(call: ScheduledCall, attempt: () => Promise<T>): Promise<T> {
@@ -159,7 +159,7 @@ export class RequestScheduler {
           throw this.#annotate(lastError, { attempts: attempts - 1, outcomeUnknown, isBudgetExhausted: false });
         }
         const error = thrown instanceof PauseTooLongError ? buildNotSentError(call, thrown) : thrown;
-        if (error instanceof TokenRefusedError) {
+        if (error instanceof RateLimitTokenError) {
           throw this.#annotate(error, { attempts: attempts - 1, outcomeUnknown, isBudgetExhausted: false });
         }
         if (!(error instanceof ServiceError)) throw error;
@@ -204,7 +204,7 @@ export class RequestScheduler {
         await rateLimiter?.acquire();
         assertDeadline(deadline);
       } catch (cause) {
-        throw buildTokenRefusedError(call, cause, lastError);
+        throw buildRateLimitTokenError(call, cause, lastError);
       }
     };
   }
@@ -304,18 +304,18 @@ function isResponse(error: unknown): boolean {
   return error instanceof ServiceError && FAILURE_SCOPES[error.scope].isBreakerFailure !== true;
 }
 
-function buildTokenRefusedError(
+function buildRateLimitTokenError(
   { requestText, request }: ScheduledCall,
   cause: unknown,
   lastError: ServiceError | undefined,
-): TokenRefusedError {
+): RateLimitTokenError {
   const reason = getErrorMessage(cause);
   const [againText, earlierText] = lastError === undefined ? ["", ""] : [" again", ` Before: ${lastError.message}`];
   if (cause instanceof RunCancelledError) {
     const message = `The run was cancelled, so ${requestText} was not sent${againText}. Completed changes stay. Run again to make the rest.${earlierText}`;
     return new CancelledError("ERR_CANCELLED", message, { request, cause });
   }
-  return new TokenRefusedError("ERR_NO_TOKEN", `${requestText} was not sent${againText}: ${reason}.${earlierText}`, {
+  return new RateLimitTokenError("ERR_NO_TOKEN", `${requestText} was not sent${againText}: ${reason}.${earlierText}`, {
     request,
     cause,
   });

@@ -134,7 +134,9 @@ export function buildExpiredRemoval(
     }
   }
   const removedIds = new Set(toRemove.map(getChangeId));
-  const changes = fullPlan.changes.filter((change) => change.sign === "remove" && removedIds.has(getChangeId(change)));
+  const changes = fullPlan.changes.filter(
+    (change) => change.operation === "remove" && removedIds.has(getChangeId(change)),
+  );
   const tenantBlockers = selectWrongTenantBlockers(fullPlan);
   const blockers = [...tenantBlockers, ...findRemovalBlockers(toRemove, settings, known, fullCommand)];
   const targets = (["entry", "vip"] as const).flatMap((kind) => {
@@ -170,7 +172,7 @@ export function buildExpiredRemoval(
 function getRemovedList(declaration: DeclaredEntry | DeclaredVip, fullPlan: Plan): Pick<RetainedItem, "list"> {
   if (declaration.kind === "vip") return {};
   const removal = fullPlan.changes.find(
-    (change) => change.sign === "remove" && getChangeId(change) === getChangeId(declaration),
+    (change) => change.operation === "remove" && getChangeId(change) === getChangeId(declaration),
   );
   return { list: removal?.before?.list ?? declaration.list };
 }
@@ -206,7 +208,7 @@ function explainRemaining(
   const { content, options } = selectKnownList(declaration.kind, known);
   if (!isDeclaredByStack(declaration, known)) return NEVER_DECLARED;
   const removal = fullPlan.changes.find(
-    (change) => change.sign === "remove" && getChangeId(change) === getChangeId(declaration),
+    (change) => change.operation === "remove" && getChangeId(change) === getChangeId(declaration),
   );
   if (declaration.kind === "vip") return options?.["onDelete"] === "keep" ? "lists.vips.onDelete is keep" : undefined;
   const lastApplied = decodeEntry(declaration.key, content[declaration.key] ?? "");

@@ -62,11 +62,11 @@ export function createTransitionGetter(change: ListChange): (step: ChangeStep) =
 
 export type DeclaredItem = DeclaredEntry | DeclaredVip;
 
-export class ChangeRefusedError extends EmailSecurityError {
+export class ChangeRejectedError extends EmailSecurityError {
   constructor(reasons: readonly string[]) {
     const lines = reasons.slice(0, MAX_REASONS).map((reason) => `  ${reason.replaceAll("\n", "\n  ")}`);
     const moreLines = reasons.length > MAX_REASONS ? [`  … and ${reasons.length - MAX_REASONS} more`] : [];
-    super("ERR_CHANGE_REFUSED", ["Nothing was written:", ...lines, ...moreLines].join("\n"));
+    super("ERR_CHANGE_REJECTED", ["Nothing was written:", ...lines, ...moreLines].join("\n"));
   }
 }
 

@@ -136,7 +136,7 @@ export type HistoryEvent = z.infer<typeof eventSchema>;
 const rolloutSchema = jsonObject({
   rollout: z.string(),
   wave: z.string(),
-  sign: jsonTextField("add, change or remove."),
+  operation: jsonTextField("add, change or remove."),
   kind: kindSchema,
   lists: jsonArray(z.enum(ENTRY_LISTS), "The list of an entry; both if it moved from one to the other."),
   verdictScope: jsonTextField("Only for entries.").exactOptional(),

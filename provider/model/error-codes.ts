@@ -61,7 +61,7 @@ export type CommandErrorCode =
   | "ERR_MISSING_PACKAGE"
   | "ERR_IMPORT"
   | "ERR_SETTINGS_EDIT"
-  | "ERR_CHANGE_REFUSED"
+  | "ERR_CHANGE_REJECTED"
   | "ERR_GIT"
   | "ERR_APPROVALS"
   | "ERR_SETTINGS_WRITE"

@@ -8,7 +8,7 @@ import { rateChange, type UnratedChange } from "./change-rating";
 import type { DesiredState } from "./desired-state";
 import type { Backtest, Evidence, PlanChange } from "./plan";
 
-/** Returns a function that adds findings, evidence and the alarm to a change. Indexes findings and the backtest once for all changes. */
+/** Returns a function that adds findings, evidence and the severity to a change. Indexes findings and the backtest once for all changes. */
 export function createChangeAssessor(
   { findings, ownDomains }: DesiredState,
   backtest: Backtest | undefined,

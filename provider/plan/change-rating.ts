@@ -4,8 +4,8 @@ import { RISKS } from "../model/risk";
 import type { Finding } from "../settings-files/finding";
 import type { BacktestAllow, Evidence, NamedCount, PlanChange } from "./plan";
 
-/** A change without findings, evidence and alarm. */
-export type UnratedChange = Omit<PlanChange, "findings" | "evidence" | "alarm">;
+/** A change without findings, evidence and severity. */
+export type UnratedChange = Omit<PlanChange, "findings" | "evidence" | "severity">;
 
 const HARMLESS_VERDICTS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "no_analysis"]);
 
@@ -23,7 +23,7 @@ export function rateChange(
   findings: readonly Finding[],
   evidence: Evidence | undefined,
   backtestResult: BacktestAllow | undefined,
-): Pick<PlanChange, "alarm" | "acceptedRiskReason"> {
+): Pick<PlanChange, "severity" | "acceptedRiskReason"> {
   // An entry scoped to graymail is expected to match graymail.
   const isExpectedVerdict = (verdict: string): boolean =>
     change.verdictScope !== DEFAULT_VERDICT_SCOPE && change.verdictScope === verdict;
@@ -42,18 +42,18 @@ export function rateChange(
   const isDoubtful = isDanger || (letsMailIn && harmfulVerdicts.length > 0);
   const acceptedRiskReason = isDoubtful ? (change.acceptedRiskReason ?? change.after?.acceptRisk) : undefined;
   const isWarned = findings.some(({ level }) => level !== "note");
-  const losesVip = change.kind === "vip" && change.sign === "remove";
-  if (isDanger && acceptedRiskReason === undefined) return { alarm: "danger" };
+  const losesVip = change.kind === "vip" && change.operation === "remove";
+  if (isDanger && acceptedRiskReason === undefined) return { severity: "danger" };
   const acceptedField = omitUndefined({ acceptedRiskReason });
   if (isWarned || losesVip || (isDoubtful && acceptedRiskReason === undefined))
-    return { ...acceptedField, alarm: "warning" };
-  return { ...acceptedField, alarm: acceptedRiskReason === undefined ? "none" : "accepted" };
+    return { ...acceptedField, severity: "warning" };
+  return { ...acceptedField, severity: acceptedRiskReason === undefined ? "none" : "accepted" };
 }
 
 export function isNewAllow({ before, after }: Pick<PlanChange, "before" | "after">): boolean {
   return after?.list === "allow" && before?.list !== "allow";
 }
 
-function endsDeny({ sign, before, after }: UnratedChange): boolean {
-  return before?.list === "deny" && (sign === "remove" || after?.list === "allow");
+function endsDeny({ operation, before, after }: UnratedChange): boolean {
+  return before?.list === "deny" && (operation === "remove" || after?.list === "allow");
 }

@@ -85,14 +85,14 @@ export class ListComparison {
     const entry = decodeEntry(key, list.declared[key] ?? "");
     if (entry === undefined) return;
     const row = match.matches.get(key);
-    if (row !== undefined) for (const one of match.getDuplicates(row)) this.#accountedRows.add(one);
+    if (row !== undefined) for (const duplicate of match.getDuplicates(row)) this.#accountedRows.add(duplicate);
     if (row !== undefined && isSameEntryState(row, entry)) {
       this.unchanged += 1;
       return;
     }
     const subject = getEntrySubject(entry, key);
     const before = row === undefined ? undefined : getEntryRowState(row);
-    const sign = row === undefined ? "add" : "change";
+    const operation = row === undefined ? "add" : "change";
     const doesAdopt = list.options["adopt"] === true;
     const otherRows = row === undefined ? this.#findOtherRows(entry, key, removedRows) : [];
     const adoptableRows = doesAdopt ? otherRows.filter(({ entry_type }) => entry_type === entry.entryType) : [];
@@ -102,7 +102,7 @@ export class ListComparison {
         : undefined;
     this.changes.push({
       ...subject,
-      sign,
+      operation,
       ...omitUndefined({
         before,
         mayReplace,
@@ -204,7 +204,7 @@ export class ListComparison {
       kind: "vip",
       key,
       value: vip.email,
-      sign: row === undefined ? "add" : "change",
+      operation: row === undefined ? "add" : "change",
       ...omitUndefined({
         before: row === undefined ? undefined : getVipRowState(row),
         reason: describeExternalChange(list, key, row),
@@ -248,7 +248,7 @@ export class ListComparison {
     }
     this.#noteKeptVips(list, content);
     for (const [key, row] of toRemove) {
-      const expired = this.#desired.expired.find((one) => one.kind === list.kind && one.key === key);
+      const expired = this.#desired.expired.find((candidate) => candidate.kind === list.kind && candidate.key === key);
       const reason =
         expired !== undefined
           ? `expired on ${expired.expires}`
@@ -279,7 +279,7 @@ export class ListComparison {
     const noun = list.kind === "vip" || canPrune(mode, "deny") ? "" : ` ${remaining.length === 1 ? "allow" : "allows"}`;
     const subjectText = `${remaining.length}${noun} ${remaining.length === 1 ? "is" : "are"}`;
     this.findings.push({
-      code: "exclusive-later",
+      code: "pruning-deferred",
       level: "warning",
       message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is ${mode}, and ${subjectText} undeclared at the tenant. The first run in this mode doesn't remove them; the plan after it will show them as removed.`,
     });
@@ -304,20 +304,20 @@ export class ListComparison {
         kind: "vip",
         key,
         value: key,
-        sign: "remove",
+        operation: "remove",
         before: getVipRowState(row),
         ...fields,
       });
       return;
     }
-    for (const one of this.#observed.entries.get(encodeRowKey(row)) ?? []) {
-      if (one.list === row.list) this.#accountedRows.add(one);
+    for (const item of this.#observed.entries.get(encodeRowKey(row)) ?? []) {
+      if (item.list === row.list) this.#accountedRows.add(item);
     }
     const entry = decodeEntry(key, encodeEntry(row));
     if (entry === undefined) return;
     this.changes.push({
       ...getEntrySubject(entry, key),
-      sign: "remove",
+      operation: "remove",
       before: getEntryRowState(row),
       ...fields,
     });
@@ -348,7 +348,7 @@ export class ListComparison {
       (list) => [list.kind, createIgnoreFilter(getListKind(list), list.options)] as const,
     );
     const isIgnored = (kind: "entry" | "vip", key: string, text: string): boolean =>
-      ignored.some(([one, matchesIgnore]) => one === kind && matchesIgnore(key, text));
+      ignored.some(([item, matchesIgnore]) => item === kind && matchesIgnore(key, text));
     const unmanagedItems: UnmanagedItem[] = [];
     const remaining = this.#observed.rows.filter((row) => !this.#accountedRows.has(row));
     const keys = remaining.length === 0 ? undefined : this.#getUnmanagedKeys();
@@ -365,7 +365,7 @@ export class ListComparison {
       if (this.#accountedRows.has(row) || !isStoredRow(row) || isIgnored("vip", key, encodeVip(row))) continue;
       unmanagedItems.push({ kind: "vip", key, value: key, before: getVipRowState(row) });
     }
-    return unmanagedItems.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
+    return unmanagedItems.sort((a, b) => (`${a.kind} ${a.key}` < `${b.kind} ${b.key}` ? -1 : 1));
   }
 
   /** Returns the undeclared rows with unique keys. */

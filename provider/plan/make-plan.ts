@@ -13,7 +13,6 @@ import { type DesiredState, hashDesiredState } from "./desired-state";
 import { ListComparison } from "./list-comparison";
 import type { ObservedState } from "./observed-state";
 import {
-  type Alarm,
   type Backtest,
   type Evidence,
   type EvidenceSummary,
@@ -23,6 +22,7 @@ import {
   type PlanChange,
   type PlanSource,
   type PlanTenantInfo,
+  type Severity,
 } from "./plan";
 import type { PlanFinding } from "./plan-codes";
 import { getEntrySubject } from "./plan-row-state";
@@ -87,7 +87,8 @@ export function makePlan({
   const changes = bare.map((change) => assessChange(change, mail.getEvidence(change)));
   const unmanaged = comparison.findUnmanaged();
   const expired = buildExpiredItems(desired, observed, changes);
-  const count = (sign: PlanChange["sign"]): number => changes.filter((change) => change.sign === sign).length;
+  const count = (operation: PlanChange["operation"]): number =>
+    changes.filter((change) => change.operation === operation).length;
   return addUnicode({
     format: PLAN_FORMAT,
     createdAt: observed.readAt,
@@ -132,9 +133,9 @@ export function makePlan({
 }
 
 function addUnicode(plan: Plan): Plan {
-  const addUnicodeValue = <Item extends { readonly value: string }>(one: Item): Item => {
-    const unicode = decodePunycode(one.value);
-    return unicode === undefined ? one : { ...one, unicode };
+  const addUnicodeValue = <Item extends { readonly value: string }>(item: Item): Item => {
+    const unicode = decodePunycode(item.value);
+    return unicode === undefined ? item : { ...item, unicode };
   };
   return {
     ...plan,
@@ -159,12 +160,14 @@ function findRiskyAllows(
     const evidence = mail.getEvidence({ ...getEntrySubject(entry, key) });
     const malicious = evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0;
     if (malicious === 0) return [];
-    const location = lists.map(({ declarations }) => declarations.get(key)?.location).find((one) => one !== undefined);
+    const location = lists
+      .map(({ declarations }) => declarations.get(key)?.location)
+      .find((place) => place !== undefined);
     const lastText =
       evidence?.lastThreatAt === undefined ? "" : `, last ${sanitizeLine(evidence.lastThreatAt.slice(0, 10))}`;
     return [
       {
-        code: "standing-allow",
+        code: "existing-allow",
         level: "warning",
         message: `${quote(entry.value)} is allowed${location === undefined ? " at the tenant, but no file declares it" : ""}, and the service found ${malicious} of ${evidence?.threats} threats from it malicious in the last ${mail.summary.days} days${lastText}. Check whether it is still intended.`,
         ...omitUndefined({ place: location }),
@@ -174,30 +177,30 @@ function findRiskyAllows(
   });
 }
 
-const SEVERITY_ORDER: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
+const SEVERITY_ORDER: readonly Severity[] = ["danger", "accepted", "warning", "none"];
 /** Sorts after every rank of a dangerous change. */
 const LOWEST_RANK = Number.POSITIVE_INFINITY;
-const ACTION_ORDER: readonly PlanChange["sign"][] = ["remove", "change", "add"];
+const ACTION_ORDER: readonly PlanChange["operation"][] = ["remove", "change", "add"];
 
-/** Sorts by alarm, then amount of malicious mail, then danger; then removals, changes and additions. */
-function compareByImportance(one: PlanChange, other: PlanChange): number {
+/** Sorts by severity, then amount of malicious mail, then danger; then removals, changes and additions. */
+function compareByImportance(left: PlanChange, right: PlanChange): number {
   const getRanks = (change: PlanChange): readonly number[] => [
-    SEVERITY_ORDER.indexOf(change.alarm),
+    SEVERITY_ORDER.indexOf(change.severity),
     -(change.evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0),
-    -(change.alarm === "none" ? 0 : (change.evidence?.threats ?? 0)),
+    -(change.severity === "none" ? 0 : (change.evidence?.threats ?? 0)),
     isDangerous(getChangeTransition(change)) ? getDangerRank(getChangeTransition(change)) : LOWEST_RANK,
     getChangeClass(change),
-    ACTION_ORDER.indexOf(change.sign),
+    ACTION_ORDER.indexOf(change.operation),
     change.kind === "vip" ? 0 : 1,
   ];
-  const [a, b] = [getRanks(one), getRanks(other)];
+  const [a, b] = [getRanks(left), getRanks(right)];
   const index = a.findIndex((number, index) => number !== b[index]);
-  return index < 0 ? (one.key < other.key ? -1 : 1) : (a[index] ?? 0) - (b[index] ?? 0);
+  return index < 0 ? (left.key < right.key ? -1 : 1) : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
-function getChangeClass({ after, sign, kind }: PlanChange): number {
+function getChangeClass({ after, operation, kind }: PlanChange): number {
   if (after?.list === "allow") return 0;
-  if (sign === "remove") return 1;
+  if (operation === "remove") return 1;
   return kind === "vip" ? 2 : 3;
 }
 
@@ -207,7 +210,7 @@ function findExpiredRemaining({ kind, key, list, value, expires, place, isKept }
   const subjectText = kind === "vip" ? "The VIP" : `The ${list} of`;
   return [
     {
-      code: "expired-stays",
+      code: "expired-kept",
       level: "warning",
       message: `${subjectText} ${quote(value)} expired on ${expires}, and is still at the tenant. This stack has never declared it, so the next run doesn't remove it: remove it in the console, or run once with a later \`expires\`, so that the stack contains it.`,
       ...omitUndefined({ place }),
@@ -223,31 +226,33 @@ function buildExpiredItems(
 ): ExpiredItem[] {
   const isDeclared = ({ kind, key }: DeclaredEntry | DeclaredVip): boolean =>
     lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
-  const removedIds = new Set(changes.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`));
+  const removedIds = new Set(
+    changes.filter(({ operation }) => operation === "remove").map(({ kind, key }) => `${kind} ${key}`),
+  );
   const getKeptFields = ({ kind, key }: DeclaredEntry | DeclaredVip, isPresent: boolean): { isKept?: true } => {
     const isKnown = lists.some((list) => list.kind === kind && list.stackContent !== undefined);
     return isPresent && isKnown && !removedIds.has(`${kind} ${key}`) ? { isKept: true } : {};
   };
   return expired
-    .filter((one) => !isDeclared(one))
-    .map((one): ExpiredItem => {
-      const expiryFields = { expires: one.expires ?? "", place: one.location };
-      if (one.kind === "vip") {
-        const row = observed.vips.get(one.key);
+    .filter((candidate) => !isDeclared(candidate))
+    .map((item): ExpiredItem => {
+      const expiryFields = { expires: item.expires ?? "", place: item.location };
+      if (item.kind === "vip") {
+        const row = observed.vips.get(item.key);
         // Other notices cover VIPs that the stack keeps (onDelete) and detected ones.
         const isKeptOnDelete = lists.some(({ kind, options }) => kind === "vip" && options["onDelete"] === "keep");
-        const keptFields = row !== undefined && isStoredRow(row) && !isKeptOnDelete ? getKeptFields(one, true) : {};
+        const keptFields = row !== undefined && isStoredRow(row) && !isKeptOnDelete ? getKeptFields(item, true) : {};
         return {
           kind: "vip",
-          key: one.key,
-          value: one.email,
+          key: item.key,
+          value: item.email,
           ...expiryFields,
           isPresent: row !== undefined,
           ...keptFields,
         };
       }
-      const exists = (observed.entries.get(one.key) ?? []).some(({ list }) => list === one.list);
-      const { key, value, entryType, verdictScope, list } = one;
+      const exists = (observed.entries.get(item.key) ?? []).some(({ list }) => list === item.list);
+      const { key, value, entryType, verdictScope, list } = item;
       return {
         kind: "entry",
         key,
@@ -257,7 +262,7 @@ function buildExpiredItems(
         list,
         ...expiryFields,
         isPresent: exists,
-        ...getKeptFields(one, exists),
+        ...getKeptFields(item, exists),
       };
     });
 }

@@ -2,10 +2,10 @@ import type { Finding } from "../settings-files/finding";
 
 /** The codes of the findings that only a plan reports. */
 export const PLAN_FINDING_CODES = [
-  "standing-allow",
+  "existing-allow",
   "own-domains-missing",
-  "exclusive-later",
-  "expired-stays",
+  "pruning-deferred",
+  "expired-kept",
   "contradicted",
   "other-scope",
   "vip-kept",

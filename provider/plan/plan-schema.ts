@@ -19,7 +19,7 @@ export const placeSchema = jsonObject({
 } satisfies Record<keyof Place, z.ZodType>).meta({ id: "Place", description: "A location in a file." });
 
 export const kindSchema = z.enum(["entry", "vip"]);
-export const signSchema = z.enum(["add", "change", "remove"]);
+export const operationSchema = z.enum(["add", "change", "remove"]);
 
 const findingSchema = jsonObject({
   code: jsonTextField("A stable name of the kind of finding, such as allow-free-mail."),
@@ -89,7 +89,7 @@ export type RecipientCount = Evidence["recipients"][number];
 
 export const planChangeSchema = jsonObject({
   ...subjectShape,
-  sign: signSchema,
+  operation: operationSchema,
   before: planEntryStateSchema.describe("Its state at the tenant; absent for an addition.").exactOptional(),
   after: planEntryStateSchema.describe("Its declared state; absent for a removal.").exactOptional(),
   reason: jsonTextField(
@@ -108,7 +108,7 @@ export const planChangeSchema = jsonObject({
   resource: jsonTextField("For a program: the resource that declares it.").exactOptional(),
   findings: jsonArray(findingSchema),
   evidence: evidenceSchema.exactOptional(),
-  alarm: z
+  severity: z
     .enum(["danger", "accepted", "warning", "none"])
     .describe(
       "The severity. danger: an allow that let malicious mail through in the backtest, or whose sender has malicious verdicts; the removal of a deny of such a sender; a risk finding. accepted: one of these, or a warning, with a reason in acceptRisk. warning: a finding, or other evidence against it. none: no risks found.",
@@ -116,8 +116,8 @@ export const planChangeSchema = jsonObject({
 }).meta({ id: "Change", description: "One entry or VIP that a run would add, change or remove." });
 
 export type PlanChange = z.infer<typeof planChangeSchema>;
-export type ChangeSign = PlanChange["sign"];
-export type Alarm = PlanChange["alarm"];
+export type ChangeOperation = PlanChange["operation"];
+export type Severity = PlanChange["severity"];
 
 const exampleSchema = jsonObject({
   id: jsonTextField("The threat's id."),
@@ -133,7 +133,7 @@ const backtestSchema = jsonObject({
   allows: jsonArray(
     jsonObject({
       key: z.string(),
-      letThrough: jsonCountField("Stopped threats that would have been delivered."),
+      deliveredCount: jsonCountField("Stopped threats that would have been delivered."),
       verdicts: countsSchema,
       ...targetsShape,
       examples: jsonArray(exampleSchema, "At most 3; malicious ones and those to VIPs come first."),
@@ -143,8 +143,8 @@ const backtestSchema = jsonObject({
   denies: jsonArray(
     jsonObject({
       key: z.string(),
-      matched: jsonCountField("Threats that match it."),
-      stopped: jsonCountField("Those of them that reached a mailbox and stayed there."),
+      matchCount: jsonCountField("Threats that match it."),
+      stoppedCount: jsonCountField("Those of them that reached a mailbox and stayed there."),
       ...targetsShape,
     }),
     "For each new or changed deny.",
@@ -240,9 +240,9 @@ export const planSchema = jsonObject({
   ),
   findings: jsonArray(findingSchema, "The findings about all declarations, including those of changes."),
   counts: jsonObject({
-    added: jsonCountField("Changes with the sign add."),
-    changed: jsonCountField("Changes with the sign change."),
-    removed: jsonCountField("Changes with the sign remove."),
+    added: jsonCountField("Changes with the operation add."),
+    changed: jsonCountField("Changes with the operation change."),
+    removed: jsonCountField("Changes with the operation remove."),
     unchanged: jsonCountField("Declared, and matching at the tenant."),
     unmanaged: jsonCountField("At the tenant, but undeclared."),
   }),

@@ -10,7 +10,7 @@ export function projectEntryList(
 ): ListedEntry[] {
   const projected = new Map<string, ListedEntry>();
   const removedKeys = new Set(
-    changes.filter(({ kind, sign }) => kind === "entry" && sign === "remove").map(({ key }) => key),
+    changes.filter(({ kind, operation }) => kind === "entry" && operation === "remove").map(({ key }) => key),
   );
   const addEntry = (key: string, text: string): boolean => {
     const entry = decodeEntry(key, text);

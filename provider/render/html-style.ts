@@ -44,10 +44,10 @@ p { margin: .4rem 0; }
 .tallies li { padding: .7rem 1rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; color: var(--soft); font-size: .9rem; }
 .tallies b { display: block; color: var(--ink); font-size: 1.55rem; line-height: 1.2; font-variant-numeric: tabular-nums; letter-spacing: -.01em; }
 .tallies .zero b { color: var(--soft); font-weight: 400; }
-.s-add { --sign: var(--green); --sign-card: var(--green-card); }
-.s-change { --sign: var(--amber); --sign-card: var(--amber-card); }
-.s-remove { --sign: var(--red); --sign-card: var(--red-card); }
-.tallies li[class^="s-"]:not(.zero) b { color: var(--sign); }
+.s-add { --operation: var(--green); --operation-card: var(--green-card); }
+.s-change { --operation: var(--amber); --operation-card: var(--amber-card); }
+.s-remove { --operation: var(--red); --operation-card: var(--red-card); }
+.tallies li[class^="s-"]:not(.zero) b { color: var(--operation); }
 pre { margin: 0; padding: .9rem 1.1rem; background: var(--card); border: 1px solid var(--red-line); border-radius: .6rem; white-space: pre-wrap; }
 .aside { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 summary { cursor: pointer; list-style: none; border-radius: .75rem; }
@@ -55,8 +55,8 @@ summary:focus-visible, a:focus-visible, .table:focus-visible { outline: 3px soli
 summary::-webkit-details-marker { display: none; }
 summary::before { content: ""; flex: none; align-self: center; width: .45rem; height: .45rem; border: solid var(--soft); border-width: 0 2px 2px 0; transform: rotate(-45deg); transition: transform .12s; }
 details[open] > summary::before { transform: rotate(45deg); }
-.sign { flex: none; min-width: 6.1rem; padding: .05rem .55rem; border-radius: .4rem; background: var(--sign-card); color: var(--sign); font-size: .8125rem; font-weight: 650; }
-.sign i { font: 700 1em var(--mono); margin-right: .3em; }
+.operation { flex: none; min-width: 6.1rem; padding: .05rem .55rem; border-radius: .4rem; background: var(--operation-card); color: var(--operation); font-size: .8125rem; font-weight: 650; }
+.operation i { font: 700 1em var(--mono); margin-right: .3em; }
 .body { padding: .1rem 1.25rem 1.1rem 2.15rem; }
 dl { display: grid; grid-template-columns: 6.5rem 1fr; gap: .35rem 1rem; margin: .7rem 0 0; font-size: .925rem; }
 dt { color: var(--soft); }
@@ -127,10 +127,10 @@ ${FILTERS_STYLE}
 .change.is-danger { border-color: var(--red-line); border-left: 5px solid var(--red); }
 .change.is-warning, .change.is-accepted { border-color: var(--amber-line); border-left: 5px solid var(--amber); }
 .change summary, .change .line { display: flex; flex-wrap: wrap; margin: 0; gap: .7rem; align-items: baseline; padding: .65rem 1rem; }
-.is-danger .sign { background: var(--red-card); color: var(--red); }
+.is-danger .operation { background: var(--red-card); color: var(--red); }
 .list { flex: none; min-width: 3.1rem; font-weight: 600; font-size: .9rem; }
-.what { flex: 1 1 12rem; min-width: 0; }
-.what code { font-weight: 600; font-size: .95rem; }
+.subject { flex: 1 1 12rem; min-width: 0; }
+.subject code { font-weight: 600; font-size: .95rem; }
 .kind { color: var(--soft); font-size: .85rem; }
 .note { display: flex; flex: 1 1 100%; flex-wrap: wrap; gap: .1rem .9rem; min-width: 0; padding-left: 1.15rem; color: var(--soft); font-size: .875rem; }
 .note span { min-width: 0; }
@@ -142,15 +142,15 @@ ${FILTERS_STYLE}
 .is-warning .lead, .is-accepted .lead { color: var(--amber); }
 .comment .untrusted, .note .untrusted { font-family: inherit; font-size: inherit; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: .75rem 2.5rem; margin: .6rem 0; }
-.chart h3, .who h3 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }
-.who ul { display: flex; flex-wrap: wrap; gap: .35rem; margin: 0; padding: 0; list-style: none; }
-.who li { padding: .1rem .6rem; border-radius: .75rem; background: var(--sunk); font-size: .85rem; }
-.who .is-vip { background: var(--blue-card); color: var(--blue); font-weight: 600; }
+.chart h3, .recipients h3 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }
+.recipients ul { display: flex; flex-wrap: wrap; gap: .35rem; margin: 0; padding: 0; list-style: none; }
+.recipients li { padding: .1rem .6rem; border-radius: .75rem; background: var(--sunk); font-size: .85rem; }
+.recipients .is-vip { background: var(--blue-card); color: var(--blue); font-weight: 600; }
 @media (max-width: 46rem) {
   .change summary, .change .line { gap: .15rem .6rem; padding: .65rem .8rem; }
   .change summary::before { order: -1; }
-  .sign, .list { min-width: 0; }
-  .what, .note { flex-basis: 100%; padding-left: 1.1rem; }
+  .operation, .list { min-width: 0; }
+  .subject, .note { flex-basis: 100%; padding-left: 1.1rem; }
 }
 @media print {
   .filters { display: none; }

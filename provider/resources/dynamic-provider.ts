@@ -3,10 +3,10 @@ import { EmailSecurityError, formatErrorWithCode } from "../model/email-security
 import { PULUMI_UNKNOWN } from "../model/unknown-value";
 import type { ConfigSource } from "./configuration";
 import { addDetailedDiff } from "./detailed-diff";
-import { getCurrentDelete, getTimeoutSeconds, interceptHostRequests } from "./host-requests";
 import { enableLazyStructs } from "./host-structs";
 import { PartialFailureError } from "./lifecycle/lifecycle";
 import { createProviderAdapter, type Properties, type Session } from "./provider-adapter";
+import { getCurrentDelete, getTimeoutSeconds, interceptHostRequests } from "./pulumi-host-requests";
 import { fromPulumi, NAME_PROPERTY, OWN_DOMAINS_PROPERTY, PROVIDER_PROPERTY, toPulumi } from "./pulumi-values";
 import { getUrnName, type ResourceKind } from "./resource-type";
 

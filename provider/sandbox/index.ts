@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
 import { createApp } from "./app";
 import { SandboxError } from "./contract/errors";
-import type { AllowDenyEntryRow, PhishingReport, Threat, VipEmployeeRow } from "./contract/schemas";
+import type { SandboxEntryRow, SandboxPhishingReport, SandboxThreat, SandboxVipRow } from "./contract/schemas";
 import { resolveBehaviour, resolveMailOptions, type SandboxOptions } from "./options";
 import { RateLimiter } from "./rate-limit";
 import { type RecordedRequest, RequestLog } from "./request-log";
@@ -25,7 +25,12 @@ import { getLookBackPeriod } from "./store/timeline";
 
 export type { SandboxBehaviour } from "./contract/behaviour";
 export { SandboxError, type SandboxErrorCode } from "./contract/errors";
-export type { AllowDenyEntryRow, PhishingReport, Threat, VipEmployeeRow } from "./contract/schemas";
+export type {
+  SandboxEntryRow as AllowDenyEntryRow,
+  SandboxPhishingReport as PhishingReport,
+  SandboxThreat as Threat,
+  SandboxVipRow as VipEmployeeRow,
+} from "./contract/schemas";
 export type {
   SandboxHooks,
   SandboxOptions,
@@ -54,15 +59,15 @@ export interface Sandbox extends AsyncDisposable {
   /** Returns a tenant's audit rows, newest last. */
   audit(tenant: string): AuditRow[];
   /** Returns a tenant's entries, newest first, as the list endpoint does. */
-  allowDenyEntries(tenant: string): AllowDenyEntryRow[];
+  allowDenyEntries(tenant: string): SandboxEntryRow[];
   /** Returns a tenant's VIPs as the list endpoint does: newest first, and those without a mailbox last. */
-  vips(tenant: string): VipEmployeeRow[];
+  vips(tenant: string): SandboxVipRow[];
   /** Returns the excluded mailboxes of a tenant, sorted. */
   exclusions(tenant: string): string[];
   /** Returns all threats of a tenant, newest first, as the list endpoint does. */
-  threats(tenant: string): Threat[];
+  threats(tenant: string): SandboxThreat[];
   /** Returns all phishing reports of a tenant, newest first, as the list endpoint does. */
-  phishingReports(tenant: string): PhishingReport[];
+  phishingReports(tenant: string): SandboxPhishingReport[];
   /** Stops listening, gives pending requests half a second to finish, and closes the database. */
   close(): Promise<void>;
 }

@@ -112,7 +112,7 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     defineErrorRule(
       "override-rejected",
       "A forbidden override",
-      "The file weakens a rule of an included file, which more people review than the files that include it. A file can tighten such a rule. It can loosen it only if the included file lists the rule under `mayLoosen`.",
+      "The file weakens a rule of an included file, which more people review than the files that include it. A file can tighten such a rule. It can loosen it only if the included file lists the rule under `allowedOverrides`.",
     ),
     noteRule(
       "override",

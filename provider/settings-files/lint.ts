@@ -118,8 +118,8 @@ function buildContradictedFinding(entry: DeclaredEntry, parentEntry: DeclaredEnt
   );
 }
 
-function expiresBefore(one: DeclaredElement, other: DeclaredElement): boolean {
-  return getExpiryDate(one) < getExpiryDate(other);
+function expiresBefore(a: DeclaredElement, b: DeclaredElement): boolean {
+  return getExpiryDate(a) < getExpiryDate(b);
 }
 
 function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
@@ -201,7 +201,7 @@ function findAcceptedRisks({ entries, ownDomains, policy }: Settings): Finding[]
     if (acceptRisk === undefined) return [];
     const risks = findEntryRisks(entry, ownDomainSet);
     const isWholeDomain =
-      policy.refuseWholeDomains === true && list === "allow" && entryType === "domain" && risks.length === 0;
+      policy.rejectWholeDomains === true && list === "allow" && entryType === "domain" && risks.length === 0;
     const mayAdmitMail = list === "allow" || (expires !== undefined && expires !== "never");
     if (risks.length === 0 && !isWholeDomain && mayAdmitMail) {
       const subjectText = list === "allow" ? "it" : "its expiry";

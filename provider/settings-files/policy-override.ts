@@ -6,7 +6,7 @@ import { OPTION_PATHS, type OptionPath, type SettingsFile } from "./settings-sch
 
 /*
  * A baseline that many files include is reviewed by more people than each file that includes it. Including files can therefore tighten its
- * settings, but weaken only those that the baseline lists under `mayLoosen`.
+ * settings, but weaken only those that the baseline lists under `allowedOverrides`.
  */
 
 /** A setting that a file demands. */
@@ -22,7 +22,7 @@ export interface OptionDemand {
 interface OptionOrder<Value> {
   readonly isWeaker: (value: Value | undefined, reference: Value | undefined) => boolean;
   /** Returns a value as strict as both; undefined if there is none. */
-  readonly combineStricter?: (one: Value, other: Value) => Value;
+  readonly combineStricter?: (a: Value, b: Value) => Value;
 }
 
 const lowerIsStricter: OptionOrder<number> = {
@@ -44,8 +44,8 @@ const modeOrder: OptionOrder<ListMode> = { isWeaker: isLooserMode };
 
 /** No element may be missing. */
 const supersetIsStricter: OptionOrder<readonly string[]> = {
-  isWeaker: (value = [], reference = []) => reference.some((one) => !value.includes(one)),
-  combineStricter: (one, other) => [...new Set([...one, ...other])],
+  isWeaker: (value = [], reference = []) => reference.some((candidate) => !value.includes(candidate)),
+  combineStricter: (a, b) => [...new Set([...a, ...b])],
 };
 
 /** Neither more nor fewer elements: either would touch, or ignore, unintended entries. */
@@ -59,8 +59,8 @@ const subsetIsStricter: OptionOrder<Readonly<Record<string, string>>> = {
   isWeaker: (value, reference) =>
     reference !== undefined &&
     (value === undefined || Object.entries(value).some(([name, login]) => getOwnValue(reference, name) !== login)),
-  combineStricter: (one, other) =>
-    Object.fromEntries(Object.entries(one).filter(([name, login]) => getOwnValue(other, name) === login)),
+  combineStricter: (a, b) =>
+    Object.fromEntries(Object.entries(a).filter(([name, login]) => getOwnValue(b, name) === login)),
 };
 
 function getOwnValue(record: Readonly<Record<string, string>>, name: string): string | undefined {
@@ -84,7 +84,7 @@ const OPTION_ORDERS = {
   "policy.requireApproval": supersetIsStricter,
   "policy.approvers": subsetIsStricter,
   "policy.reviewEvery": soonerIsStricter,
-  "policy.refuseWholeDomains": orderByStrictValue(true),
+  "policy.rejectWholeDomains": orderByStrictValue(true),
   // A permission: files that don't grant it deny it.
   "policy.allowFrom": { isWeaker: (value, reference) => value === true && reference !== true },
   "lists.entries.mode": modeOrder,
@@ -106,7 +106,7 @@ const OPTION_ORDERS = {
 
 /** Returns the demands of a file, with their locations. */
 export function listDemands(content: SettingsFile, getLocation: (path: readonly string[]) => Place): OptionDemand[] {
-  const overridablePaths = new Set<string>(content.mayLoosen);
+  const overridablePaths = new Set<string>(content.allowedOverrides);
   return OPTION_PATHS.flatMap((path): OptionDemand[] => {
     const keys = path.split(".");
     const value = getNestedValue(content, keys);
@@ -122,13 +122,13 @@ export function listDemands(content: SettingsFile, getLocation: (path: readonly 
  */
 export function listImpliedDemands(
   ownDemands: readonly OptionDemand[],
-  { mayLoosen = [] }: SettingsFile,
+  { allowedOverrides = [] }: SettingsFile,
 ): OptionDemand[] {
-  const overridablePaths = new Set<string>(mayLoosen);
+  const overridablePaths = new Set<string>(allowedOverrides);
   const imply = (list: string, option: string, triggers: readonly string[], value: unknown): OptionDemand[] => {
     const path = `lists.${list}.${option}` as OptionPath;
-    const trigger = ownDemands.find((one) => triggers.some((name) => one.path === `lists.${list}.${name}`));
-    const isSet = ownDemands.some((one) => one.path === path);
+    const trigger = ownDemands.find((demand) => triggers.some((name) => demand.path === `lists.${list}.${name}`));
+    const isSet = ownDemands.some((demand) => demand.path === path);
     return trigger === undefined || isSet
       ? []
       : [{ path, value, location: trigger.location, isOverridable: overridablePaths.has(path) }];
@@ -150,7 +150,7 @@ const ALLOW_FROM = "policy.allowFrom";
  * grant itself the permission. Generated files imply nothing.
  */
 export function listImpliedDenials(
-  { mayLoosen = [], source }: SettingsFile,
+  { allowedOverrides = [], source }: SettingsFile,
   demands: readonly OptionDemand[],
   getLocation: (path: readonly string[]) => Place,
 ): OptionDemand[] {
@@ -160,17 +160,17 @@ export function listImpliedDenials(
       path: ALLOW_FROM,
       value: undefined,
       location: getLocation(["policy"]),
-      isOverridable: mayLoosen.includes(ALLOW_FROM),
+      isOverridable: allowedOverrides.includes(ALLOW_FROM),
     },
   ];
 }
 
-/** Removes implied denials of `allowFrom` if another included file grants it. */
-export function dropRefutedDenials(
-  demands: readonly OptionDemand[],
-  inherited: readonly EffectiveOptions[],
+/** Returns the demands of included files without duplicates, and without implied denials of `allowFrom` if one of them grants it. */
+export function collectInheritedDemands(
+  included: readonly { readonly options: EffectiveOptions; readonly demands: readonly OptionDemand[] }[],
 ): readonly OptionDemand[] {
-  return inherited.some((options) => options.getValue(ALLOW_FROM) === true)
+  const demands = [...new Set(included.flatMap((file) => file.demands))];
+  return included.some(({ options }) => options.getValue(ALLOW_FROM) === true)
     ? demands.filter(({ path, value }) => path !== ALLOW_FROM || value !== undefined)
     : demands;
 }
@@ -209,7 +209,8 @@ export function buildOverrideFinding(
   const strictDemand = demands.find(({ isOverridable }) => !isOverridable);
   const subjectFields = subject === undefined ? {} : { subject };
   if (strictDemand === undefined) {
-    const permissionNote = demands[0] === undefined ? "" : `; ${demands[0].location.file} allows it (\`mayLoosen\`)`;
+    const permissionNote =
+      demands[0] === undefined ? "" : `; ${demands[0].location.file} allows it (\`allowedOverrides\`)`;
     return {
       code: "override",
       level: "note",
@@ -218,7 +219,7 @@ export function buildOverrideFinding(
       ...subjectFields,
     };
   }
-  const advice = `remove it, or add \`mayLoosen: [${path}]\` to ${quote(strictDemand.location.file, 300)}, where the owners of the rule review it`;
+  const advice = `remove it, or add \`allowedOverrides: [${path}]\` to ${quote(strictDemand.location.file, 300)}, where the owners of the rule review it`;
   return {
     code: "override-rejected",
     level: "error",
@@ -274,11 +275,11 @@ export class EffectiveOptions {
   }
 }
 
-function getStricterDemand(one: OptionDemand, other: OptionDemand): OptionDemand | undefined {
-  if (!isLooserValue(one.path, one.value, other.value)) return one;
-  if (!isLooserValue(one.path, other.value, one.value)) return other;
-  const { combineStricter } = OPTION_ORDERS[one.path] as OptionOrder<unknown>;
-  return combineStricter === undefined ? undefined : { ...one, value: combineStricter(one.value, other.value) };
+function getStricterDemand(a: OptionDemand, b: OptionDemand): OptionDemand | undefined {
+  if (!isLooserValue(a.path, a.value, b.value)) return a;
+  if (!isLooserValue(a.path, b.value, a.value)) return b;
+  const { combineStricter } = OPTION_ORDERS[a.path] as OptionOrder<unknown>;
+  return combineStricter === undefined ? undefined : { ...a, value: combineStricter(a.value, b.value) };
 }
 
 function isLooserValue(path: OptionPath, value: unknown, reference: unknown): boolean {
@@ -292,7 +293,7 @@ function getNestedValue(content: unknown, keys: readonly string[]): unknown {
 }
 
 function formatOptionValue(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((one) => quote(String(one)).slice(1, -1)).join(", ")}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => quote(String(item)).slice(1, -1)).join(", ")}]`;
   if (typeof value === "object" && value !== null) return quote(value, 200);
   return typeof value === "string" ? quote(value, 200) : String(value);
 }

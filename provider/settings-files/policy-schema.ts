@@ -78,7 +78,7 @@ export const policyRules = z.strictObject(
       })
       .describe("The review interval for all declarations, such as 90d or 12w. A due review is a warning.")
       .optional(),
-    refuseWholeDomains: booleanField
+    rejectWholeDomains: booleanField
       .describe("Whether an allow of a whole domain needs acceptRisk. Allowing a single sender is often enough.")
       .optional(),
     allowFrom: booleanField.describe("Whether a source may add allow entries. Default: false.").optional(),

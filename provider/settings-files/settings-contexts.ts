@@ -2,7 +2,7 @@ import { basename, resolve } from "node:path";
 import { SettingsFileError } from "./finding";
 import { findMentioningFiles, resolveSettingsFiles } from "./lint-files";
 import { inspectSettings } from "./read-settings";
-import { createFileReader } from "./read-source";
+import { createFileReader } from "./read-yaml-file";
 import type { Settings } from "./settings-model";
 import type { YamlReader } from "./yaml-source";
 
@@ -20,7 +20,7 @@ export function readTopLevelSettings(
   const named = resolveSettingsFiles(paths);
   // A file in `sources` is usually included by another one, so that reading that one is enough.
   const candidates = [...named, ...findMentioningFiles(named.map((file) => resolve(file)))].sort(
-    (one, other) => Number(isInSources(one)) - Number(isInSources(other)),
+    (a, b) => Number(isInSources(a)) - Number(isInSources(b)),
   );
   const options = { today, cache: new Map(), readYaml, shouldCrossCheck: false };
   const settingsByPath = new Map<string, Settings>();

@@ -199,7 +199,7 @@ function buildFileSchema<Entry extends z.ZodType, Vip extends z.ZodType>(entryEl
           "The effect of an unattended `rollout --revert-drift` on console changes: report (default) only reports them. revert reverts them.",
         )
         .optional(),
-      mayLoosen: z
+      allowedOverrides: z
         .array(z.enum(OPTION_PATHS, { error: (issue) => describeInvalidOption(issue.input) }), {
           error: (issue) =>
             formatFieldError(issue.input, "a list of rules and options, such as [policy.requireTicket]"),

@@ -6,23 +6,23 @@ import { omitUndefined } from "../model/omit-undefined";
 import { formatFirstItems, isPrintable, quote } from "../model/text";
 import { formatCount } from "../render/safe-text";
 import type { ChangedFile } from "../settings-files/edit-files";
-import { createFileReader } from "../settings-files/read-source";
+import { createFileReader } from "../settings-files/read-yaml-file";
 import { createOutsideRepositoryTest } from "../settings-files/repository";
 import { readTopLevelSettings } from "../settings-files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed, type SourceRecord } from "../settings-files/source-schema";
 import { createCachingYamlReader, type YamlReader } from "../settings-files/yaml-source";
 import { type AssessedItems, assessItems } from "./assess-items";
+import { type MergeResult, mergeSource } from "./merge-source";
+import { readSourceItems } from "./read-source-items";
+import { type SkippedItems, type SourceContent, type SourceContext, SourceError } from "./source-content";
+import { formatSourceFile, parseSourceFile, type SourceElement } from "./source-file";
 import {
   collectMailboxDomains,
   collectOwnDomains,
   DeclarationLookup,
   listSources,
   type SourceTarget,
-} from "./declared-sources";
-import { type MergeResult, mergeSource } from "./merge-source";
-import { readSourceItems } from "./read-source-items";
-import { type SkippedItems, type SourceContent, type SourceContext, SourceError } from "./source-content";
-import { formatSourceFile, parseSourceFile, type SourceElement } from "./source-file";
+} from "./source-targets";
 import type { SourceReport } from "./sync-report";
 
 export interface SyncOptions {
@@ -194,7 +194,7 @@ function buildContext(
 
 function hashDeclaration(source: SourceTarget["source"]): string {
   const { confirmRemovals: _confirmation, ...rest } = source;
-  const pairs = Object.entries(rest).sort(([one], [other]) => (one < other ? -1 : 1));
+  const pairs = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash("sha256").update(JSON.stringify(pairs)).digest("hex").slice(0, 12);
 }
 

@@ -1,4 +1,4 @@
-import { CONCURRENCY, compareWithReadings } from "#bench/compare-with-list-reads";
+import { CONCURRENCY, compareWithListReads } from "#bench/list-read-comparison";
 import { formatDeniedDomain } from "#bench/service";
 import { findInFleet } from "../../provider/dist/commands/find/find-in-fleet.js";
 import { parseQueries } from "../../provider/dist/commands/find/parse-queries.js";
@@ -7,11 +7,11 @@ import { QueryMatcher } from "../../provider/dist/commands/find/query-matcher.js
 /** Compares `find` over a fleet with reading only the fleet's lists, in alternating turns. */
 export async function findReport(): Promise<string> {
   const matcher = new QueryMatcher(parseQueries([formatDeniedDomain(7)]));
-  return await compareWithReadings("find", {
+  return await compareWithListReads("find", {
     readsVips: false,
     work: async ({ targets, requestContext }) => {
       const results = await findInFleet(matcher, targets, { requestContext, concurrency: CONCURRENCY });
-      return results.filter(({ matches: [one] }) => one?.state === "agrees").length;
+      return results.filter(({ matches: [item] }) => item?.state === "agrees").length;
     },
   });
 }

@@ -290,8 +290,8 @@ async function writeRollout(
   );
   const summary = {
     planned: { added: 1, changed: 0, removed: 0 },
-    changes: [{ sign: "add", kind: "entry", list: "deny", value: "new.example" }],
-    alarms: { danger: 0, warning: 0 },
+    changes: [{ operation: "add", kind: "entry", list: "deny", value: "new.example" }],
+    severities: { danger: 0, warning: 0 },
     resource: "settings",
     isStackThere: true,
   } as const;
@@ -337,8 +337,8 @@ function buildBenchTarget(name: string): Target {
 
 function measureDirectory(directory: string): number {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((one) => one.isFile())
-    .reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);
+    .filter((dirent) => dirent.isFile())
+    .reduce((sum, dirent) => sum + statSync(join(dirent.parentPath, dirent.name)).size, 0);
 }
 
 function formatMegabytes(bytes: number): string {

@@ -190,7 +190,8 @@ async function measurePeer(peer: Peer, run: number): Promise<void> {
   const bench: Bench = {
     ...sizes,
     isStateKnown: journal.observations.some(
-      (one) => one.peer === peer.name && "operation" in one && one.operation === "state",
+      (observation) =>
+        observation.peer === peer.name && "operation" in observation && observation.operation === "state",
     ),
     log: logStep,
     record(measurement) {

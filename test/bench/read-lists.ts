@@ -4,7 +4,7 @@
  *
  *   node test/bench/read-lists.ts 2
  */
-import { readLists } from "#bench/compare-with-list-reads";
+import { readLists } from "#bench/list-read-comparison";
 import { UNLIMITED_REQUESTS } from "../../provider/dist/client/rate-limiter.js";
 import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
 

@@ -5,11 +5,22 @@ import { checkFences } from "./fence-rules";
 import { formatProblem, parseFences } from "./fences";
 import { listMarkdownFiles } from "./markdown-files";
 
-const files = listMarkdownFiles().map(parseFences);
+const markdownFiles = listMarkdownFiles();
+const files = markdownFiles.map(parseFences);
 
 describe("code block in the docs", () => {
   it("states its kind and how it is checked", () => {
     expect(files.flatMap(checkFences).map(formatProblem)).toEqual([]);
+  });
+
+  // Markdown reads it as inline code, so no other test sees the block.
+  it("has its fences on lines of their own", () => {
+    const problems = markdownFiles.flatMap(({ path, text }) =>
+      text
+        .split("\n")
+        .flatMap((line, index) => (/^\s*```.*```\s*$/.test(line) ? [`${path}:${index + 1}: ${line}`] : [])),
+    );
+    expect(problems).toEqual([]);
   });
 
   it("has no type error in TypeScript", () => {

@@ -6,7 +6,7 @@ import { FeedServer } from "../integration/sources/feed-server";
 import { TOKEN } from "../support/gitlab/small-gitlab";
 import { click } from "../support/tenant-console";
 import { listWrites } from "../support/write-requests";
-import { ProjectOnGitLab } from "./project-on-gitlab";
+import { SimulatedGitLabProject } from "./simulated-gitlab-project";
 
 /*
  * The example's pipeline on GitLab, where it differs from the one on GitHub: plans stored in the package registry, and
@@ -15,11 +15,11 @@ import { ProjectOnGitLab } from "./project-on-gitlab";
  */
 
 let sandbox: Sandbox;
-let project: ProjectOnGitLab;
+let project: SimulatedGitLabProject;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ scenario: "acme" });
-  project = await ProjectOnGitLab.create({ url: sandbox.url, key: "sandbox-acme-ci" });
+  project = await SimulatedGitLabProject.create({ url: sandbox.url, key: "sandbox-acme-ci" });
 });
 
 afterAll(async () => {

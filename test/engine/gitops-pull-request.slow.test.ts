@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { RepositoryOnGitHub } from "../support/github/repository-on-github";
+import { SimulatedGitHubRepository } from "../support/github/simulated-github-repository";
 import { listWrites } from "../support/write-requests";
 
 /*
@@ -13,11 +13,11 @@ import { listWrites } from "../support/write-requests";
 const NOW = new Date("2026-11-21T12:00:00.000Z");
 
 let sandbox: Sandbox;
-let repository: RepositoryOnGitHub;
+let repository: SimulatedGitHubRepository;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ scenario: "acme", clock: () => NOW });
-  repository = await RepositoryOnGitHub.create({ url: sandbox.url, key: "sandbox-acme-ci" });
+  repository = await SimulatedGitHubRepository.create({ url: sandbox.url, key: "sandbox-acme-ci" });
 });
 
 afterAll(async () => {

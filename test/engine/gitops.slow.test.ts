@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { FeedServer } from "../integration/sources/feed-server";
-import { RepositoryOnGitHub } from "../support/github/repository-on-github";
+import { SimulatedGitHubRepository } from "../support/github/simulated-github-repository";
 import { click } from "../support/tenant-console";
 import { listWrites } from "../support/write-requests";
 
@@ -11,11 +11,11 @@ import { listWrites } from "../support/write-requests";
  */
 
 let sandbox: Sandbox;
-let repository: RepositoryOnGitHub;
+let repository: SimulatedGitHubRepository;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ scenario: "acme" });
-  repository = await RepositoryOnGitHub.create({ url: sandbox.url, key: "sandbox-acme-ci" });
+  repository = await SimulatedGitHubRepository.create({ url: sandbox.url, key: "sandbox-acme-ci" });
 });
 
 afterAll(async () => {
@@ -190,7 +190,7 @@ describe("nightly drift check", () => {
       });
       const propose = await repository.runJobOnMain("drift", "propose", { needs: { drift } });
       expect(propose.result, propose.log).toBe("success");
-      await repository.change(({ pulls }) => void pulls.sort((one, other) => one.number - other.number));
+      await repository.change(({ pulls }) => void pulls.sort((a, b) => a.number - b.number));
     }
     const { pulls } = await repository.readState();
     expect(pulls.map(({ number, state, body }) => [number, state, body.split("\n")[0]])).toEqual([

@@ -5,8 +5,8 @@ import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import { Canary } from "../support/leak-canary";
 import { buildDenies, formatBadDomain } from "../support/numbered-domains";
-import { startSandboxWithKey } from "../support/sandbox-with-key";
 import { createTestDirectory } from "../support/test-directory";
+import { startTestKeySandbox } from "../support/test-key-sandbox";
 import {
   createListProject,
   expectRepaired,
@@ -49,8 +49,8 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   using directory = createTestDirectory();
   const getPath = (name: string) => join(directory.path, name);
   for (const name of ["cache", "temporary", "ours", "theirs"]) await mkdir(getPath(name));
-  await using one = await startSandboxWithKey(getPath("ours"), ours.key);
-  await using other = await startSandboxWithKey(getPath("theirs"), theirs.key);
+  await using sandbox = await startTestKeySandbox(getPath("ours"), ours.key);
+  await using other = await startTestKeySandbox(getPath("theirs"), theirs.key);
   const byEnvironment = `
     import { AllowDenyEntry, AllowDenyList, Provider } from "pulumi-email-security/native";
     new AllowDenyEntry("by the environment", { list: "deny", value: "environment.example" });
@@ -67,7 +67,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
     program: byEnvironment,
     plugin: true,
     environment: {
-      ONE_URL: one.url,
+      ONE_URL: sandbox.url,
       ONE_KEY: ours.key,
       OTHER_URL: other.url,
       OTHER_KEY: theirs.key,
@@ -86,7 +86,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
 
   await project.write(byProviders);
   const outputs = { up: await project.up("--diff"), state: (await project.exportState()).text };
-  expect(one.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["one.example"]);
+  expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["one.example"]);
   expect(
     other
       .allowDenyEntries("acme")

@@ -13,7 +13,7 @@ let fleet: Fleet;
 beforeEach(async () => {
   fleet = await Fleet.start({
     tenants: 3,
-    waves: "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n",
+    waves: "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n",
   });
 });
 
@@ -126,7 +126,7 @@ describe("resume", () => {
 
   it("keeps the reviewed waves and names a tenant in another wave", async () => {
     expect(summarizeRun(await fleet.runRollout("--yes"))).toEqual([2, ["t0"]]);
-    await replaceInTargets("take: 1", "take: 2");
+    await replaceInTargets("limit: 1", "limit: 2");
     const run = await fleet.runRollout("resume");
     expect(summarizeRun(run), run.output).toEqual([0, ["t1", "t2"]]);
     expect(run.output).toContain(

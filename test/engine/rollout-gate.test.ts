@@ -12,7 +12,7 @@ let fleet: Fleet;
 beforeAll(async () => {
   fleet = await Fleet.start({
     tenants: 2,
-    waves: "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n",
+    waves: "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest }\n",
   });
 });
 

@@ -19,9 +19,9 @@ beforeAll(async () => {
   fleet = await Fleet.start({
     tenants: 3,
     waves: `waves:
-  - { name: one, take: 1, gate: true }
+  - { name: one, limit: 1, gate: true }
   - name: two
-    take: 1
+    limit: 1
     soak: 1s
     health: { command: [./check.sh, "a word"], threats: { min: 10 } }
   - { name: three }
@@ -173,14 +173,8 @@ it("rejects a second rollout of the same stacks by name", async () => {
   const turns = runs
     .flatMap(({ events }) => events)
     .filter(({ kind }) => kind === "tenant-started" || kind === "tenant-finished")
-    .sort((one, next) =>
-      one.occurredAt < next.occurredAt
-        ? -1
-        : one.occurredAt > next.occurredAt
-          ? 1
-          : one.kind === "tenant-finished"
-            ? -1
-            : 1,
+    .sort((a, b) =>
+      a.occurredAt < b.occurredAt ? -1 : a.occurredAt > b.occurredAt ? 1 : a.kind === "tenant-finished" ? -1 : 1,
     )
     .map(({ kind }) => kind);
   expect(turns).toEqual(Array.from({ length: 3 }, () => ["tenant-started", "tenant-finished"]).flat());
@@ -191,7 +185,7 @@ it("rejects a second rollout of the same stacks by name", async () => {
 it("starts nothing in excluded hours without --any-time", async () => {
   const formatHour = (ms: number): string => new Date(ms).toISOString().slice(11, 16);
   const [from, to] = [formatHour(Date.now() - 3_600_000), formatHour(Date.now() + 7_200_000)];
-  await fleet.writeTargets({ waves: `waves:\n  - { name: all, not: "${from}–${to}" }\n` });
+  await fleet.writeTargets({ waves: `waves:\n  - { name: all, closedHours: "${from}–${to}" }\n` });
   await fleet.write("settings/t2.yaml", formatTenantSettings("t2", "  - mended.example\n  - late.example\n"));
   const paused = await fleet.runRollout("--yes", "--only", "t2");
   expect(summarizeRun(paused)).toEqual([2, []]);

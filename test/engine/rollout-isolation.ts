@@ -118,7 +118,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   ]) {
     expect([[], [name]]).toContainEqual(listTenantsIn(text));
     expect({ name, key: text.match(KEY) }).toEqual({ name, key: null });
-    if (name !== FAILING) expect({ name, mark: text.includes("MARK-OF-ONE") }).toEqual({ name, mark: false });
+    if (name !== FAILING) expect({ name, hasText: text.includes("MARK-OF-ONE") }).toEqual({ name, hasText: false });
   }
   for (const text of [
     output,

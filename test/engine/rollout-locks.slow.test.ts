@@ -12,7 +12,7 @@ import { getLockDirectory, listLocks, runInEmptyDirectory, writeLock } from "../
  * a command that fails doesn't change the journal.
  */
 
-const WAVES = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+const WAVES = "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest }\n";
 
 let fleet: Fleet;
 let baseline: readonly string[];
@@ -71,7 +71,7 @@ const COMMANDS: readonly (readonly [string, (id: string) => readonly string[], s
 ];
 
 for (const [name, lay] of Object.entries(DEBRIS)) {
-  it(`removes ${name} of a mark, whichever command comes first`, async () => {
+  it(`removes ${name} of a lock, whichever command comes first`, async () => {
     for (const [command, args, state] of COMMANDS) {
       const id = await startGatedRollout();
       await lay(id);

@@ -12,7 +12,7 @@ import { Fleet, getStates } from "../support/fleet";
 it("continues without a skipped tenant until it is unskipped", async () => {
   await using fleet = await Fleet.start({
     tenants: 3,
-    waves: "waves:\n  - { name: canary, take: 2 }\n  - { name: rest }\n",
+    waves: "waves:\n  - { name: canary, limit: 2 }\n  - { name: rest }\n",
   });
   await using proxy = await startFaultyProxy({ target: fleet.sandbox.url });
   await fleet.writeTargets({ about: (name) => (name === "t1" ? `{ baseUrl: ${proxy.url} }` : "{}") });

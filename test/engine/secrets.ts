@@ -2,8 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineProject } from "../support/engine-project";
 import { Canary } from "../support/leak-canary";
-import { startSandboxWithKey } from "../support/sandbox-with-key";
 import { createTestDirectory } from "../support/test-directory";
+import { startTestKeySandbox } from "../support/test-key-sandbox";
 
 export const canary = new Canary();
 /** The value of the entry for which the service responds with the key. */
@@ -26,7 +26,7 @@ export async function createWatchedProject(environment: Record<string, string>) 
   const directory = createTestDirectory();
   const getPath = (name: string) => join(directory.path, name);
   for (const name of ["cache", "temporary", "service"]) await mkdir(getPath(name));
-  const sandbox = await startSandboxWithKey(getPath("service"), canary.key, {
+  const sandbox = await startTestKeySandbox(getPath("service"), canary.key, {
     // A service that leaks the key it received.
     intercept: ({ path, body }) =>
       path.endsWith("allow_deny_entries") && JSON.stringify(body ?? "").includes(FAILS)

@@ -128,7 +128,7 @@ it("refuses a rollout with swapped keys when planned or resumed", async () => {
   await using fleet = await Fleet.start({
     tenants: 2,
     scenario: (name) => ({ employees: [buildExecutive(`${name}.example`)] }),
-    waves: "waves:\n  - { name: one, take: 1, gate: true }\n  - { name: two }\n",
+    waves: "waves:\n  - { name: one, limit: 1, gate: true }\n  - { name: two }\n",
   });
   const swapped = { T0_KEY: fleet.environment["T1_KEY"], T1_KEY: fleet.environment["T0_KEY"] };
   expect((await fleet.runRollout("--yes")).code).toBe(2);

@@ -62,7 +62,7 @@ it("destroys only what the stack declared and continues after an interruption", 
 });
 
 it("refuses removal during an open rollout but clears a stale lock", async () => {
-  const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+  const waves = "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest }\n";
   await using fleet = await Fleet.start({ tenants: 3, entries: 1, waves });
   await fleet.commitAll("All tenants");
   const removeTenant = async (...args: string[]) => await fleet.start({}, "tenant", "remove", ...args).result;

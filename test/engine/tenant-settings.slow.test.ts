@@ -141,9 +141,9 @@ new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-
     "json",
   );
   const { changes } = JSON.parse(stdout) as {
-    changes: { sign: string; key: string; place?: { file: string; line: number } }[];
+    changes: { operation: string; key: string; place?: { file: string; line: number } }[];
   };
-  expect(changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual([
+  expect(changes.map(({ operation, key }) => `${operation} ${key}`).sort()).toEqual([
     "add typed.example",
     "change partner.example",
   ]);

@@ -9,7 +9,7 @@ import { buildConsoleEntry, buildTenant } from "../support/scenario-tenant";
  * access to the journal; and journals that recorded the tenant of a wrong key.
  */
 
-const GATED = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n";
+const GATED = "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n";
 const HELD = ["evil0.example", "evil1.example"].map((value) => buildConsoleEntry("deny", value));
 const STRANGER = buildTenant("stranger", [...HELD, buildConsoleEntry("allow", "theirs.example")]);
 

@@ -5,7 +5,7 @@
  *   npm run test:long                      all parts, for hours: those with the least progress first
  *   npm run test:long -- kills faults      some parts
  *   npm run test:long -- kills:40          one case, or a shard (kills:40+10), shown as by `npm test` and not stored
- *   EMAIL_SECURITY_TEST_SEED=2 npm run …   with other stories, and cases in another order
+ *   EMAIL_SECURITY_TEST_SEED=2 npm run …   with other sequences, and cases in another order
  */
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";

@@ -50,7 +50,7 @@ export function computeShardOutcome(
   const failures = run.flatMap(({ fullName, status, failureMessages }, at): ShardFailure[] => {
     if (status === "passed") return [];
     const message = (failureMessages ?? []).join("\n");
-    const number = isCaseATest ? shard.from + at : parseStoryNumber(message);
+    const number = isCaseATest ? shard.from + at : parseCaseNumber(message);
     const isOwn = number !== undefined && number >= shard.from && number < shard.from + shard.count;
     const again = isOwn && run.length === tests ? { ...shard, from: number, count: 1 } : shard;
     return [{ again: formatShardName(again), name: fullName, message: shortenFailure(message, places) }];
@@ -75,8 +75,8 @@ export function computeShardOutcome(
   return { done: isEachCaseKnown ? passed.length : 0, passed, failures };
 }
 
-/** Returns the number of the failed story, with which fast-check's path starts. */
-function parseStoryNumber(message: string): number | undefined {
+/** Returns the number of the failed sequence, with which fast-check's path starts. */
+function parseCaseNumber(message: string): number | undefined {
   const [, number] = /\bpath:? "?(\d+)/.exec(message) ?? [];
   return number === undefined ? undefined : Number(number);
 }

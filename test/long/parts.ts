@@ -78,7 +78,7 @@ const parts = {
   },
   "hostile-sizes": {
     project: "integration",
-    file: "test/integration/hostile/sizes.slow",
+    file: "test/integration/hostile-responses/oversized-responses.slow",
     aCase: "every oversized response, at every endpoint",
     cases: 1,
     shard: 1,
@@ -86,7 +86,7 @@ const parts = {
   },
   "hostile-lists": {
     project: "integration",
-    file: "test/integration/hostile/lists.slow",
+    file: "test/integration/hostile-responses/invalid-lists.slow",
     only: "endless lists",
     aCase: "every endless list, with every way to read it",
     cases: 1,
@@ -152,7 +152,7 @@ const parts = {
     shard: 25,
     tests: 1,
   },
-  "plan-stories": {
+  "plan-sequences": {
     project: "integration",
     file: "test/integration/gitops/plan-accuracy",
     only: "values as canonical",
@@ -172,7 +172,7 @@ const parts = {
   },
   models: {
     project: "integration",
-    file: "test/integration/models/random-stories",
+    file: "test/integration/models/random-sequences",
     aCase: "a scenario of four parts, with two kinds of service",
     cases: 5_000,
     shard: 250,
@@ -212,7 +212,7 @@ const parts = {
   "two-stacks-native": { ...TWO_STACKS, project: "native" },
   "first-calls": {
     project: "dynamic",
-    file: "test/integration/resources/concurrent-configuration.slow",
+    file: "test/integration/resources/calls-during-configuration.slow",
     aCase: "concurrent calls of every kind, to starting processes",
     cases: 60,
     shard: 60,

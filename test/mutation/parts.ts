@@ -23,7 +23,7 @@ const parts = {
     sources: ["provider/model/{risk,danger}.ts"],
     tests: [
       "test/unit/model/{arguments,danger,risk}.test.ts",
-      "test/unit/{files/file-declaration-checks,commands/explain/explain,rollout/report/change-danger}.test.ts",
+      "test/unit/{settings-files/file-declaration-checks,commands/explain/explain,rollout/report/change-danger}.test.ts",
     ],
     survivorsReason: "They remove a filter that the compiler needs. All special ranges are valid.",
   },
@@ -55,7 +55,7 @@ const parts = {
     ],
     tests: [
       "test/unit/client/{circuit-breaker,parse-response,request-scheduler,response-classification,retry-*}.test.ts",
-      "test/unit/tenant/{resolve-outcome,vip-batches}.test.ts",
+      "test/unit/tenant/vip-batches.test.ts",
       "test/integration/tenant/{rate-limit,unknown-outcome}.test.ts",
     ],
   },
@@ -88,9 +88,9 @@ const parts = {
       "provider/resources/lifecycle/entry-*.ts",
     ],
     tests: [
-      `${RESOURCE_TESTS}/{allow-deny-entry,changed-scopes,duplicate-rows,duplicate-spellings,entry-types}.test.ts`,
-      `${RESOURCE_TESTS}/{adopted-by-move,foreign-list-rows,id-collisions,removed-rows,row-ownership}.test.ts`,
-      `${RESOURCE_TESTS}/{allow-deny-list,import,risk,unlisted-rows}.test.ts`,
+      `${RESOURCE_TESTS}/{adoption-on-move,allow-deny-entry,allow-deny-list,duplicate-spellings,risk}.test.ts`,
+      `${RESOURCE_TESTS}/{changed-scopes,duplicate-rows,entry-types,foreign-list-rows,id-collisions}.slow.test.ts`,
+      `${RESOURCE_TESTS}/{import,removed-rows,row-ownership,unlisted-rows}.slow.test.ts`,
       "test/unit/resources/look-up.properties.test.ts",
     ],
   },
@@ -101,15 +101,17 @@ const parts = {
       "provider/resources/lifecycle/list-*.ts",
     ],
     tests: [
-      `${RESOURCE_TESTS}/{allow-deny-list,exclusive-allows,foreign-list-rows,lagging-lists,removed-rows}.test.ts`,
-      `${RESOURCE_TESTS}/{changed-scopes,duplicate-rows,import,risk,vip-list}.test.ts`,
+      `${RESOURCE_TESTS}/{allow-deny-list,exclusive-allows,risk}.test.ts`,
+      `${RESOURCE_TESTS}/{changed-scopes,duplicate-rows,foreign-list-rows,import}.slow.test.ts`,
+      `${RESOURCE_TESTS}/{lagging-lists,removed-rows,vip-list}.slow.test.ts`,
     ],
   },
   "lifecycle-vip": {
     aim: "VIPs, and what all resources share",
     sources: ["provider/resources/lifecycle/{vip-*,lifecycle,errors}.ts"],
     tests: [
-      `${RESOURCE_TESTS}/{vip-employee,vip-list,duplicate-rows,import}.test.ts`,
+      `${RESOURCE_TESTS}/vip-employee.test.ts`,
+      `${RESOURCE_TESTS}/{duplicate-rows,import,vip-list}.slow.test.ts`,
       "test/unit/resources/look-up.properties.test.ts",
     ],
   },

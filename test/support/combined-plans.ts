@@ -40,7 +40,7 @@ export function combinePlans(
 export function createDenyPlan(...values: readonly string[]): Plan {
   const changes = values.map(
     (value, at): PlanChange => ({
-      sign: "add",
+      operation: "add",
       kind: "entry",
       key: value,
       value,
@@ -49,7 +49,7 @@ export function createDenyPlan(...values: readonly string[]): Plan {
       ticket: "INC-7",
       place: { file: "settings/baseline.yaml", line: at + 2, column: 5 },
       findings: [],
-      alarm: "none",
+      severity: "none",
     }),
   );
   return { ...emptyPlan, changes, counts: { ...emptyPlan.counts, added: changes.length } };

@@ -26,7 +26,7 @@ export const BY_PROCESSES = [
   "ERR_LIST_NOT_APPLIED",
   "ERR_NOT_ATTEMPTED",
   "ERR_SETTINGS_FILE",
-  "ERR_CHANGE_REFUSED",
+  "ERR_CHANGE_REJECTED",
   "ERR_GIT",
   "ERR_APPROVALS",
   "ERR_SETTINGS_WRITE",
@@ -62,7 +62,7 @@ export const BY_ENGINE = [
   "ERR_STACK_FOREIGN",
 ] as const satisfies readonly ExplainedErrorCode[];
 
-/** In stories that come to them: rollout-taken-back, rollout-skip and rollout-waits, each a .slow.test.ts of test/engine. */
+/** In sequences that come to them: rollout-taken-back, rollout-skip and rollout-waits, each a .slow.test.ts of test/engine. */
 export const BY_STORIES = [
   "ERR_ROLLOUT_SKIPPED",
   "ERR_ROLLED_BACK",

@@ -56,7 +56,7 @@ export function generateOperations(): fc.Arbitrary<readonly JournalOperation[]> 
  * completed or crashed, the two are compared.
  */
 export class JournalModelTest {
-  /** The number of crashes in the story. */
+  /** The number of crashes in the sequence. */
   crashes = 0;
   readonly #open: () => Promise<Database>;
   readonly #rollouts: TwoReadings[] = [];
@@ -79,10 +79,10 @@ export class JournalModelTest {
   static async begin(open: () => Promise<Database>, address: string): Promise<JournalModelTest> {
     const database = new CrashingDatabase(await open());
     await database.query("CREATE TABLE IF NOT EXISTS handed_out (job TEXT PRIMARY KEY)");
-    const story = new JournalModelTest(open, database, await Journal.open(database, () => 0), address);
-    await story.#reopen();
-    for (let rollout = 0; rollout < 2; rollout++) story.#rollouts.push(await story.#create());
-    return story;
+    const sequence = new JournalModelTest(open, database, await Journal.open(database, () => 0), address);
+    await sequence.#reopen();
+    for (let rollout = 0; rollout < 2; rollout++) sequence.#rollouts.push(await sequence.#create());
+    return sequence;
   }
 
   async close(): Promise<void> {

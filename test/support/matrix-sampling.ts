@@ -7,7 +7,7 @@ import { PARTS, type PartName } from "../long/parts";
  * part `kills`, starting at its 40th, in an order determined by `EMAIL_SECURITY_TEST_SEED`.
  */
 
-/** Determines the order of the cases in a shard, the samples, and the stories of a shard. */
+/** Determines the order of the cases in a shard, the samples, and the sequences of a shard. */
 export const SEED = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
 
 const shard = readShard(process.env["EMAIL_SECURITY_TEST_SHARD"]);
@@ -23,7 +23,7 @@ export function selectCases<Case>(part: PartName, all: readonly Case[], sample: 
 }
 
 /**
- * Returns fast-check's number of stories and the stories to play. In a shard, `path` is the number of the first story
+ * Returns fast-check's number of sequences and the sequences to play. In a shard, `path` is the number of the first sequence
  * of the seed to replay.
  */
 export function getPropertyOptions<Sample extends { readonly numRuns: number; readonly seed?: number }>(
@@ -63,7 +63,7 @@ function readShard(text: string | undefined) {
 function shuffleCases<Case>(cases: readonly Case[]): readonly Case[] {
   const computePlace = (at: number): string => createHash("sha256").update(`${SEED} ${at}`).digest("hex");
   return cases
-    .map((one, at) => ({ one, place: computePlace(at) }))
+    .map((item, at) => ({ item, place: computePlace(at) }))
     .sort((a, b) => (a.place < b.place ? -1 : 1))
-    .map(({ one }) => one);
+    .map(({ item }) => item);
 }

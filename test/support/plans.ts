@@ -88,7 +88,7 @@ const dangerousAllow: PlanChange = {
   value: "supplier-portal.test",
   entryType: "domain",
   verdictScope: "global",
-  sign: "add",
+  operation: "add",
   after: { list: "allow", comment: "Supplier invoices are held back, see the ticket" },
   ticket: "CHG-2210",
   owner: "Marcus Bell",
@@ -116,12 +116,12 @@ const dangerousAllow: PlanChange = {
     senders: buildNamedCounts({ "billing@supplier-portal.test": 30, "no-reply@supplier-portal.test": 7 }),
     senderCount: 2,
   },
-  alarm: "danger",
+  severity: "danger",
 };
 
 const dangerousBacktest: BacktestAllow = {
   key: "supplier-portal.test",
-  letThrough: 31,
+  deliveredCount: 31,
   verdicts: buildNamedCounts({ malicious: 29, spam: 2 }),
   recipients: [
     { email: "samuel.okoro@acme.example", isVip: true, count: 12 },
@@ -158,7 +158,7 @@ const warned: PlanChange = {
   value: "news.example.com",
   entryType: "domain",
   verdictScope: "graymail",
-  sign: "change",
+  operation: "change",
   before: {
     list: "deny",
     comment: "Too many",
@@ -181,7 +181,7 @@ const warned: PlanChange = {
     senders: buildNamedCounts({ "hello@news.example.com": 12 }),
     senderCount: 1,
   },
-  alarm: "warning",
+  severity: "warning",
 };
 
 const calmChanges: readonly PlanChange[] = [
@@ -191,7 +191,7 @@ const calmChanges: readonly PlanChange[] = [
     value: "acme-login.example",
     entryType: "domain",
     verdictScope: "global",
-    sign: "add",
+    operation: "add",
     after: { list: "deny", comment: "INC-1042: look-alike of the login page" },
     ticket: "INC-1042",
     owner: "Dana Reyes",
@@ -213,7 +213,7 @@ const calmChanges: readonly PlanChange[] = [
       senders: buildNamedCounts({ "it-support@acme-login.example": 9 }),
       senderCount: 1,
     },
-    alarm: "none",
+    severity: "none",
   },
   {
     kind: "entry",
@@ -221,13 +221,13 @@ const calmChanges: readonly PlanChange[] = [
     value: "192.0.2.7",
     entryType: "ip",
     verdictScope: "global",
-    sign: "add",
+    operation: "add",
     after: { list: "deny", comment: "INC-1042" },
     ticket: "INC-1042",
     place: { file: FILE, line: 32, column: 5 },
     findings: [],
     evidence: { ...harmlessEvidence, applies: false },
-    alarm: "none",
+    severity: "none",
   },
   {
     kind: "entry",
@@ -235,20 +235,20 @@ const calmChanges: readonly PlanChange[] = [
     value: "old-partner.example",
     entryType: "domain",
     verdictScope: "global",
-    sign: "remove",
+    operation: "remove",
     before: { list: "allow", comment: "Contract 2021-7", createdBy: "console", createdAt: "2021-05-04T09:00:00Z" },
     reason: "expired on 2026-10-31",
     expires: "2026-10-31",
     place: { file: FILE, line: 18, column: 5 },
     findings: [],
     evidence: harmlessEvidence,
-    alarm: "none",
+    severity: "none",
   },
   {
     kind: "vip",
     key: "priya.raman@acme.example",
     value: "priya.raman@acme.example",
-    sign: "add",
+    operation: "add",
     after: { comment: "Chief Technology Officer" },
     owner: "Victor Almeida",
     place: { file: FILE, line: 7, column: 5 },
@@ -260,18 +260,18 @@ const calmChanges: readonly PlanChange[] = [
       actions: buildNamedCounts({ quarantined: 21 }),
       lastThreatAt: "2026-11-20T18:00:00Z",
     },
-    alarm: "none",
+    severity: "none",
   },
   {
     kind: "vip",
     key: "walter.finch@acme.example",
     value: "walter.finch@acme.example",
-    sign: "remove",
+    operation: "remove",
     before: { comment: "President, Americas", createdBy: "dana.reyes@acme.example", createdAt: "2023-01-09T09:00:00Z" },
     reason: "no longer declared",
     findings: [],
     evidence: harmlessEvidence,
-    alarm: "none",
+    severity: "none",
   },
 ];
 
@@ -317,7 +317,7 @@ const backtest: Backtest = {
     dangerousBacktest,
     {
       key: "news.example.com (graymail)",
-      letThrough: 0,
+      deliveredCount: 0,
       verdicts: [],
       recipients: [],
       recipientCount: 0,
@@ -328,8 +328,8 @@ const backtest: Backtest = {
   denies: [
     {
       key: "acme-login.example",
-      matched: 9,
-      stopped: 4,
+      matchCount: 9,
+      stoppedCount: 4,
       recipients: [
         { email: "ruth.castellan@acme.example", isVip: true, count: 1 },
         { email: "mei.chen@acme.example", isVip: false, count: 3 },
@@ -337,7 +337,7 @@ const backtest: Backtest = {
       recipientCount: 2,
       vipCount: 1,
     },
-    { key: "192.0.2.7", matched: 0, stopped: 0, recipients: [], recipientCount: 0, vipCount: 0 },
+    { key: "192.0.2.7", matchCount: 0, stoppedCount: 0, recipients: [], recipientCount: 0, vipCount: 0 },
   ],
   unmatchedDenies: ["192.0.2.7", "bulk.example.org", "cheap-domains.test"],
   denyCount: 96,
@@ -413,7 +413,7 @@ export function buildHugePlan(count: number): Plan {
     return { ...template, key: named, value: named, place: { file: FILE, line: index + 10, column: 5 } };
   });
   const order = { danger: 0, accepted: 1, warning: 2, none: 3 };
-  const sorted = changes.toSorted((one, other) => order[one.alarm] - order[other.alarm]);
+  const sorted = changes.toSorted((a, b) => order[a.severity] - order[b.severity]);
   return {
     ...realisticPlan,
     changes: sorted,
@@ -425,7 +425,7 @@ export function buildHugePlan(count: number): Plan {
     counts: { added: count, changed: 0, removed: 0, unchanged: 4_000, unmanaged: count },
     backtest: {
       ...backtest,
-      allows: sorted.filter(({ alarm }) => alarm === "danger").map(({ key }) => ({ ...dangerousBacktest, key })),
+      allows: sorted.filter(({ severity }) => severity === "danger").map(({ key }) => ({ ...dangerousBacktest, key })),
       unmatchedDenies: Array.from({ length: count }, (_, index) => `quiet-${index}.example`),
       denyCount: count + 4_000,
     },
@@ -452,7 +452,7 @@ export function buildTextPlan(text: string): Plan {
     value: text,
     entryType: "email_address",
     verdictScope: text,
-    sign: "change",
+    operation: "change",
     before: { ...sharedFields, list: "deny", comment: `${text}, before` },
     after: sharedFields,
     reason: text,
@@ -479,7 +479,7 @@ export function buildTextPlan(text: string): Plan {
       senders: [...counts, ...counts],
       senderCount: 2,
     },
-    alarm: "danger",
+    severity: "danger",
   };
   const subject = { kind: "entry", key: text, value: text, entryType: "domain", verdictScope: text } as const;
   return {
@@ -488,7 +488,7 @@ export function buildTextPlan(text: string): Plan {
     tenant: { host: text, name: text },
     source: { kind: "preview", files: [text, text], stack: text },
     digest: text,
-    changes: (["danger", "warning", "none"] as const).map((alarm) => ({ ...change, alarm })),
+    changes: (["danger", "warning", "none"] as const).map((severity) => ({ ...change, severity })),
     blockers: [{ code: text, message: text }],
     unmanaged: [{ ...subject, before: sharedFields }],
     expired: [{ ...subject, list: "deny", expires: text, place, isPresent: true }],
@@ -500,7 +500,7 @@ export function buildTextPlan(text: string): Plan {
       allows: [
         {
           key: text,
-          letThrough: 3,
+          deliveredCount: 3,
           verdicts: counts,
           recipients,
           recipientCount: 1,
@@ -508,7 +508,7 @@ export function buildTextPlan(text: string): Plan {
           examples: [example],
         },
       ],
-      denies: [{ key: text, matched: 3, stopped: 2, recipients, recipientCount: 1, vipCount: 1 }],
+      denies: [{ key: text, matchCount: 3, stoppedCount: 2, recipients, recipientCount: 1, vipCount: 1 }],
       unmatchedDenies: [text],
       denyCount: 2,
     },

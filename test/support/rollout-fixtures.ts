@@ -165,7 +165,7 @@ export async function openFleetJournal(database: Database, backend: string): Pro
 /** Builds the change that adds an entry to a list. */
 export function createAddition(value: string, more: Partial<RecordedChange> = {}): RecordedChange {
   return {
-    sign: "add",
+    operation: "add",
     kind: "entry",
     key: value,
     value,
@@ -177,20 +177,21 @@ export function createAddition(value: string, more: Partial<RecordedChange> = {}
 function planWith(changes: readonly RecordedChange[]): string {
   const plan: Plan = {
     ...emptyPlan,
-    changes: changes.map((change) => ({ ...change, findings: [], alarm: "none" })),
+    changes: changes.map((change) => ({ ...change, findings: [], severity: "none" })),
   };
   return formatPlanJson(plan);
 }
 
 function summarizeChanges(changes: readonly RecordedChange[]): TenantSummary {
-  const count = (sign: RecordedChange["sign"]) => changes.filter((one) => one.sign === sign).length;
+  const count = (operation: RecordedChange["operation"]) =>
+    changes.filter((change) => change.operation === operation).length;
   return {
     planned: { added: count("add"), changed: count("change"), removed: count("remove") },
-    changes: changes.slice(0, 20).map(({ sign, kind, value, after, before }) => {
+    changes: changes.slice(0, 20).map(({ operation, kind, value, after, before }) => {
       const lists = new Set([before?.list, after?.list].filter((list) => list !== undefined));
-      return { sign, kind, value, ...(lists.size === 0 ? {} : { list: [...lists].join(" → ") }) };
+      return { operation, kind, value, ...(lists.size === 0 ? {} : { list: [...lists].join(" → ") }) };
     }),
-    alarms: { danger: 0, warning: 0 },
+    severities: { danger: 0, warning: 0 },
     resource: "a",
     isStackThere: true,
   };

@@ -134,7 +134,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
         ...(error !== undefined && { error }),
       };
     }
-    happenings.sort(([one], [other]) => one - other);
+    happenings.sort(([a], [b]) => a - b);
     for (const [ms, happening] of happenings) recordEvent(ms, happening);
     clock = Math.max(clock, ...slots);
     const countTenants = () => countStates(tenants.filter(({ wave: name }) => name === wave.name));
@@ -225,7 +225,7 @@ function buildTenantReport(
     changes: isUnchanged
       ? []
       : Array.from({ length: Math.min(changes, 20) }, (_, change) => buildTenantChange(change, index, text)),
-    alarms: { danger: index % 50 === 7 ? 1 : 0, warning: index % 20 === 3 ? 2 : 0 },
+    severities: { danger: index % 50 === 7 ? 1 : 0, warning: index % 20 === 3 ? 2 : 0 },
     attempts: 0,
   };
 }
@@ -233,11 +233,11 @@ function buildTenantReport(
 const NAMES = ["acme", "globex", "initech", "umbrella", "hooli", "stark-industries", "wayne", "northwind"];
 
 function buildTenantChange(change: number, index: number, text: string): TenantChange {
-  if (change === 2) return { sign: "add", kind: "vip", value: `ceo@tenant-${index}.example${text}` };
+  if (change === 2) return { operation: "add", kind: "vip", value: `ceo@tenant-${index}.example${text}` };
   if (change === 1) {
-    return { sign: "change", kind: "entry", list: "allow → deny", value: `news-${index}.example${text}` };
+    return { operation: "change", kind: "entry", list: "allow → deny", value: `news-${index}.example${text}` };
   }
-  return { sign: "add", kind: "entry", list: "deny", value: `phish-${change}.example${text}` };
+  return { operation: "add", kind: "entry", list: "deny", value: `phish-${change}.example${text}` };
 }
 
 function buildTenantError(index: number, text: string): TenantError {

@@ -258,7 +258,7 @@ function generateRecentRollouts(tenants: readonly TenantStatus[], text: string):
         name,
         rollouts.flatMap(({ report }) =>
           report.tenants
-            .filter((one) => one.name === name)
+            .filter((tenant) => tenant.name === name)
             .map(({ wave, state, planned, error }) => ({
               ...{ rollout: report.id, wave, state, planned, time: report.startedAt ?? report.createdAt },
               ...(error === undefined ? {} : { code: error.code }),
@@ -286,12 +286,12 @@ function buildRolloutDetails(
   { startMs, prunedAt, ...about }: MadeRollout,
 ): RolloutDetails {
   const changes: readonly RecordedChange[] = [
-    { sign: "remove", kind: "entry", key: "old", value: `old.example${text}`, before: { list: "allow" } },
+    { operation: "remove", kind: "entry", key: "old", value: `old.example${text}`, before: { list: "allow" } },
     {
-      ...{ sign: "add", kind: "entry", key: "evil", value: "evil.example", ticket: `INC-7${text}` },
+      ...{ operation: "add", kind: "entry", key: "evil", value: "evil.example", ticket: `INC-7${text}` },
       after: { list: "deny", comment: `Phishing${text}` },
     },
-    { sign: "add", kind: "vip", key: "ceo", value: "ceo@acme.example", after: {} },
+    { operation: "add", kind: "vip", key: "ceo", value: "ceo@acme.example", after: {} },
   ];
   const states = names.map((_, at): TenantState => (at === 3 ? "failed" : at === 4 ? "unchanged" : "done"));
   const tenants = names.map(
@@ -306,7 +306,7 @@ function buildRolloutDetails(
       stack: name,
       planned: at === 4 ? { added: 0, changed: 0, removed: 0 } : { added: 2, changed: 0, removed: 1 },
       changes: [],
-      alarms: { danger: 0, warning: 0 },
+      severities: { danger: 0, warning: 0 },
       attempts: at === 4 ? 0 : 1,
       ...(at === 3 && {
         error: {

@@ -176,14 +176,14 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
 /** Describes entries that keep the value of a dropped removal under another scope or list. */
 function describeEvadedRemovals(reviewedPlan: Plan, currentPlan: Plan): string[] {
   const getKey = ({ kind, key }: { readonly kind: string; readonly key: string }): string => `${kind} ${key}`;
-  const removedKeys = new Set(currentPlan.changes.filter(({ sign }) => sign === "remove").map(getKey));
+  const removedKeys = new Set(currentPlan.changes.filter(({ operation }) => operation === "remove").map(getKey));
   const reviewedKeys = new Set(reviewedPlan.unmanaged.map(getKey));
   const newItems = Map.groupBy(
     currentPlan.unmanaged.filter((item) => !reviewedKeys.has(getKey(item))),
     ({ kind, value }) => `${kind} ${value}`,
   );
   return reviewedPlan.changes
-    .filter((change) => change.sign === "remove" && !removedKeys.has(getKey(change)))
+    .filter((change) => change.operation === "remove" && !removedKeys.has(getKey(change)))
     .flatMap(({ kind, key, value, before }) =>
       (newItems.get(`${kind} ${value}`) ?? []).map((newItem) =>
         sanitizeLine(
@@ -200,8 +200,8 @@ function formatCreation(state: PlanEntryState | undefined): string {
   );
 }
 
-function formatResultingState({ sign, after }: PlanChange): string {
-  return sign === "remove" ? "removed" : formatOptionalState(after);
+function formatResultingState({ operation, after }: PlanChange): string {
+  return operation === "remove" ? "removed" : formatOptionalState(after);
 }
 
 function formatOptionalState(state: PlanEntryState | undefined): string {

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
-import { ChangeRefusedError, type ChangeStep, type ListChange } from "../../gitops/list-change";
+import { ChangeRejectedError, type ChangeStep, type ListChange } from "../../gitops/list-change";
 import { quote } from "../../model/text";
 import { type ChangedFile, createOverlayReader, editFiles } from "../../settings-files/edit-files";
 import { type Finding, formatFinding } from "../../settings-files/finding";
 import { checkSettings } from "../../settings-files/lint";
 import { inspectSettings, readSettings, type SettingsReadOptions } from "../../settings-files/read-settings";
-import { createFileReader } from "../../settings-files/read-source";
+import { createFileReader } from "../../settings-files/read-yaml-file";
 import type { SectionName } from "../../settings-files/settings-editor";
 import type { GeneratedFile, Settings } from "../../settings-files/settings-model";
 import { createCachingYamlReader, type YamlReader } from "../../settings-files/yaml-source";
@@ -34,7 +34,7 @@ export interface PreparedChange {
 /**
  * Plans a change of settings files and checks the resulting files.
  *
- * @throws {ChangeRefusedError} (`ERR_CHANGE_REFUSED`) with all the reasons against the change.
+ * @throws {ChangeRejectedError} (`ERR_CHANGE_REJECTED`) with all the reasons against the change.
  * @throws {SettingsFileError} if the current files can't be used.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents the edit.
  */
@@ -56,7 +56,7 @@ export function prepareListChange(
   const { steps, edits, rejections } = planListChange(settings, change, containsSection);
   const generatedFiles = settings.generatedFiles.filter(({ file: path }) => edits.some((edit) => edit.file === path));
   const reasons = [...rejections, ...generatedFiles.map(formatGeneratedFile)];
-  if (reasons.length > 0) throw new ChangeRefusedError(reasons);
+  if (reasons.length > 0) throw new ChangeRejectedError(reasons);
   const files = editFiles(edits, readFile, readCachedYaml);
   if (files.length === 0) return { steps, files, findings: [], settingsFiles: settings.files, ownDomains, isStale };
   const editedOptions = { ...options, readFile: createOverlayReader(files, readFile) };
@@ -87,10 +87,10 @@ function createChangedCheck(steps: readonly ChangeStep[]): (finding: Finding) =>
   return ({ subject }) => subject !== undefined && values.has(subject.key.replace(/ \(.*\)$/, ""));
 }
 
-/** @throws {ChangeRefusedError} if there are errors. For changed values, the message names the option that fixes the error. */
+/** @throws {ChangeRejectedError} if there are errors. For changed values, the message names the option that fixes the error. */
 function assertNoErrors(errors: readonly Finding[], formatRemedy: (error: Finding) => string): void {
   const reasons = errors.map((error) => formatFinding(error) + formatRemedy(error));
-  if (reasons.length > 0) throw new ChangeRefusedError([...new Set(reasons)]);
+  if (reasons.length > 0) throw new ChangeRejectedError([...new Set(reasons)]);
 }
 
 /** Finds the errors that a change causes in a file that includes a changed file. */

@@ -1,8 +1,8 @@
 import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
 import { canonicalizeComment } from "../../model/text";
 import { buildReviewCells } from "../../settings-files/csv-columns";
+import type { CsvTable } from "../../settings-files/csv-reader";
 import type { CsvRow } from "../../settings-files/csv-row";
-import type { CsvTable } from "../../settings-files/csv-table";
 import { isEntryOnlyField, pickTextFields, TEXT_FIELD_NAMES } from "../../settings-files/element-fields";
 import type { Place } from "../../settings-files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../../settings-files/settings-model";

@@ -36,18 +36,18 @@ export const serviceChecks: readonly Check[] = [
     ),
   },
   {
-    name: "right-vips",
+    name: "vips-access",
     needs: ["key-accepted"],
     run: createReadCheck("the VIP employees", (client) => client.vipEmployees.list({ page_size: 1 })),
   },
-  { name: "own-domains", needs: ["right-vips"], run: checkOwnDomains },
+  { name: "own-domains", needs: ["vips-access"], run: checkOwnDomains },
   {
-    name: "right-threats",
+    name: "threats-access",
     needs: ["key-accepted"],
     run: createReadCheck("threats", (client) => client.threats.list({ page_size: 1, minutes_ago: 60 }), "plan"),
   },
   {
-    name: "right-reports",
+    name: "reports-access",
     needs: ["key-accepted"],
     run: createReadCheck("phishing reports", (client) => client.phishingReports.list({ minutes_ago: 60 }), "plan"),
   },

@@ -5,9 +5,9 @@ import { readTopLevelSettings } from "../../settings-files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed } from "../../settings-files/source-schema";
 import { createCachingYamlReader } from "../../settings-files/yaml-source";
 import { ALLOWED_SOURCES_VARIABLE, assertAllowedSource, getGroupsAddress } from "../../sources/allowed-sources";
-import { listSources, type SourceTarget } from "../../sources/declared-sources";
 import { readSourceItems } from "../../sources/read-source-items";
 import { readFeedCredentials } from "../../sources/request-source";
+import { listSources, type SourceTarget } from "../../sources/source-targets";
 import { formatSourceVariable, readSourceAccount } from "../../sources/source-variables";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
-import { describeEntryRow, describeVipRow } from "../../gitops/describe-rows";
+import { describeEntryRow, describeVipRow } from "../../gitops/describe-service-rows";
 import { buildNaturalKey, canonicalizeMailbox, parseMailbox } from "../../model/entry-value";
 import { OwnDomains } from "../../model/own-domains";
 import { escapeUnprintableJson } from "../../model/text";
@@ -164,7 +164,7 @@ function formatPlainName(key: string): string {
 }
 
 function sortResources(resources: readonly ImportResource[]): ImportResource[] {
-  return resources.toSorted((one, otherResource) => (one.name < otherResource.name ? -1 : 1));
+  return resources.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Formats the file as JSON, with one line for each resource. */

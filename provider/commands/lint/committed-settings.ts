@@ -4,7 +4,7 @@ import { METADATA_FIELD_NAMES } from "../../settings-files/element-fields";
 import { getDeclarationKey, getFileDeclarations } from "../../settings-files/file-declarations";
 import { type ParsedSettingsFile, parseSettingsFile } from "../../settings-files/parsed-settings-file";
 import { inspectSettings, type SettingsReadCache } from "../../settings-files/read-settings";
-import { isFinding, readSource, validateIncludePath } from "../../settings-files/read-source";
+import { isFinding, readYamlFile, validateIncludePath } from "../../settings-files/read-yaml-file";
 import { resolveLinks } from "../../settings-files/repository";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
 import type { Policy } from "../../settings-files/settings-schema";
@@ -57,14 +57,14 @@ export class CommittedSettings {
   /** Returns whether the file exists and no file that was read includes it. */
   isTopFile(file: string): boolean {
     const path = this.#toRepositoryPath(file);
-    return this.#texts.has(path) && ![...this.#texts.keys()].some((one) => this.#listIncludes(one).includes(path));
+    return this.#texts.has(path) && ![...this.#texts.keys()].some((key) => this.#listIncludes(key).includes(path));
   }
 
   /** Returns the files in the same directory, relative to the working directory. */
   getSiblings(file: string): readonly string[] {
     const path = this.#toRepositoryPath(file);
     return this.#toRelativePaths(
-      [...this.#texts.keys()].filter((one) => one !== path && posix.dirname(one) === posix.dirname(path)),
+      [...this.#texts.keys()].filter((key) => key !== path && posix.dirname(key) === posix.dirname(path)),
     );
   }
 
@@ -74,7 +74,7 @@ export class CommittedSettings {
   }
 
   #toRelativePaths(paths: readonly string[]): readonly string[] {
-    return paths.map((one) => relative(process.cwd(), join(this.#top, one)));
+    return paths.map((path) => relative(process.cwd(), join(this.#top, path)));
   }
 
   /**
@@ -129,7 +129,7 @@ export class CommittedSettings {
 
   #parseFile(file: string): ParsedSettingsFile | undefined {
     if (!this.has(file)) return undefined;
-    const source = readSource(file, { readFile: (path) => this.#getText(path) }, undefined);
+    const source = readYamlFile(file, { readFile: (path) => this.#getText(path) }, undefined);
     return isFinding(source) ? undefined : parseSettingsFile(source);
   }
 
@@ -161,8 +161,8 @@ export class CommittedSettings {
   #listIncludes(path: string): string[] {
     const { include = [] } = this.#parseFile(join(this.#top, path))?.content ?? {};
     return include
-      .filter((one) => validateIncludePath(one) === undefined)
-      .map((one) => posix.join(posix.dirname(path), one));
+      .filter((candidate) => validateIncludePath(candidate) === undefined)
+      .map((item) => posix.join(posix.dirname(path), item));
   }
 
   #toRepositoryPath(file: string): string {

@@ -10,7 +10,7 @@ import { findElementSource } from "../../settings-files/source-checks";
 import { isOwnFile } from "../../settings-files/tenant-own-file";
 import { suggest } from "../suggest/suggest";
 import { SuggestContext } from "../suggest/suggest-context";
-import { findExternalOwnerReason, findExternalVipReason } from "./external-mailbox-reasons";
+import { findExternalOwnerReason, findExternalVipReason } from "./person-review-reasons";
 import { describeReviewGaps } from "./review-gaps";
 import { addReasons, compareReviewItems, type Review, type TenantData } from "./review-items";
 import type { ReviewKind } from "./review-kinds";

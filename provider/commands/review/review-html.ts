@@ -100,12 +100,12 @@ function renderReviewFilters(items: readonly ReviewItem[]): Html {
 }
 
 const REVIEW_STYLE = [
-  ".s-calm { --sign: var(--blue); --sign-card: var(--blue-card); }",
+  ".s-calm { --operation: var(--blue); --operation-card: var(--blue-card); }",
   // Makes the focus order match the visual order.
   ".changes { margin-top: 2rem; reading-flow: grid-order; }",
-  ".why { margin: .5rem 0; }",
-  ".why b { display: block; font-weight: 600; }",
-  ...REVIEW_KINDS.map((kind) => `body:has(#only-${kind}:checked) .change:not(.why-${kind}) { display: none; }`),
+  ".reason { margin: .5rem 0; }",
+  ".reason b { display: block; font-weight: 600; }",
+  ...REVIEW_KINDS.map((kind) => `body:has(#only-${kind}:checked) .change:not(.reason-${kind}) { display: none; }`),
   ...getKeys(LISTS).map((list) => `body:has(#only-${list}:checked) .change:not(.in-${list}) { display: none; }`),
   ...getKeys(SORTS)
     .slice(1)
@@ -148,8 +148,8 @@ function buildSortStyles(items: readonly ReviewItem[]): ReadonlyMap<ReviewItem, 
   };
   const sortStyles = new Map<ReviewItem, string>(items.map((item) => [item, ""]));
   for (const [name, getKey] of Object.entries(keyGetters)) {
-    const sortedItems = items.toSorted((one, other) => {
-      const [a, b] = [getKey(one), getKey(other)];
+    const sortedItems = items.toSorted((left, right) => {
+      const [a, b] = [getKey(left), getKey(right)];
       return a < b ? -1 : Number(a > b);
     });
     for (const [index, item] of sortedItems.entries())
@@ -161,7 +161,7 @@ function buildSortStyles(items: readonly ReviewItem[]): ReadonlyMap<ReviewItem, 
 function renderReviewItem(item: ReviewItem, sortStyle: string, isOpen: boolean): Html {
   return html`<li class="${getReviewClasses(item)}" style="${sortStyle}"><details${isOpen ? new Html(" open") : ""}><summary>${renderReviewHead(item)}</summary><div class="body">${item.reasons.map(
     ({ kind, evidence }) =>
-      html`<p class="why"><b>${REVIEW_TITLES[kind]}</b>${renderHtmlText([untrustedSentence(evidence)])}</p>`,
+      html`<p class="reason"><b>${REVIEW_TITLES[kind]}</b>${renderHtmlText([untrustedSentence(evidence)])}</p>`,
   )}<dl>${buildReviewDetails(item).map(([label, text]) => html`<dt>${label}</dt><dd>${renderHtmlText(text)}</dd>`)}</dl></div></details></li>
 `;
 }
@@ -175,7 +175,7 @@ function renderReviewLine(item: ReviewItem, sortStyle: string): Html {
 function renderReviewHead(item: ReviewItem): Html {
   const { value, scope, reasons } = item;
   const [first, ...others] = reasons.map(({ kind }) => REVIEW_TITLES[kind]);
-  return html`<span class="sign">${first}</span><span class="list">${getItemNoun(item)}</span><span class="what"><code>${renderHtmlText(
+  return html`<span class="operation">${first}</span><span class="list">${getItemNoun(item)}</span><span class="subject"><code>${renderHtmlText(
     describeValue(value),
   )}</code>${
     scope === undefined || scope === DEFAULT_VERDICT_SCOPE
@@ -187,7 +187,7 @@ function renderReviewHead(item: ReviewItem): Html {
 function getReviewClasses(item: ReviewItem): string {
   const severity = getReviewSeverity(item);
   const symbolClass = { danger: "s-remove", warning: "s-change", none: "s-calm" } as const;
-  const reasons = item.reasons.map(({ kind }) => `why-${kind}`);
+  const reasons = item.reasons.map(({ kind }) => `reason-${kind}`);
   return ["change", `is-${severity}`, symbolClass[severity], `in-${item.list}`, ...reasons].join(" ");
 }
 

@@ -6,7 +6,7 @@ import { getReviewDueDay, isReviewValid } from "../../settings-files/reviews";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
 import { isOwnFile } from "../../settings-files/tenant-own-file";
 import { DAY_MS, type SuggestContext } from "../suggest/suggest-context";
-import { findDepartedVipReason } from "./external-mailbox-reasons";
+import { findDepartedVipReason } from "./person-review-reasons";
 import type { TenantData } from "./review-items";
 import type { ReviewReason } from "./review-schema";
 

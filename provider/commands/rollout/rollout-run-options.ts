@@ -32,7 +32,7 @@ export const ROLLOUT_EXIT_CODES = {
 export function addRunOptions(command: Command): Command {
   return addOutputOptions(addJournalOption(command, JOURNAL_HELP), ROLLOUT_FORMATS)
     .option("--until <wave>", "Wait for approval after this wave")
-    .option("--any-time", "Ignore the closed hours of waves (`not`)")
+    .option("--any-time", "Ignore the closed hours of waves (`closedHours`)")
     .option(
       "--max-concurrent <number>",
       "Change this many tenants at once, instead of the number that each wave sets",

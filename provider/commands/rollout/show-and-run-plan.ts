@@ -26,8 +26,8 @@ export async function showAndRunPlan(
 ): Promise<ExitCode> {
   const { id, digest } = plannedRollout;
   const { createRolloutPlanRenderers } = await import("./rollout-output.js");
-  const { addMailAlarms } = await import("../../rollout/plan-report/plan-summary-view.js");
-  const report = addMailAlarms(await rollouts.report(id), plannedRollout.mail);
+  const { addMailSeverities } = await import("../../rollout/plan-report/plan-summary-view.js");
+  const report = addMailSeverities(await rollouts.report(id), plannedRollout.mail);
   const createRenderers = (displayedPlan: PlannedRollout) =>
     createRolloutPlanRenderers(
       report,
@@ -152,7 +152,7 @@ function findFlaggedTenants(
   failOn: FailOnLevel | undefined,
 ): readonly TenantReport[] {
   if (failOn === undefined) return [];
-  return tenants.filter(({ alarms: { danger, warning } }) => danger > 0 || (failOn === "warning" && warning > 0));
+  return tenants.filter(({ severities: { danger, warning } }) => danger > 0 || (failOn === "warning" && warning > 0));
 }
 
 /** Lists what `--fail-on` refuses, for the output files that people read. */

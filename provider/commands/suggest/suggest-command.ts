@@ -72,7 +72,7 @@ interface SuggestCommandOptions {
 async function runSuggestCommand(fileArgument: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
   const file = fileArgument ?? (await findDefaultSettingsFile());
   const { editAndValidateFiles, formatGitPatch } = await import("../../settings-files/edit-files.js");
-  const { createFileReader } = await import("../../settings-files/read-source.js");
+  const { createFileReader } = await import("../../settings-files/read-yaml-file.js");
   const result = await loadSuggestions(file, options);
   using locks = result.locks;
   const { suggestions: allSuggestions, summary, settings } = result;
@@ -93,7 +93,7 @@ async function runSuggestCommand(fileArgument: string | undefined, options: Sugg
     }
   }
   if (options.write === undefined) return suggestions.length === 0 ? EXIT.clean : EXIT.changes;
-  const { writeChange } = await import("../../gitops/write-change.js");
+  const { writeSettingsChange: writeChange } = await import("../../gitops/write-settings-change.js");
   const { files: writtenFiles } = await writeChange(changedFiles, NO_MESSAGE, {}, locks);
   for (const name of writtenFiles) console.error(`Wrote ${sanitizeLine(name)}.`);
   return suggestions.length === allSuggestions.length ? EXIT.clean : EXIT.changes;

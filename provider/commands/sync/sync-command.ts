@@ -8,7 +8,7 @@ import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/ou
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { wrapAction } from "../../cli/wrap-action";
 import type { SourceProposals } from "../../gitops/source-proposals";
-import type { SourceTarget } from "../../sources/declared-sources";
+import type { SourceTarget } from "../../sources/source-targets";
 import type { SyncedSource } from "../../sources/sync-sources";
 
 const FORMATS = ["text", "markdown", "json"] as const;
@@ -101,7 +101,7 @@ async function runSyncCommand(files: readonly string[], options: SyncCommandOpti
 }
 
 async function writeGeneratedFiles(results: readonly SyncedSource[]): Promise<void> {
-  const { writeChange } = await import("../../gitops/write-change.js");
+  const { writeSettingsChange: writeChange } = await import("../../gitops/write-settings-change.js");
   const changes = results.flatMap(({ change }) => change ?? []);
   for (const { file } of changes) mkdirSync(dirname(file), { recursive: true });
   await writeChange(changes, { title: "Sync sources", body: "", branch: "sync" });

@@ -76,7 +76,7 @@ async function runTenantRemoveCommand(name: string, options: RemoveOptions): Pro
   }
   if (!isStackRemoved || options.dryRun) await reportTenantSkip(removal, options, isStackRemoved);
   using locks = options.dryRun ? undefined : await lockFiles(removal.files.map(({ file }) => file));
-  const { isStale } = await import("../../gitops/write-change.js");
+  const { isStale } = await import("../../gitops/write-settings-change.js");
   if (removal.files.some(isStale)) removal = await planTenantRemoval(options.targets, name, today);
   const stackNotes = hasStackOption ? [] : await describeRemainingStack(removal);
   for (const line of [...removal.notes, ...stackNotes]) console.log(wrapForTerminal(sanitizeMultiline(line)));

@@ -4,7 +4,7 @@ import { listCoveringValues } from "../../model/covering-values";
 import { omitUndefined } from "../../model/omit-undefined";
 import { pickTextFields } from "../../settings-files/element-fields";
 import { getElementSource } from "../../settings-files/element-source";
-import { createFileReader } from "../../settings-files/read-source";
+import { createFileReader } from "../../settings-files/read-yaml-file";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
 import { readYaml } from "../../settings-files/yaml-source";
 
@@ -57,7 +57,7 @@ export function findFileDeclarations(
         verdictScope,
         place: location,
       }))
-      .sort((declaration, other) => other.value.length - declaration.value.length),
+      .sort((a, b) => b.value.length - a.value.length),
   };
 }
 

@@ -3,7 +3,7 @@ import type { GitReader } from "../../gitops/git";
 import type { FileElement } from "../../gitops/why-schema";
 import { diffElements, type ElementChange } from "./diff-elements";
 import { ElementFinder } from "./element-finder";
-import type { FileVersion } from "./include-changes";
+import type { FileVersion } from "./include-history";
 import type { CommitFiles } from "./read-commits";
 
 /** The versions of settings files in git, up to the size limit. */

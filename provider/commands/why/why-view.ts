@@ -45,7 +45,7 @@ export interface WhySection {
 export function buildWhyView(report: WhyReport): WhyView {
   const { value, file, tenant, queriedAt, coveringEntries, missing } = report;
   const toLines = (text: readonly SafeText[], source: string): WhyLine[] =>
-    text.map((one) => ({ source, text: one, details: [] }));
+    text.map((safeText) => ({ source, text: safeText, details: [] }));
   const sections = [
     ...buildWhySections(report),
     {
@@ -115,7 +115,9 @@ function buildCurrentLines({ files, actual, mail, vipRemoval }: WhyReport): read
   if (actual?.length === 0) lines.push({ source: "tenant", text: ["The tenant doesn't have it."], details: [] });
   for (const item of mail?.items ?? []) {
     const evidence = { evidence: mail?.summary } as Parameters<typeof buildMailDetails>[0];
-    const [first = [], ...moreTexts] = buildMailDetails(evidence, { ...item, alarm: "none" }).map(({ text }) => text);
+    const [first = [], ...moreTexts] = buildMailDetails(evidence, { ...item, severity: "none" }).map(
+      ({ text }) => text,
+    );
     const extraTexts = [...moreTexts, ...describeRemovalEffect(item)].filter(({ length }) => length > 0);
     lines.push({ source: "mail", text: safeText`${formatSubject(item)}: ${first}`, details: extraTexts });
   }
@@ -230,7 +232,7 @@ function buildHistoryLines({ history, rollouts = [], actual = [] }: WhyReport): 
       const text = safeText`created at the service as ${formatSubject(item)}${authorText}`;
       return [{ source: "tenant", at: new Date(at).toISOString(), text, details: [] }];
     }),
-  ].sort((item, other) => ((item.at ?? "") < (other.at ?? "") ? 1 : -1));
+  ].sort((a, b) => ((a.at ?? "") < (b.at ?? "") ? 1 : -1));
   // Commits stay in git's order, whatever their dates are.
   const lines: DatedLine[] = [];
   for (const item of committed) {
@@ -248,8 +250,8 @@ function buildHistoryLines({ history, rollouts = [], actual = [] }: WhyReport): 
 const ACTION_VERBS: Readonly<Record<string, string>> = { add: "added", change: "changed", remove: "removed" };
 
 function buildRolloutLine(change: WhyRolloutChange): DatedLine {
-  const { rollout, wave, sign, kind, lists, state, digest, planDigest, rollsBack, finishedAt } = change;
-  const verb = ACTION_VERBS[sign] ?? untrusted(sign);
+  const { rollout, wave, operation, kind, lists, state, digest, planDigest, rollsBack, finishedAt } = change;
+  const verb = ACTION_VERBS[operation] ?? untrusted(operation);
   const subjectText =
     kind === "vip"
       ? ["VIP"]

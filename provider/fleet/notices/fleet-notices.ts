@@ -94,7 +94,7 @@ function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Noti
   const unreadCount = tenants.filter(({ error }) => error !== undefined).length;
   const differences = drifted.flatMap(({ drift }) => drift);
   const riskyCount = differences.filter(({ risks }) => risks !== undefined).length;
-  const dangers = formatDangerCounts(differences.map((one) => getDifferenceTransition(one, "drift")));
+  const dangers = formatDangerCounts(differences.map((difference) => getDifferenceTransition(difference, "drift")));
   const summary = [
     `New drift in ${formatCount(drifted.length, "tenant")}: ${formatCount(differences.length, "difference")}${riskyCount === 0 ? "" : `, ${riskyCount} of them risky`}.`,
     ...(dangers === undefined ? [] : [`Among the differences: ${dangers}.`]),
@@ -120,7 +120,7 @@ function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Noti
       .flatMap(({ difference, members: [first] }) =>
         first === undefined
           ? []
-          : [buildNoticeChange(first.tenant.name, NOTICE_SIGNS[difference.driftKind], difference)],
+          : [buildNoticeChange(first.tenant.name, NOTICE_OPERATIONS[difference.driftKind], difference)],
       ),
   };
 }
@@ -148,7 +148,7 @@ function buildExpiryNotice(status: FleetStatus, { expiring }: UnsentChanges): No
 
 type NoticeChange = NonNullable<Notice["changes"]>[number];
 
-const NOTICE_SIGNS: Readonly<Record<FleetDifference["driftKind"], NoticeChange["sign"]>> = {
+const NOTICE_OPERATIONS: Readonly<Record<FleetDifference["driftKind"], NoticeChange["operation"]>> = {
   added: "add",
   changed: "change",
   missing: "remove",
@@ -158,13 +158,13 @@ const NOTICE_SIGNS: Readonly<Record<FleetDifference["driftKind"], NoticeChange["
 /** Names only the first tenant, because a change that several tenants share appears once. */
 function buildNoticeChange(
   tenant: string,
-  sign: NoticeChange["sign"],
+  operation: NoticeChange["operation"],
   { list, value, actual }: Pick<FleetDifference, "list" | "value" | "actual">,
 ): NoticeChange {
   const listText = list === "vip" ? undefined : excerpt(actual?.list ?? list);
   return {
     tenant: excerpt(tenant),
-    sign,
+    operation,
     ...(listText === undefined ? {} : { list: listText }),
     value: excerpt(value, 320),
   };

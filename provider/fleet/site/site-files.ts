@@ -86,7 +86,7 @@ export function* generateSiteFiles(data: SiteData): Generator<SiteFile> {
 function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]) {
   const toTenantData = ({ name, syncStatus }: TenantStatus) => {
     const { ranges = [], deviations = [], mail } = entries.tenants.get(name) ?? {};
-    const tenantData = { name, page: getTenantPagePath(name), syncStatus, ranges, unlike: deviations };
+    const tenantData = { name, page: getTenantPagePath(name), syncStatus, ranges, deviations };
     return mail === undefined ? tenantData : { ...tenantData, mail: mail.entries };
   };
   return {
@@ -104,7 +104,7 @@ function getChunkFiles({ ranges, deviations }: TenantEntries, chunks: readonly s
     for (let chunk = Math.floor(first / CHUNK_SIZE); chunk <= Math.floor(last / CHUNK_SIZE); chunk += 1)
       needed.add(chunk);
   }
-  return [...needed].sort((item, other) => item - other).flatMap((chunk) => chunks[chunk] ?? []);
+  return [...needed].sort((a, b) => a - b).flatMap((chunk) => chunks[chunk] ?? []);
 }
 
 function groupByTenant<T extends { readonly tenants: readonly string[] }>(items: readonly T[]): Map<string, T[]> {

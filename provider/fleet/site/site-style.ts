@@ -30,8 +30,8 @@ input[type=search] { width: 100%; padding: .6rem .8rem; border: 1px solid var(--
 .hits { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; }
 .hit { padding: .65rem .9rem; border: 1px solid var(--line); border-radius: .6rem; content-visibility: auto; contain-intrinsic-size: auto 6.5rem; }
 .hit p { margin: .1rem 0; }
-.hit .who { font-size: .9rem; }
-.odd { color: var(--red); }
+.hit .tenants { font-size: .9rem; }
+.differs { color: var(--red); }
 .value { font-family: var(--mono); font-size: .95em; font-weight: 600; }
 .script { font-weight: 600; }
 .kind, .facts { color: var(--soft); font-size: .875rem; }
@@ -85,7 +85,7 @@ input[type=search] { width: 100%; padding: .6rem .8rem; border: 1px solid var(--
 .log li { display: grid; grid-template-columns: 9.5rem 1fr; gap: .2rem 1rem; }
 .log time { color: var(--soft); font-variant-numeric: tabular-nums; }
 .tallies + .card { margin-top: 1rem; }
-.points .why { color: var(--red); }
+.points .reason { color: var(--red); }
 .rollout h2 { margin: 0; flex-wrap: wrap; font-size: 1.05rem; }
 .card { padding: .35rem 1.25rem .9rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; }
 .card dl { grid-template-columns: 8rem 1fr; }
@@ -102,7 +102,7 @@ button { margin: .8rem 0; padding: .4rem 1rem; border: 1px solid var(--line); bo
   .timeline li { grid-template-columns: 1fr; gap: .15rem; margin-bottom: .4rem; }
   .card dl, .log li { grid-template-columns: 1fr; }
   .edits li { flex-wrap: wrap; }
-  .edits .sign { min-width: 0; }
+  .edits .operation { min-width: 0; }
   .outcomes tr { display: flex; flex-wrap: wrap; gap: .1rem .8rem; }
   .outcomes td[data-label] { display: block; }
   .outcomes td[data-label]::before { content: none; }

@@ -23,16 +23,16 @@ import {
   describeValue,
 } from "./plan-descriptions";
 
-/** Builds the details of a change; those that raise the alarm come first. */
+/** Builds the details of a change; those that raise the severity come first. */
 export function buildChangeDetails(
   plan: Plan,
   change: PlanChange,
   allows?: BacktestAllow,
   denies?: BacktestDeny,
 ): ChangeDetail[] {
-  const isAlarming = change.alarm !== "none";
+  const isRisk = change.severity !== "none";
   const details: ChangeDetail[] = [
-    { label: "risk", text: describeAcceptedRisk(change), isAlarming },
+    { label: "risk", text: describeAcceptedRisk(change), isRisk },
     ...DETAIL_NAMES.map((name) => ({ label: name, text: describeDetailChange(change, name) })),
     { label: "reason", text: change.reason === undefined ? [] : [untrustedSentence(change.reason)] },
     { label: "replaces", text: describeReplacements(change) },
@@ -42,7 +42,7 @@ export function buildChangeDetails(
       (finding): ChangeDetail => ({
         label: "finding",
         text: describeFinding(finding),
-        isAlarming: isAlarming && (finding.level !== "note" || change.alarm === "accepted"),
+        isRisk: isRisk && (finding.level !== "note" || change.severity === "accepted"),
       }),
     ),
     { label: "approval", text: describeRequest(change) },
@@ -51,8 +51,8 @@ export function buildChangeDetails(
   ];
   const nonEmptyDetails = details.filter(({ text }) => text.length > 0);
   return [
-    ...nonEmptyDetails.filter((fact) => fact.isAlarming === true),
-    ...nonEmptyDetails.filter((fact) => fact.isAlarming !== true),
+    ...nonEmptyDetails.filter((fact) => fact.isRisk === true),
+    ...nonEmptyDetails.filter((fact) => fact.isRisk !== true),
   ];
 }
 
@@ -72,12 +72,12 @@ export interface ChangeDetail {
     | "declared"
     | "tenant";
   readonly text: SafeText;
-  readonly isAlarming?: boolean;
+  readonly isRisk?: boolean;
 }
 
 export function buildMailDetails(
   plan: Pick<Plan, "evidence">,
-  change: Pick<PlanChange, "kind" | "evidence" | "alarm">,
+  change: Pick<PlanChange, "kind" | "evidence" | "severity">,
   allows?: BacktestAllow,
 ): ChangeDetail[] {
   const { evidence } = change;
@@ -90,11 +90,11 @@ export function buildMailDetails(
       },
     ];
   }
-  const isAlarming = change.alarm !== "none" && (evidence.threats > 0 || evidence.reports > 0);
+  const isRisk = change.severity !== "none" && (evidence.threats > 0 || evidence.reports > 0);
   return [
-    { label: "mail", text: describeThreats(plan, change, evidence, allows), isAlarming },
-    { label: "actions", text: describeActions(change, evidence), isAlarming },
-    { label: "reports", text: describeReports(evidence), isAlarming },
+    { label: "mail", text: describeThreats(plan, change, evidence, allows), isRisk },
+    { label: "actions", text: describeActions(change, evidence), isRisk },
+    { label: "reports", text: describeReports(evidence), isRisk },
   ];
 }
 
@@ -112,11 +112,13 @@ function describeThreats(
   const lastText = evidence.lastThreatAt === undefined ? [] : safeText`, last ${formatDay(evidence.lastThreatAt)}`;
   const hasRecipients = kind === "entry" && evidence.recipientCount > 0;
   const recipientText = hasRecipients ? `; to ${describePeopleCount(evidence.recipientCount, evidence.vipCount)}` : "";
-  const letThroughText =
-    allows === undefined || allows.letThrough === 0 ? [] : safeText`; ${allows.letThrough} would have been delivered`;
+  const deliveredText =
+    allows === undefined || allows.deliveredCount === 0
+      ? []
+      : safeText`; ${allows.deliveredCount} would have been delivered`;
   return safeText`${formatCount(evidence.threats, "threat")} ${kind === "vip" ? "to this mailbox " : ""}${window}${
     verdicts.length > 0 ? safeText`, ${verdicts}` : []
-  }${lastText}${recipientText}${letThroughText}.`;
+  }${lastText}${recipientText}${deliveredText}.`;
 }
 
 function describeActions({ kind }: Pick<PlanChange, "kind">, evidence: Evidence): SafeText {
@@ -155,7 +157,7 @@ function describePeopleCount(people: number, vips: number): string {
 function formatCounts(counts: readonly NamedCount[], total: number): SafeText {
   // Always shows the malicious count, even if it is small.
   const isMalicious = ({ name }: NamedCount): number => Number(counts.length > MAX_COUNTS && name === "malicious");
-  const visibleCounts = counts.toSorted((one, other) => isMalicious(other) - isMalicious(one)).slice(0, MAX_COUNTS);
+  const visibleCounts = counts.toSorted((a, b) => isMalicious(b) - isMalicious(a)).slice(0, MAX_COUNTS);
   const hiddenCount = counts.length - visibleCounts.length;
   const countTexts = visibleCounts.map(({ name, count }) =>
     count === total && total > 1 && counts.length === 1
@@ -170,27 +172,27 @@ const MAX_COUNTS = 6;
 function buildBacktestDetails({ evidence }: Plan, allows?: BacktestAllow, denies?: BacktestDeny): ChangeDetail[] {
   const window = `in ${formatCount(evidence.days, "day")}`;
   if (allows !== undefined) {
-    const { letThrough, verdicts } = allows;
-    if (letThrough === 0)
+    const { deliveredCount, verdicts } = allows;
+    if (deliveredCount === 0)
       return [{ label: "backtest", text: [`Estimate: no threats would have been delivered ${window}.`] }];
-    const verdictText = formatCounts(verdicts, letThrough);
+    const verdictText = formatCounts(verdicts, deliveredCount);
     return [
       {
         label: "backtest",
-        text: safeText`Estimate: ${formatCount(letThrough, "stopped threat")} would have been delivered${
+        text: safeText`Estimate: ${formatCount(deliveredCount, "stopped threat")} would have been delivered${
           verdictText.length > 0 ? safeText` (${verdictText})` : []
         }${describeRecipients(allows)}.`,
-        isAlarming: true,
+        isRisk: true,
       },
     ];
   }
   if (denies === undefined) return [];
-  const { matched, stopped } = denies;
-  if (matched === 0) return [{ label: "backtest", text: [`Estimate: no matching threats ${window}.`] }];
+  const { matchCount, stoppedCount } = denies;
+  if (matchCount === 0) return [{ label: "backtest", text: [`Estimate: no matching threats ${window}.`] }];
   const detailText =
-    stopped === 0
-      ? safeText`Estimate: ${formatCount(matched, "matching threat")} ${window}, all stopped without this entry.`
-      : safeText`Estimate: of ${formatCount(matched, "matching threat")}, this entry would have stopped the ${stopped} that reached a mailbox${describeRecipients(denies)}.`;
+    stoppedCount === 0
+      ? safeText`Estimate: ${formatCount(matchCount, "matching threat")} ${window}, all stopped without this entry.`
+      : safeText`Estimate: of ${formatCount(matchCount, "matching threat")}, this entry would have stopped the ${stoppedCount} that reached a mailbox${describeRecipients(denies)}.`;
   return [{ label: "backtest", text: detailText }];
 }
 
@@ -227,7 +229,7 @@ function describeReplacements({ mayReplace = [], after }: PlanChange): SafeText 
 }
 
 function describeDetailChange({ before, after }: PlanChange, name: DetailName): SafeText {
-  const [old, current] = [before, after].map((one) => new Map(getDetailTexts(one ?? {})).get(name));
+  const [old, current] = [before, after].map((item) => new Map(getDetailTexts(item ?? {})).get(name));
   if (before === undefined || after === undefined) {
     const onlyValue = old ?? current;
     return onlyValue === undefined ? [] : [untrusted(onlyValue)];

@@ -39,7 +39,7 @@ export function describeValue(value: string): SafeText {
   return unicode === undefined ? [untrusted(value)] : safeText`${untrusted(value)} (${untrusted(unicode)})`;
 }
 
-export const CHANGE_SIGNS = { add: "+", change: "~", remove: "-" } as const;
+export const OPERATION_SYMBOLS = { add: "+", change: "~", remove: "-" } as const;
 
 /** Formats the list: `deny`, `allow → deny`, `VIP`. */
 export function formatListName({ kind, list }: { readonly kind: "entry" | "vip"; readonly list?: string }): string {

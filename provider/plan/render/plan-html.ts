@@ -81,8 +81,8 @@ const FILTER_THRESHOLD = 6;
 export function renderTalliesHtml(totals: readonly ChangeCount[]): Html {
   const classes: Readonly<Record<string, string>> = { "+": "s-add", "~": "s-change", "-": "s-remove" };
   return html`<ul class="tallies">${totals.map(
-    ({ sign, word, count }) =>
-      html`<li class="${classes[sign] ?? ""}${count === 0 ? " zero" : ""}"><b>${sign}${formatNumber(count)}</b>${word}</li>`,
+    ({ symbol, word, count }) =>
+      html`<li class="${classes[symbol] ?? ""}${count === 0 ? " zero" : ""}"><b>${symbol}${formatNumber(count)}</b>${word}</li>`,
   )}</ul>`;
 }
 
@@ -129,8 +129,8 @@ function renderFilters(
   };
   const listCounts = { allow: 0, deny: 0, vip: 0 };
   for (const changeView of allChanges) for (const list of getChangeLists(changeView)) listCounts[list] += 1;
-  return html`<div class="filters">${renderFilterOptions("alarm", "Show", [
-    { id: "only-any-alarm", label: "All", count: allChanges.length },
+  return html`<div class="filters">${renderFilterOptions("severity", "Show", [
+    { id: "only-any-severity", label: "All", count: allChanges.length },
     ...getKeys(SEVERITY_LABELS).map((name) => ({
       id: `only-${name}`,
       label: SEVERITY_LABELS[name],
@@ -198,22 +198,25 @@ function formatHidden(rest: readonly ChangeView[], fullListHint: string): string
 
 function getChangeClasses(changeView: ChangeView): string {
   const { change, word } = changeView;
-  return ["change", `is-${change.alarm}`, `s-${word}`, ...getChangeLists(changeView).map((one) => `in-${one}`)].join(
-    " ",
-  );
+  return [
+    "change",
+    `is-${change.severity}`,
+    `s-${word}`,
+    ...getChangeLists(changeView).map((list) => `in-${list}`),
+  ].join(" ");
 }
 
 /** Renders `+ add deny evil.example domain`. */
-function renderChangeHeader({ change, sign, word, list, kind }: ChangeView): Html {
+function renderChangeHeader({ change, symbol, word, list, kind }: ChangeView): Html {
   const unicode = decodePunycode(change.value);
-  return html`<span class="sign"><i>${sign}</i>${word}</span><span class="list">${list}</span><span class="what"><code><bdi>${change.value}</bdi></code>${
+  return html`<span class="operation"><i>${symbol}</i>${word}</span><span class="list">${list}</span><span class="subject"><code><bdi>${change.value}</bdi></code>${
     unicode === undefined ? "" : html` <span class="script">(<bdi>${unicode}</bdi>)</span>`
   }${kind.length > 0 ? html` <span class="kind">${renderHtmlText(kind)}</span>` : ""}</span>`;
 }
 
 function renderChangeItem(changeView: ChangeView, isOpen: boolean): Html {
   const { change, details } = changeView;
-  const leadDetail = details.find(({ label, isAlarming }) => label === "mail" && isAlarming === true);
+  const leadDetail = details.find(({ label, isRisk }) => label === "mail" && isRisk === true);
   return html`<li class="${getChangeClasses(changeView)}"><details${isOpen ? new Html(" open") : ""}><summary>${renderChangeHeader(changeView)}${
     isOpen ? "" : renderBrief(changeView)
   }</summary><div class="body">${leadDetail === undefined ? "" : html`<p class="lead">${renderHtmlText(leadDetail.text)}</p>`}${
@@ -311,7 +314,7 @@ const COLORS: Readonly<Record<string, string>> = {
 function renderPeople(title: string, recipients: readonly RecipientCount[], total: number): Html | undefined {
   if (recipients.length === 0) return undefined;
   const hiddenCount = total - recipients.length;
-  return html`<div class="who"><h3>${title}</h3><ul>${recipients.map(
+  return html`<div class="recipients"><h3>${title}</h3><ul>${recipients.map(
     ({ email, isVip, count }) =>
       html`<li${isVip ? new Html(' class="is-vip"') : ""}>${isVip ? "VIP " : ""}<bdi>${renderUntrustedHtml(email)}</bdi>${decodePunycode(email) === undefined ? "" : html` (<bdi>${decodePunycode(email)}</bdi>)`} ${formatNumber(count)}</li>`,
   )}${hiddenCount > 0 ? html`<li>and ${formatNumber(hiddenCount)} more</li>` : ""}</ul></div>`;
@@ -331,7 +334,7 @@ function renderExamples({ allows }: ChangeView): Html | undefined {
       )}${renderCell("Verdict", name === undefined ? undefined : describeIdentifier(name))}</tr>`,
   );
   return html`<div class="table" tabindex="0"><table><caption>${formatCount(allows.examples.length, "example")} of ${formatNumber(
-    allows.letThrough,
+    allows.deliveredCount,
   )} threats that would have been delivered</caption><thead><tr><th scope="col">When</th><th scope="col">From</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Verdict</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 

@@ -276,11 +276,11 @@ function formatChange(changeView: ChangeView): string {
 
 const MAX_DETAILS = 20;
 
-function formatDetail({ label, text: words, isAlarming }: ChangeDetail, isFirst: boolean): string {
+function formatDetail({ label, text: words, isRisk }: ChangeDetail, isFirst: boolean): string {
   const name = capitalize(label);
   const text = renderMarkdownText(words, { limit: 500 });
   // Markdown needs a letter or digit after the asterisks; before a code span they would stay literal.
-  const isBold = isFirst && isAlarming === true && /^[\p{L}\d]/u.test(text) && text.endsWith(".");
+  const isBold = isFirst && isRisk === true && /^[\p{L}\d]/u.test(text) && text.endsWith(".");
   return isBold ? `**${name}:** **${text}**` : `**${name}:** ${text}`;
 }
 
@@ -294,9 +294,9 @@ function formatChangeSummaryLine(changeView: ChangeView): string {
   return `- ${formatChangeTitle(changeView)}${locationText}${detailText}\n`;
 }
 
-function formatChangeTitle({ change, sign, word, list, kind }: ChangeView): string {
+function formatChangeTitle({ change, symbol, word, list, kind }: ChangeView): string {
   const kindText = kind.length > 0 ? ` (${renderMarkdownText(kind, { limit: 60 })})` : "";
-  return `\`${sign}\` ${word} ${list} ${renderMarkdownText(describeValue(change.value), { limit: 320 })}${kindText}`;
+  return `\`${symbol}\` ${word} ${list} ${renderMarkdownText(describeValue(change.value), { limit: 320 })}${kindText}`;
 }
 
 function renderChangeTable(
@@ -321,14 +321,14 @@ function renderChangeTable(
 
 const MAX_OPEN_ROWS = 20;
 
-function formatChangeRow({ change, sign, word, list, kind, details }: ChangeView): string {
+function formatChangeRow({ change, symbol, word, list, kind, details }: ChangeView): string {
   const joinDetails = (...labels: readonly ChangeDetail["label"][]): SafeText =>
     joinTexts(
       details.filter(({ label }) => labels.includes(label)).map(({ text }) => text),
       "<br>",
     );
   return renderMarkdownRow([
-    safeText`\`${sign}\` ${word} ${list}<br>${describeValue(change.value)}${kind.length > 0 ? safeText`<br>${kind}` : []}`,
+    safeText`\`${symbol}\` ${word} ${list}<br>${describeValue(change.value)}${kind.length > 0 ? safeText`<br>${kind}` : []}`,
     joinDetails(...DETAIL_NAMES, "reason", "replaces", "risk", "finding"),
     joinDetails("approval", "declared", "tenant"),
     joinDetails("mail", "reports", "backtest"),

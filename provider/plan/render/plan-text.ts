@@ -140,12 +140,12 @@ function renderUnremarkable(
   page.addText([fullListHint], { indent: INDENT });
 }
 
-function renderChanges(page: TextPage, changeViews: readonly ChangeView[], alarmStyle: Style): void {
+function renderChanges(page: TextPage, changeViews: readonly ChangeView[], riskStyle: Style): void {
   changeViews.forEach((changeView, index) => {
     if (index > 0 && (changeViews[index - 1]?.details.length ?? 0) > 0) page.addBlankLine();
     renderChangeTitle(page, changeView);
-    for (const { label, text, isAlarming } of changeView.details) {
-      page.addLabeledText(label, text, { ...DETAIL_LAYOUT, style: isAlarming === true ? alarmStyle : "dim" });
+    for (const { label, text, isRisk } of changeView.details) {
+      page.addLabeledText(label, text, { ...DETAIL_LAYOUT, style: isRisk === true ? riskStyle : "dim" });
     }
     for (const example of changeView.allows?.examples ?? []) {
       page.addLabeledText("example", describeExample(example), { ...DETAIL_LAYOUT, style: "dim" });
@@ -153,10 +153,10 @@ function renderChanges(page: TextPage, changeViews: readonly ChangeView[], alarm
   });
 }
 
-function renderChangeTitle(page: TextPage, { change, sign, word, list, kind }: ChangeView): void {
+function renderChangeTitle(page: TextPage, { change, symbol, word, list, kind }: ChangeView): void {
   const kindText = kind.length > 0 ? safeText` (${kind})` : [];
   const text = safeText`${describeValue(change.value)}${kindText}`;
-  page.addMarkedText(`${sign} ${word} ${list}`, text, { indent: INDENT, style: SYMBOL_STYLES[sign] });
+  page.addMarkedText(`${symbol} ${word} ${list}`, text, { indent: INDENT, style: SYMBOL_STYLES[symbol] });
 }
 
 function writeLimitedList<T>(

@@ -13,20 +13,20 @@ import {
 } from "../../render/safe-text";
 import { type Finding, isOverrideFinding, sortBySeverity } from "../../settings-files/finding";
 import {
-  type Alarm,
   type BacktestAllow,
   type BacktestDeny,
-  type ChangeSign,
+  type ChangeOperation,
   type ExpiredItem,
   FAIL_ON_BLOCKER,
   getExpiredTransition,
   getUnmanagedTransition,
   type Plan,
   type PlanChange,
+  type Severity,
   type UnmanagedItem,
 } from "../plan";
 import { buildChangeDetails, type ChangeDetail } from "./change-details";
-import { CHANGE_SIGNS, describeEntryKind, formatListName } from "./plan-descriptions";
+import { describeEntryKind, formatListName, OPERATION_SYMBOLS } from "./plan-descriptions";
 
 /**
  * The view of a plan that all renderers share. Its order answers the reader's questions: is it dangerous, what changes,
@@ -63,18 +63,18 @@ export interface PlanView {
   readonly digest: string;
 }
 
-export type PlanStatus = "refused" | Alarm | "nothing";
+export type PlanStatus = "refused" | Severity | "nothing";
 
 export interface ChangeCount {
-  readonly sign: string;
+  readonly symbol: string;
   readonly word: string;
   readonly count: number;
 }
 
 export interface ChangeView {
   readonly change: PlanChange;
-  readonly sign: "+" | "~" | "-";
-  readonly word: ChangeSign;
+  readonly symbol: "+" | "~" | "-";
+  readonly word: ChangeOperation;
   readonly list: string;
   /** `domain`, `IP address`, `mailbox`; with the scope if it isn't the default. */
   readonly kind: SafeText;
@@ -89,7 +89,7 @@ export function buildPlanView(plan: Plan): PlanView {
   const changeViews = plan.changes.map((change) =>
     buildChangeView(plan, change, allows.get(change.key), denies.get(change.key)),
   );
-  const getBySeverity = (severity: Alarm) => changeViews.filter(({ change }) => change.alarm === severity);
+  const getBySeverity = (severity: Severity) => changeViews.filter(({ change }) => change.severity === severity);
   const [dangers, accepted, warnings, others] = [
     getBySeverity("danger"),
     getBySeverity("accepted"),
@@ -148,7 +148,7 @@ export function getPlanStatus(
   hasChanges: boolean,
 ): PlanStatus {
   if (isBlocked) return "refused";
-  return STATUS_ORDER.find((one) => severityCounts[one] > 0) ?? (hasChanges ? "none" : "nothing");
+  return STATUS_ORDER.find((candidate) => severityCounts[candidate] > 0) ?? (hasChanges ? "none" : "nothing");
 }
 
 /** Names a blocker; an unknown code of another version stays as it is. */
@@ -210,7 +210,7 @@ export function formatPlanSummary({
 }
 
 export function formatOtherCounts({ tallies }: Pick<PlanView, "tallies">): string {
-  const otherCounts = tallies.filter(({ sign, word, count }) => sign === "" && (count > 0 || word === "unchanged"));
+  const otherCounts = tallies.filter(({ symbol, word, count }) => symbol === "" && (count > 0 || word === "unchanged"));
   return `${otherCounts.map(({ word, count }) => `${formatNumber(count)} ${word}`).join(", ")}.`;
 }
 
@@ -225,13 +225,13 @@ function formatUnmanagedNote({ unmanaged, source }: Plan): SafeText {
 
 function buildTotals({ counts, expired }: Plan): ChangeCount[] {
   const totals: ChangeCount[] = [
-    { sign: "+", word: "to add", count: counts.added },
-    { sign: "~", word: "to change", count: counts.changed },
-    { sign: "-", word: "to remove", count: counts.removed },
-    { sign: "", word: "unchanged", count: counts.unchanged },
-    { sign: "", word: "unmanaged", count: counts.unmanaged },
+    { symbol: "+", word: "to add", count: counts.added },
+    { symbol: "~", word: "to change", count: counts.changed },
+    { symbol: "-", word: "to remove", count: counts.removed },
+    { symbol: "", word: "unchanged", count: counts.unchanged },
+    { symbol: "", word: "unmanaged", count: counts.unmanaged },
   ];
-  return expired.length > 0 ? [...totals, { sign: "", word: "expired", count: expired.length }] : totals;
+  return expired.length > 0 ? [...totals, { symbol: "", word: "expired", count: expired.length }] : totals;
 }
 
 function buildChangeView(plan: Plan, change: PlanChange, allows?: BacktestAllow, denies?: BacktestDeny): ChangeView {
@@ -241,8 +241,8 @@ function buildChangeView(plan: Plan, change: PlanChange, allows?: BacktestAllow,
     : [undefined, change.after?.list === "deny" ? denies : undefined];
   return {
     change,
-    sign: CHANGE_SIGNS[change.sign],
-    word: change.sign,
+    symbol: OPERATION_SYMBOLS[change.operation],
+    word: change.operation,
     list: formatMovedList(change),
     kind: describeEntryKind(change),
     details: buildChangeDetails(plan, change, allowed, denied),
@@ -305,11 +305,11 @@ export function countChangeKinds(
 ): { readonly name: string; readonly count: number }[] {
   const counts = new Map<string, number>();
   for (const { word, list } of changeViews) counts.set(`${word} ${list}`, (counts.get(`${word} ${list}`) ?? 0) + 1);
-  return [...counts].map(([name, count]) => ({ name, count })).sort((one, other) => other.count - one.count);
+  return [...counts].map(([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count);
 }
 
 function indexByKey<T extends { readonly key: string }>(items: readonly T[]): ReadonlyMap<string, T> {
-  return new Map(items.map((one) => [one.key, one]));
+  return new Map(items.map((item) => [item.key, item]));
 }
 
 function getOtherFindings({ changes, findings }: Plan): Finding[] {
@@ -323,8 +323,8 @@ function getOtherFindings({ changes, findings }: Plan): Finding[] {
     (finding) => !changeFindingIds.has(getFindingId(finding)) && !isAccepted(finding) && !isOverrideFinding(finding),
   );
   // An existing allow that lets malicious mail through is the worst finding.
-  const isStandingAllow = ({ code }: Finding): number => Number(code === "standing-allow");
-  return sortBySeverity(otherFindings.toSorted((one, other) => isStandingAllow(other) - isStandingAllow(one)));
+  const isExistingAllow = ({ code }: Finding): number => Number(code === "existing-allow");
+  return sortBySeverity(otherFindings.toSorted((a, b) => isExistingAllow(b) - isExistingAllow(a)));
 }
 
 function getFindingId({ code, message, place, subject }: Finding): string {

@@ -24,7 +24,7 @@ import {
   PartialFailureError,
   type ResourceDeclaration,
 } from "./lifecycle";
-import { addPrunable, buildContentChanges, isContentKnown, replaceWithActualTexts } from "./list-content";
+import { addPrunable, buildContentChanges, isContentKnown, replaceWithActualTexts } from "./list-content-changes";
 import { buildListNotAppliedError, formatFailureReasons } from "./list-failures";
 import { formatItemCount, formatItemNames } from "./list-names";
 import {

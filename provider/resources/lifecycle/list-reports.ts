@@ -6,7 +6,7 @@ import { createIgnoreFilter, createPruneFilter } from "../../model/list-protecti
 import { sanitizeLine } from "../../model/text";
 import { PRUNE_ADVICE } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
-import { filterPrunable } from "./list-content";
+import { filterPrunable } from "./list-content-changes";
 import { formatItemCount, formatItemNames, MAX_LISTED_ITEMS } from "./list-names";
 import type { ListInputs, ListObservation, ListResource } from "./list-resource";
 

@@ -1,4 +1,4 @@
-import { CHANGE_SIGNS } from "../../plan/render/plan-descriptions";
+import { OPERATION_SYMBOLS } from "../../plan/render/plan-descriptions";
 import {
   formatCount,
   formatNumber,
@@ -69,7 +69,7 @@ function buildUnreadableLines({ name, readError }: TenantDifference): readonly P
 }
 
 function buildDeclaredChangeLine(change: DeclaredChange): PageLine {
-  const { sign, before, after } = change;
+  const { operation, before, after } = change;
   const details =
     before !== undefined && after !== undefined
       ? DECLARED_FIELDS.filter(
@@ -85,7 +85,7 @@ function buildDeclaredChangeLine(change: DeclaredChange): PageLine {
             : [safeText`${FIELD_LABELS[field]} ${untrusted(String(value))}`];
         });
   return {
-    label: CHANGE_SIGNS[sign],
+    label: OPERATION_SYMBOLS[operation],
     text: formatChangeSubject(change),
     ...(details.length === 0 ? {} : { details: [joinTexts(details, " · ")] }),
   };

@@ -1,5 +1,5 @@
 import { sanitizeLine } from "../../model/text";
-import { CHANGE_SIGNS, formatListName } from "../../plan/render/plan-descriptions";
+import { formatListName, OPERATION_SYMBOLS } from "../../plan/render/plan-descriptions";
 import {
   formatCount,
   formatMinute,
@@ -115,7 +115,7 @@ function formatChanges({ planned, changes }: PastRollout): SafeText {
   const visibleChanges = changes.slice(0, MAX_CHANGES);
   const texts = visibleChanges.map(
     (change): SafeText =>
-      safeText`${CHANGE_SIGNS[change.sign]} ${untrusted(formatListName(change))} ${untrusted(change.value)}${change.tenants > 1 ? ` in ${formatNumber(change.tenants)}` : ""}`,
+      safeText`${OPERATION_SYMBOLS[change.operation]} ${untrusted(formatListName(change))} ${untrusted(change.value)}${change.tenants > 1 ? ` in ${formatNumber(change.tenants)}` : ""}`,
   );
   const total = planned.added + planned.changed + planned.removed;
   const hiddenCount = total - visibleChanges.reduce((subtotal, { tenants }) => subtotal + tenants, 0);

@@ -67,10 +67,10 @@ function buildPrunedPlan({ changes = [] }: Partial<Plan>): PrunedPlan {
  * part of the change.
  */
 export function buildRecordedChange(change: PlanChange | RecordedChange): RecordedChange {
-  const { sign, kind, key, value, before, after } = change;
+  const { operation, kind, key, value, before, after } = change;
   const { reason, acceptedRiskReason } = change;
   return {
-    ...{ sign, kind, key, value },
+    ...{ operation, kind, key, value },
     ...omitUndefined({ before: before && pickEntryState(before), after: after && pickEntryState(after) }),
     ...omitUndefined({ reason, ...pickMetadata(change), acceptedRiskReason }),
   };

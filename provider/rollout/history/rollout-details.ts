@@ -61,10 +61,10 @@ async function readPlannedChanges(
   return changes.map(buildRecordedChange);
 }
 
-function buildReportedChange({ sign, kind, list, value }: TenantChange): RecordedChange {
-  const { from, to } = getReportedTransition(omitUndefined({ sign, kind, list }));
+function buildReportedChange({ operation, kind, list, value }: TenantChange): RecordedChange {
+  const { from, to } = getReportedTransition(omitUndefined({ operation, kind, list }));
   return {
-    ...{ sign, kind, key: value, value },
+    ...{ operation, kind, key: value, value },
     ...omitUndefined({ before: buildListState(from), after: buildListState(to) }),
   };
 }

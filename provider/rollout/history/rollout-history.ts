@@ -102,8 +102,8 @@ function buildPastRollout(
       counts: countTenantStates(tenants),
       planned,
     },
-    changes: changeCounter.changes.slice(0, SHOWN_CHANGES).map(({ sign, kind, list, value, tenants: count }) => ({
-      ...{ sign, kind, value, tenants: count },
+    changes: changeCounter.changes.slice(0, SHOWN_CHANGES).map(({ operation, kind, list, value, tenants: count }) => ({
+      ...{ operation, kind, value, tenants: count },
       ...omitUndefined({ list }),
     })),
     ...omitUndefined({

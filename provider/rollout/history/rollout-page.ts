@@ -1,5 +1,5 @@
 import { findDifferingTexts, getDetailTexts } from "../../model/entry-state-text";
-import { CHANGE_SIGNS } from "../../plan/render/plan-descriptions";
+import { OPERATION_SYMBOLS } from "../../plan/render/plan-descriptions";
 import {
   formatCount,
   formatMinute,
@@ -82,7 +82,7 @@ export function buildEventLine({ occurredAt, kind, wave, tenant, actor, detail }
 }
 
 export function buildChangeLine(change: RecordedChange): PageLine {
-  const { sign, before, after, expires, reason, acceptedRiskReason } = change;
+  const { operation, before, after, expires, reason, acceptedRiskReason } = change;
   const isUpdate = before !== undefined && after !== undefined;
   const previousTexts = isUpdate ? findDifferingTexts(before, after) : [];
   const details: readonly SafeText[] = [
@@ -94,7 +94,7 @@ export function buildChangeLine(change: RecordedChange): PageLine {
     ...(reason === undefined ? [] : [[untrustedSentence(reason)]]),
   ];
   return {
-    label: CHANGE_SIGNS[sign],
+    label: OPERATION_SYMBOLS[operation],
     text: formatChangeSubject(change),
     ...(details.length === 0 ? {} : { details: [joinTexts(details, " · ")] }),
   };

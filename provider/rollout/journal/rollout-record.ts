@@ -72,7 +72,7 @@ export interface TenantSummary {
   readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
   readonly changes: readonly TenantChange[];
   /** `accepted` is absent in rollouts that an earlier release planned. */
-  readonly alarms: { readonly danger: number; readonly accepted?: number; readonly warning: number };
+  readonly severities: { readonly danger: number; readonly accepted?: number; readonly warning: number };
   readonly resource: string;
   readonly isStackThere: boolean;
   /** The provider of its lists. Default: dynamic resources. */

@@ -13,9 +13,9 @@ import type { TenantSummary } from "./rollout-record";
 export function buildStableIdentity(
   baseUrl: string,
   observed: ObservedState,
-  changes: readonly Pick<PlanChange, "sign" | "kind" | "key" | "value">[],
+  changes: readonly Pick<PlanChange, "operation" | "kind" | "key" | "value">[],
 ): TenantIdentity | undefined {
-  const touched = changes.filter(({ sign }) => sign !== "add");
+  const touched = changes.filter(({ operation }) => operation !== "add");
   if (touched.length === 0) return undefined;
   const keys = new Set(touched.map(({ kind, key }) => `${kind} ${key}`));
   const values = new Set(touched.map(({ value }) => value));

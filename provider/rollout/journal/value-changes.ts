@@ -32,11 +32,11 @@ export async function findValueChanges(
     const finishedAtMs = decodeTime(row["finished_at"]);
     return changes
       .filter((change) => change.value === value)
-      .map(({ sign, kind, before, after, verdictScope }) =>
+      .map(({ operation, kind, before, after, verdictScope }) =>
         omitUndefined({
           rollout: String(row["rollout"]),
           wave: waves[Number(row["wave"])]?.name ?? "",
-          sign,
+          operation,
           kind,
           lists: [...new Set([before?.list, after?.list])].filter((list) => list !== undefined),
           verdictScope,

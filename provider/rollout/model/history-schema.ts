@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonArray, jsonCountField, jsonObject, jsonTextField, jsonTimeField } from "../../model/json-schema-builders";
 import { formatJson } from "../../model/text";
-import { kindSchema, planChangeSchema, signSchema } from "../../plan/plan-schema";
+import { kindSchema, operationSchema, planChangeSchema } from "../../plan/plan-schema";
 import { declaredFieldsShape, metadataShape } from "../../settings-files/element-fields";
 import {
   countsSchema,
@@ -45,7 +45,7 @@ const pastRollout = jsonObject({
   changes: jsonArray(
     tenantChangeSchema
       .unwrap()
-      .omit({ alarm: true })
+      .omit({ severity: true })
       .extend({ tenants: jsonCountField("The number of tenants.") })
       .readonly(),
     "The first of these changes, at most 10; the most dangerous come first.",
@@ -71,7 +71,7 @@ export type RolloutHistory = z.infer<typeof historySchema>;
 const recordedChange = planChangeSchema
   .unwrap()
   .pick({
-    sign: true,
+    operation: true,
     kind: true,
     key: true,
     value: true,
@@ -163,7 +163,7 @@ export const differenceSchema = jsonObject({
       readError: jsonTextField("Why it can't be compared: this release can't read its files.").exactOptional(),
       changes: jsonArray(
         jsonObject({
-          sign: signSchema,
+          operation: operationSchema,
           kind: kindSchema,
           key: jsonTextField("The key that identifies it among the tenant's entries."),
           value: z.string(),

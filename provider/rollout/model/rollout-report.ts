@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonArray, jsonCountField, jsonObject, jsonTextField, jsonTimeField } from "../../model/json-schema-builders";
 import { formatJson } from "../../model/text";
-import { kindSchema, signSchema } from "../../plan/plan-schema";
+import { kindSchema, operationSchema } from "../../plan/plan-schema";
 import { ROLLOUT_MODES } from "./rollout-mode";
 
 export const REPORT_FORMAT = 1;
@@ -77,11 +77,11 @@ export type WaveReport = z.infer<typeof wave>;
 export type WaveState = WaveReport["state"];
 
 export const tenantChangeSchema = jsonObject({
-  sign: signSchema,
+  operation: operationSchema,
   kind: kindSchema,
   list: jsonTextField("deny, or allow → deny if it moves; absent for VIPs.").exactOptional(),
   value: jsonTextField("The value or mailbox."),
-  alarm: z
+  severity: z
     .enum(["danger", "accepted", "warning"])
     .exactOptional()
     .describe("The severity of its risks; absent if there are none."),
@@ -117,7 +117,7 @@ const tenant = jsonObject({
   stack: jsonTextField("The Pulumi stack."),
   planned: plannedCountsSchema.describe("The number of changes in the plan; all 0 if there is no plan."),
   changes: jsonArray(tenantChangeSchema, "The most important changes of the plan, at most 20."),
-  alarms: jsonObject({
+  severities: jsonObject({
     danger: jsonCountField("Risky changes."),
     accepted: jsonCountField("Risky changes with a reason in acceptRisk.").exactOptional(),
     warning: jsonCountField("Changes with a warning."),

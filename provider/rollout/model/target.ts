@@ -61,7 +61,7 @@ export interface WaveRule extends Pick<Wave, "name" | "maxConcurrent" | "soakMs"
   /** Labels that a tenant must have, each with one of the given values. Default: all remaining tenants. */
   readonly match?: Readonly<Record<string, readonly string[]>>;
   /** How many matching tenants to take that are in no earlier wave: a count, or a percentage of all matching tenants. Default: all. */
-  readonly take?: CountOrPercent;
+  readonly limit?: CountOrPercent;
   /** Default: none. */
   readonly failureTolerance: CountOrPercent;
   readonly place: Place;

@@ -68,8 +68,8 @@ function buildNoticeLines({ summary, tenants, changes = [], advice }: Notice): r
   return [
     { text: summary },
     ...(tenants.length === 0 ? [] : [{ text: `Tenants: ${tenants.join(", ")}` }]),
-    ...changes.map(({ tenant, sign, list, value }) => ({
-      text: `${{ add: "+", change: "~", remove: "-" }[sign]} ${list ?? "VIP"} ${value} (${tenant})`,
+    ...changes.map(({ tenant, operation, list, value }) => ({
+      text: `${{ add: "+", change: "~", remove: "-" }[operation]} ${list ?? "VIP"} ${value} (${tenant})`,
     })),
     ...advice.map(({ reason, command }) => (command === undefined ? { text: reason } : { text: reason, command })),
   ];

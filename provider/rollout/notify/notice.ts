@@ -34,7 +34,7 @@ export const noticeSchema = jsonObject({
     .array(
       z.strictObject({
         tenant: z.string(),
-        sign: z.enum(["add", "change", "remove"]),
+        operation: z.enum(["add", "change", "remove"]),
         list: z.string().describe("`deny`, or `allow → deny` if it moves; absent for VIPs.").optional(),
         value: z.string(),
       }),

@@ -96,7 +96,7 @@ function buildNotice({ kind, reason, wave }: NoticeTrigger, event: RolloutEvent,
     .flatMap(({ name, changes: tenantChanges }) =>
       tenantChanges.map((change) => ({ name, change, rank: rankTenantChange(change) })),
     )
-    .sort((one, other) => one.rank - other.rank);
+    .sort((a, b) => a.rank - b.rank);
   const dangers = formatDangerCounts(changes.map(({ change }) => getReportedTransition(change)));
   // For a tenant with many changes, the report contains only the most dangerous ones.
   const isTruncated = changed.some((tenant) => countOmittedChanges(tenant) > 0);
@@ -121,9 +121,9 @@ function buildNotice({ kind, reason, wave }: NoticeTrigger, event: RolloutEvent,
       reason: excerpt(adviceReason, 300),
       ...(command === undefined ? {} : { command: excerpt(command, 500) }),
     })),
-    changes: changes.slice(0, MAX_ITEMS).map(({ name, change: { sign, list, value } }) => ({
+    changes: changes.slice(0, MAX_ITEMS).map(({ name, change: { operation, list, value } }) => ({
       tenant: excerpt(name),
-      sign,
+      operation,
       ...(list === undefined ? {} : { list }),
       value: excerpt(value, 320),
     })),

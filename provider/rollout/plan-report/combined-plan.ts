@@ -1,12 +1,12 @@
 import { isDangerous } from "../../model/danger";
-import { type Alarm, getChangeTransition, type Plan } from "../../plan/plan";
+import { getChangeTransition, type Plan, type Severity } from "../../plan/plan";
 import { isOtherTenantPlan } from "../../plan/plan-redaction";
 import type { ChangeDetail } from "../../plan/render/change-details";
 import { buildPlanView, type ChangeView } from "../../plan/render/plan-view";
 import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
 import { type ChangeEvidence, getChangeKey } from "../planning/shared-change-evidence";
 import { rankChange } from "../report/change-danger";
-import { TenantGroups } from "./tenant-groups";
+import { TenantGroups } from "./tenant-group-labels";
 
 /** The plans of all tenants, merged: a change that several tenants share appears once, with its tenants. */
 export interface CombinedPlan extends Record<"dangers" | "accepted" | "warnings" | "others", readonly ChangeView[]> {
@@ -56,7 +56,7 @@ export class CombinedPlanBuilder {
       }
       const changeMail = mail?.get(key);
       combinedChange.tenants.push(tenant);
-      combinedChange.alarms[changeMail?.alarm ?? card.change.alarm] += 1;
+      combinedChange.severities[changeMail?.severity ?? card.change.severity] += 1;
       ownChanges.push(combinedChange);
       for (const fact of changeMail === undefined ? card.details : [...card.details, ...changeMail.facts]) {
         this.#addFact(combinedChange, fact, tenant);
@@ -69,12 +69,13 @@ export class CombinedPlanBuilder {
     const groups = new TenantGroups(total);
     const sorted = [...this.#changes.values()].sort(compareCombinedChanges);
     const cards = new Map(sorted.map((combinedChange) => [combinedChange, buildCombinedCard(combinedChange, groups)]));
-    const withAlarm = (alarm: Alarm) => [...cards.values()].filter(({ change }) => change.alarm === alarm);
+    const filterBySeverity = (severity: Severity) =>
+      [...cards.values()].filter(({ change }) => change.severity === severity);
     return {
-      dangers: withAlarm("danger"),
-      accepted: withAlarm("accepted"),
-      warnings: withAlarm("warning"),
-      others: withAlarm("none"),
+      dangers: filterBySeverity("danger"),
+      accepted: filterBySeverity("accepted"),
+      warnings: filterBySeverity("warning"),
+      others: filterBySeverity("none"),
       tenantSets: this.#groupTenants(cards),
       groups,
       omittedCount: this.#omittedCount,
@@ -83,14 +84,15 @@ export class CombinedPlanBuilder {
 
   #addChange(key: string, firstView: ChangeView): CombinedChange | undefined {
     // Dangerous changes have their own budget, so that a large number of harmless ones can't displace them.
-    const isDangerousChange = firstView.change.alarm === "danger" || isDangerous(getChangeTransition(firstView.change));
+    const isDangerousChange =
+      firstView.change.severity === "danger" || isDangerous(getChangeTransition(firstView.change));
     if (this.#changes.size >= (isDangerousChange ? 2 * MAX_CHANGES : MAX_CHANGES)) return undefined;
-    const alarms = { danger: 0, accepted: 0, warning: 0, none: 0 };
+    const severities = { danger: 0, accepted: 0, warning: 0, none: 0 };
     const combinedChange: CombinedChange = {
       position: this.#changes.size,
       firstView,
       tenants: [],
-      alarms,
+      severities,
       facts: new Map(),
     };
     this.#changes.set(key, combinedChange);
@@ -102,9 +104,9 @@ export class CombinedPlanBuilder {
     const variant = facts.get(key);
     if (variant !== undefined) {
       variant.tenants.push(tenant);
-      variant.isAlarming ||= fact.isAlarming === true;
+      variant.isRisk ||= fact.isRisk === true;
     } else if (this.#remainingFacts-- > 0) {
-      facts.set(key, { ...fact, isAlarming: fact.isAlarming === true, tenants: [tenant] });
+      facts.set(key, { ...fact, isRisk: fact.isRisk === true, tenants: [tenant] });
     }
   }
 
@@ -117,8 +119,7 @@ export class CombinedPlanBuilder {
           own,
           counts: { added, changed, removed },
         },
-      ]) =>
-        [added, changed, removed, ...own.map(({ position }) => position).sort((one, other) => one - other)].join(" "),
+      ]) => [added, changed, removed, ...own.map(({ position }) => position).sort((a, b) => a - b)].join(" "),
     );
     const tenantCount = this.#byTenant.size;
     return [...byContent.values()]
@@ -126,10 +127,10 @@ export class CombinedPlanBuilder {
         tenants: tenantSets.map(([tenant]) => tenant),
         distinctChanges: (tenantSets[0]?.[1].own ?? [])
           .filter(({ tenants }) => tenants.length < tenantCount)
-          .sort((one, other) => one.tenants.length - other.tenants.length || one.position - other.position)
-          .flatMap((one) => cards.get(one) ?? []),
+          .sort((a, b) => a.tenants.length - b.tenants.length || a.position - b.position)
+          .flatMap((change) => cards.get(change) ?? []),
       }))
-      .sort((one, other) => other.tenants.length - one.tenants.length);
+      .sort((a, b) => b.tenants.length - a.tenants.length);
   }
 }
 
@@ -138,20 +139,20 @@ interface CombinedChange {
   /** The view of the change in the first tenant. */
   readonly firstView: ChangeView;
   readonly tenants: string[];
-  readonly alarms: Record<Alarm, number>;
+  readonly severities: Record<Severity, number>;
   readonly facts: Map<string, FactVariant>;
 }
 
 interface FactVariant extends ChangeDetail {
-  isAlarming: boolean;
+  isRisk: boolean;
   readonly tenants: string[];
 }
 
 /** Open risks come before accepted ones. */
-const ALARM_ORDER: readonly Alarm[] = ["danger", "warning", "accepted", "none"];
+const SEVERITY_ORDER: readonly Severity[] = ["danger", "warning", "accepted", "none"];
 
-function getHighestAlarm({ alarms }: CombinedChange): Alarm {
-  return ALARM_ORDER.find((alarm) => alarms[alarm] > 0) ?? "none";
+function getHighestSeverity({ severities }: CombinedChange): Severity {
+  return SEVERITY_ORDER.find((severity) => severities[severity] > 0) ?? "none";
 }
 
 function getCombinedRank({ firstView: { change } }: CombinedChange): number {
@@ -160,28 +161,28 @@ function getCombinedRank({ firstView: { change } }: CombinedChange): number {
 
 const NO_ALARM = { danger: 0, accepted: 0, warning: 0 };
 
-function compareCombinedChanges(one: CombinedChange, other: CombinedChange): number {
+function compareCombinedChanges(a: CombinedChange, b: CombinedChange): number {
   return (
-    ALARM_ORDER.indexOf(getHighestAlarm(one)) - ALARM_ORDER.indexOf(getHighestAlarm(other)) ||
-    getCombinedRank(one) - getCombinedRank(other) ||
-    other.tenants.length - one.tenants.length ||
-    one.position - other.position
+    SEVERITY_ORDER.indexOf(getHighestSeverity(a)) - SEVERITY_ORDER.indexOf(getHighestSeverity(b)) ||
+    getCombinedRank(a) - getCombinedRank(b) ||
+    b.tenants.length - a.tenants.length ||
+    a.position - b.position
   );
 }
 
 function buildCombinedCard(combinedChange: CombinedChange, groups: TenantGroups): ChangeView {
-  const { firstView, tenants, alarms } = combinedChange;
-  const alarm = getHighestAlarm(combinedChange);
+  const { firstView, tenants, severities } = combinedChange;
+  const severity = getHighestSeverity(combinedChange);
   const location = groups.describeScope(tenants);
-  const isPartlyAlarming = alarm !== "none" && alarms[alarm] < tenants.length;
+  const isPartlyRisky = severity !== "none" && severities[severity] < tenants.length;
   const labelParts: readonly SafeText[] = [
     firstView.kind,
     location,
-    ...(isPartlyAlarming ? [[`${RISK_LABELS[alarm]} in ${formatNumber(alarms[alarm])} of them`]] : []),
+    ...(isPartlyRisky ? [[`${RISK_LABELS[severity]} in ${formatNumber(severities[severity])} of them`]] : []),
   ];
   return {
     ...firstView,
-    change: { ...firstView.change, alarm },
+    change: { ...firstView.change, severity },
     kind: joinTexts(
       labelParts.filter(({ length }) => length > 0),
       ", ",
@@ -192,16 +193,14 @@ function buildCombinedCard(combinedChange: CombinedChange, groups: TenantGroups)
 
 const RISK_LABELS = { danger: "a risk", accepted: "an accepted risk", warning: "needs a review" } as const;
 
-/** Groups the facts by label, in the order of a plan. Within a label, alarming facts come first, then those of the most tenants. */
+/** Groups the facts by label, in the order of a plan. Within a label, risks come first, then those of the most tenants. */
 function mergeFacts({ facts, tenants }: CombinedChange): ChangeDetail[] {
   const byLabel = Map.groupBy(facts.values(), ({ label }) => label);
   const mergedFacts = [...byLabel.values()].flatMap((variants): ChangeDetail[] => {
-    variants.sort(
-      (one, other) => Number(other.isAlarming) - Number(one.isAlarming) || other.tenants.length - one.tenants.length,
-    );
-    const visible = variants.slice(0, MAX_VARIANTS).map(({ label, text, isAlarming, tenants: variantTenants }) => ({
+    variants.sort((a, b) => Number(b.isRisk) - Number(a.isRisk) || b.tenants.length - a.tenants.length);
+    const visible = variants.slice(0, MAX_VARIANTS).map(({ label, text, isRisk, tenants: variantTenants }) => ({
       label,
-      isAlarming,
+      isRisk,
       text: variantTenants.length === tenants.length ? text : safeText`${text} ${formatFactTenants(variantTenants)}`,
     }));
     const [first] = variants;
@@ -215,10 +214,7 @@ function mergeFacts({ facts, tenants }: CombinedChange): ChangeDetail[] {
       },
     ];
   });
-  return [
-    ...mergedFacts.filter((fact) => fact.isAlarming === true),
-    ...mergedFacts.filter((fact) => fact.isAlarming !== true),
-  ];
+  return [...mergedFacts.filter((fact) => fact.isRisk === true), ...mergedFacts.filter((fact) => fact.isRisk !== true)];
 }
 
 /** For example: `(in acme, globex and 37 more)`. */

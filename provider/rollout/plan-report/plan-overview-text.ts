@@ -1,6 +1,11 @@
 import { describeDangers } from "../../model/danger";
 import { sanitizeLine } from "../../model/text";
-import { CHANGE_SIGNS, describeValue, formatListName, OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
+import {
+  describeValue,
+  formatListName,
+  OPERATION_SYMBOLS,
+  OVERRIDES_HEADING,
+} from "../../plan/render/plan-descriptions";
 import { formatPlanSummary } from "../../plan/render/plan-view";
 import {
   formatCount,
@@ -172,14 +177,14 @@ function writePlanChanges(
     const count = `${change.tenants === tenants.length ? "all " : ""}${formatNumber(change.tenants)} tenants`;
     const location: SafeText = change.tenants === 1 ? safeText`in ${untrusted(change.first)}` : [`in ${count}`];
     page.addMarkedText(
-      CHANGE_SIGNS[change.sign],
+      OPERATION_SYMBOLS[change.operation],
       safeText`${formatListName(change)} ${describeValue(change.value)} ${location}${formatRisks(change)}`,
-      { indent: INDENT, style: SIGN_STYLES[change.sign] },
+      { indent: INDENT, style: SIGN_STYLES[change.operation] },
     );
   }
   const hiddenTotal = total - visible.reduce((subtotal, change) => subtotal + change.tenants, 0);
   if (hiddenTotal <= 0) return;
-  const [tenantWithMost] = tenants.toSorted((one, other) => countChanges(other) - countChanges(one));
+  const [tenantWithMost] = tenants.toSorted((a, b) => countChanges(b) - countChanges(a));
   const hiddenChanges = sharedChanges
     .slice(limit)
     .map((change) => ({ ...getReportedTransition(change), count: change.tenants }));
@@ -194,7 +199,7 @@ function writePlanChanges(
   if (hasCommand) page.addVerbatim(commands.plan(source, [tenantWithMost.name], mode), INDENT * 2);
 }
 
-function formatRisks({ tenants, alarms: { danger, accepted, warning } }: SharedChange): string {
+function formatRisks({ tenants, severities: { danger, accepted, warning } }: SharedChange): string {
   const parts = [
     [danger, "a risk"],
     [accepted, "an accepted risk"],
@@ -263,11 +268,11 @@ function writeGroupedLines(
 }
 
 function writeRisks(page: TextPage, tenants: readonly TenantReport[], limit: number): void {
-  const riskyTenants = tenants.filter(({ alarms }) => alarms.danger > 0);
+  const riskyTenants = tenants.filter(({ severities }) => severities.danger > 0);
   if (riskyTenants.length === 0) return;
   page.addHeading([`Risky changes, in ${formatCount(riskyTenants.length, "tenant")}`], "red");
-  for (const { name, alarms } of riskyTenants.slice(0, limit)) {
-    page.addMarkedText("!", safeText`${untrusted(name)}: ${formatCount(alarms.danger, "risky change")}`, {
+  for (const { name, severities } of riskyTenants.slice(0, limit)) {
+    page.addMarkedText("!", safeText`${untrusted(name)}: ${formatCount(severities.danger, "risky change")}`, {
       indent: INDENT,
       style: "red",
     });
@@ -301,7 +306,7 @@ function writePlanWaves(page: TextPage, { waves }: RolloutReport): void {
     page.addLabeledText(`· ${fitToWidth(sanitizeLine(name), width)}`, [summary], { indent: INDENT });
     if (unreviewed.length > 0 && hasLaterChanges[index] === true) {
       const names = joinTexts(
-        unreviewed.slice(0, 5).map((one): SafeText => [untrusted(one)]),
+        unreviewed.slice(0, 5).map((item): SafeText => [untrusted(item)]),
         ", ",
       );
       const suffix = unreviewed.length > 5 ? `, … and ${formatNumber(unreviewed.length - 5)} more` : "";

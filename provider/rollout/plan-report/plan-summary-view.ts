@@ -24,7 +24,7 @@ import { formatFirstNames, MAX_LISTED_NAMES } from "../report/format-tenant-name
 import { describeRolloutMode, findStackOnlyTenants, interleaveLines } from "../report/rollout-report-view";
 import { formatSkippedSentence, formatSkippedTenant } from "../report/skipped-tenants";
 import type { CombinedPlan } from "./combined-plan";
-import { canListInline, type TenantGroups } from "./tenant-groups";
+import { canListInline, type TenantGroups } from "./tenant-group-labels";
 
 export interface PlanSummaryInput {
   readonly report: RolloutReport;
@@ -52,22 +52,22 @@ export interface PlanSummaryView extends Pick<PlanView, "status" | "verdict" | "
 }
 
 /**
- * Adds the alarms from the tenants' mail to a report. Removes the changes of tenants whose mail reveals that the key belongs to another tenant.
+ * Adds the severities from the tenants' mail to a report. Removes the changes of tenants whose mail reveals that the key belongs to another tenant.
  */
-export function addMailAlarms(report: RolloutReport, mail: MailSearchResult | undefined): RolloutReport {
+export function addMailSeverities(report: RolloutReport, mail: MailSearchResult | undefined): RolloutReport {
   if (mail === undefined) return report;
   const mismatchedTenants = new Set(mail.blockers.map((blocker) => blocker.tenant));
   const tenants = report.tenants.map((tenant) => {
     if (mismatchedTenants.has(tenant.name)) return hideTenantChanges(tenant);
-    const alarms = mail.evidenceByTenant.get(tenant.name)?.alarms;
-    return alarms === undefined ? tenant : { ...tenant, alarms };
+    const severities = mail.evidenceByTenant.get(tenant.name)?.severities;
+    return severities === undefined ? tenant : { ...tenant, severities };
   });
   return { ...report, tenants };
 }
 
 function hideTenantChanges({ unreverted: _unrevertedChanges, drift: _drift, ...tenant }: TenantReport): TenantReport {
   const planned = { added: 0, changed: 0, removed: 0 };
-  return { ...tenant, planned, changes: [], alarms: { danger: 0, accepted: 0, warning: 0 } };
+  return { ...tenant, planned, changes: [], severities: { danger: 0, accepted: 0, warning: 0 } };
 }
 
 export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: PlanSummaryInput): PlanSummaryView {
@@ -102,22 +102,22 @@ export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: P
     headline: buildPlanHeadline(report, plannedRollout, combinedPlan),
     summary: formatPlanSummary(planned),
     tallies: [
-      { sign: "+", word: "to add", count: planned.added },
-      { sign: "~", word: "to change", count: planned.changed },
-      { sign: "-", word: "to remove", count: planned.removed },
-      { sign: "", word: `${pluralizeTenant(changingCount)} to change`, count: changingCount },
+      { symbol: "+", word: "to add", count: planned.added },
+      { symbol: "~", word: "to change", count: planned.changed },
+      { symbol: "-", word: "to remove", count: planned.removed },
+      { symbol: "", word: `${pluralizeTenant(changingCount)} to change`, count: changingCount },
       ...(stackOnlyCount > 0
         ? [
             {
-              sign: "",
+              symbol: "",
               word: `${pluralizeTenant(stackOnlyCount)} with changes of the stack only`,
               count: stackOnlyCount,
             },
           ]
         : []),
-      { sign: "", word: `${pluralizeTenant(counts.unchanged)} unchanged`, count: counts.unchanged },
+      { symbol: "", word: `${pluralizeTenant(counts.unchanged)} unchanged`, count: counts.unchanged },
       ...(counts.failed > 0
-        ? [{ sign: "", word: `${pluralizeTenant(counts.failed)} failed to plan`, count: counts.failed }]
+        ? [{ symbol: "", word: `${pluralizeTenant(counts.failed)} failed to plan`, count: counts.failed }]
         : []),
     ],
     mailCoverage: formatMailCoverage(plannedRollout.mail),
@@ -204,7 +204,7 @@ function groupBlockers(blockers: PlanSummaryInput["plannedRollout"]["blockers"])
     JSON.stringify([blocker.code, blocker.message.replaceAll(tenant, "…")]),
   );
   return [...byMessage.values()]
-    .sort((one, other) => other.length - one.length)
+    .sort((a, b) => b.length - a.length)
     .flatMap((group) => {
       const [first] = group;
       if (first === undefined) return [];
@@ -219,7 +219,7 @@ function groupFailures(tenants: readonly TenantReport[]): PlanSummaryView["failu
   const failedTenants = tenants.filter(({ error }) => error !== undefined);
   const byMessage = Map.groupBy(failedTenants, ({ name, error }) => (error?.message ?? "").replaceAll(name, "…"));
   return [...byMessage.values()]
-    .sort((one, other) => other.length - one.length)
+    .sort((a, b) => b.length - a.length)
     .flatMap((group) => {
       const [{ error } = { error: undefined }] = group;
       if (error === undefined) return [];
@@ -286,10 +286,10 @@ function buildTenantLines(
     ],
   ] as const;
   const groupedLines = otherStates
-    .map(([symbol, label, all]) => ({ sign: symbol, label, names: all.map(({ name }) => name) }))
+    .map(([symbol, label, all]) => ({ symbol, label, names: all.map(({ name }) => name) }))
     .filter(({ names }) => names.length > 0)
-    .map(({ sign, label, names }) => ({
-      text: safeText`${untrusted(sign)} ${formatTenantGroupNames(names, groups)}: ${label}`,
+    .map(({ symbol, label, names }) => ({
+      text: safeText`${untrusted(symbol)} ${formatTenantGroupNames(names, groups)}: ${label}`,
       count: names.length,
     }));
   return [...lines, ...groupedLines];
@@ -306,8 +306,8 @@ function isPlannable({ error }: TenantReport): boolean {
 }
 
 /** For example: `+ allow partner.example`. */
-function formatCardChange({ sign, list, change }: ChangeView): SafeText {
-  return safeText`${untrusted(sign)} ${list} ${untrusted(change.value)}`;
+function formatCardChange({ symbol, list, change }: ChangeView): SafeText {
+  return safeText`${untrusted(symbol)} ${list} ${untrusted(change.value)}`;
 }
 
 /** Shows each line once, with all tenants that it applies to: `allow partner.example in acme, globex and 38 more`. */

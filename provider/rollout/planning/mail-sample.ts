@@ -49,8 +49,8 @@ export function getMailWeight({
   entryType,
   before,
   after,
-  alarm,
-}: Pick<PlanChange, "entryType" | "before" | "after" | "alarm">): number {
+  severity,
+}: Pick<PlanChange, "entryType" | "before" | "after" | "severity">): number {
   if (entryType === "ip") return 0;
-  return after?.list === "allow" || before?.list === "deny" || alarm !== "none" ? 10 : 1;
+  return after?.list === "allow" || before?.list === "deny" || severity !== "none" ? 10 : 1;
 }

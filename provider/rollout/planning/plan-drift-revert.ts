@@ -62,14 +62,15 @@ function buildEmptyPlan(plan: Plan): Plan {
   };
 }
 
-function formatDriftChange({ sign, kind, value, before, after, reason }: PlanChange): string {
+function formatDriftChange({ operation, kind, value, before, after, reason }: PlanChange): string {
   const list = kind === "vip" ? "VIP" : ((before ?? after)?.list ?? "entry");
   const { createdBy, createdAt } = before ?? {};
   const origin =
     createdBy === undefined && createdAt === undefined
       ? "the service doesn't report the author"
       : `created${createdBy === undefined ? "" : ` by ${excerpt(createdBy)}`}${createdAt === undefined ? "" : ` on ${excerpt(createdAt, 40)}`}`;
-  const action = sign === "remove" ? `added at the tenant, ${origin}` : (reason ?? "not as declared at the tenant");
-  const currentOrigin = sign === "change" && createdBy !== undefined ? `; the current value was ${origin}` : "";
+  const action =
+    operation === "remove" ? `added at the tenant, ${origin}` : (reason ?? "not as declared at the tenant");
+  const currentOrigin = operation === "change" && createdBy !== undefined ? `; the current value was ${origin}` : "";
   return sanitizeLine(`${list} ${excerpt(value, 300)}: ${action}${currentOrigin}`);
 }

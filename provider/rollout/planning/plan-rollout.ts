@@ -33,7 +33,7 @@ import { addFiles, extractBundle, packFiles } from "./file-bundle";
 import { createMovedStackCheck } from "./moved-stack";
 import { readOrphanedStacks } from "./orphaned-stacks";
 import { buildFailedPlan, type PlanningContext, planTarget, type TargetPlan, type TenantPlanner } from "./plan-target";
-import { planWithMail } from "./plan-with-mail";
+import { planWithEvidence } from "./plan-with-evidence";
 import { buildPlanningStoppedError, type PlanFailure } from "./planning-stopped-error";
 import { readKeys } from "./read-keys";
 import { checkReassignedStacks } from "./reassigned-stacks";
@@ -276,11 +276,11 @@ export async function planRollout(
         : await searchTenantMail(journal, id, {
             mail: options.mail,
             concurrency,
-            planWithMail: async (name) => {
+            planWithEvidence: async (name) => {
               throwIfStopped();
               const target = byName.get(name) as Target;
               const plan = async (requestPolicy: RequestPolicy) =>
-                await planWithMail(target, getKey(target), context, requestPolicy);
+                await planWithEvidence(target, getKey(target), context, requestPolicy);
               return await addresses.run(target, plan);
             },
             describeError: (tenantName, error) => {

@@ -17,7 +17,7 @@ export interface MailSearchResult {
 
 export interface TenantMailEvidence {
   readonly changes: ReadonlyMap<string, ChangeEvidence>;
-  readonly alarms: { readonly danger: number; readonly accepted: number; readonly warning: number };
+  readonly severities: { readonly danger: number; readonly accepted: number; readonly warning: number };
   readonly missing: readonly string[];
 }
 
@@ -42,13 +42,13 @@ export async function searchTenantMail(
   {
     mail,
     concurrency,
-    planWithMail,
+    planWithEvidence,
     describeError,
     onProgress,
   }: {
     readonly mail: MailScope;
     readonly concurrency: number;
-    readonly planWithMail: (tenant: string) => Promise<Plan>;
+    readonly planWithEvidence: (tenant: string) => Promise<Plan>;
     readonly describeError: (tenant: string, error: unknown) => string;
     readonly onProgress: ((sample: number, total: number) => void) | undefined;
   },
@@ -76,7 +76,7 @@ export async function searchTenantMail(
   let days = 0;
   await forEachConcurrently(sample, concurrency, async (tenant) => {
     try {
-      const plan = await planWithMail(tenant);
+      const plan = await planWithEvidence(tenant);
       const otherTenantBlockers = selectWrongTenantBlockers(plan);
       if (otherTenantBlockers.length > 0) {
         blockers.push(...otherTenantBlockers.map((blocker) => ({ tenant, blocker })));
@@ -91,28 +91,28 @@ export async function searchTenantMail(
     onProgress?.(byTenant.size + unavailable.length, sample.length);
   });
   const order = new Map(tenants.map(({ name }, index) => [name, index]));
-  const compareOrder = (one: string, other: string): number => (order.get(one) ?? 0) - (order.get(other) ?? 0);
+  const compareOrder = (a: string, b: string): number => (order.get(a) ?? 0) - (order.get(b) ?? 0);
   return {
     days,
     candidateCount: candidates.length,
-    evidenceByTenant: new Map([...byTenant].sort(([one], [other]) => compareOrder(one, other))),
-    unavailable: unavailable.sort((one, other) => compareOrder(one.tenant, other.tenant)),
-    blockers: blockers.sort((one, other) => compareOrder(one.tenant, other.tenant)),
+    evidenceByTenant: new Map([...byTenant].sort(([a], [b]) => compareOrder(a, b))),
+    unavailable: unavailable.sort((a, b) => compareOrder(a.tenant, b.tenant)),
+    blockers: blockers.sort((a, b) => compareOrder(a.tenant, b.tenant)),
   };
 }
 
 function buildTenantMail(plan: Plan): TenantMailEvidence {
   const report = buildPlanView(plan);
   const cards = [...report.dangers, ...report.accepted, ...report.warnings, ...report.others];
-  const alarms = { danger: report.dangers.length, accepted: report.accepted.length };
+  const severities = { danger: report.dangers.length, accepted: report.accepted.length };
   return {
     changes: new Map(
       cards.map((card) => [
         getChangeKey(card),
-        { alarm: card.change.alarm, facts: card.details.filter(({ label }) => MAIL_LABELS.has(label)) },
+        { severity: card.change.severity, facts: card.details.filter(({ label }) => MAIL_LABELS.has(label)) },
       ]),
     ),
-    alarms: { ...alarms, warning: report.warnings.length },
+    severities: { ...severities, warning: report.warnings.length },
     missing: plan.evidence.missing,
   };
 }

@@ -1,14 +1,14 @@
-import type { Alarm } from "../../plan/plan";
+import type { Severity } from "../../plan/plan";
 import type { ChangeDetail } from "../../plan/render/change-details";
 import type { ChangeView } from "../../plan/render/plan-view";
 
 export interface ChangeEvidence {
-  readonly alarm: Alarm;
+  readonly severity: Severity;
   readonly facts: readonly ChangeDetail[];
 }
 
 /** Returns a key that is equal for the same change of two tenants. */
 export function getChangeKey({ change, list }: Pick<ChangeView, "change" | "list">): string {
-  const { sign, kind, key, verdictScope = "" } = change;
-  return JSON.stringify([sign, kind, list, key, verdictScope]);
+  const { operation, kind, key, verdictScope = "" } = change;
+  return JSON.stringify([operation, kind, list, key, verdictScope]);
 }

@@ -16,17 +16,17 @@ const MAX_SUMMARY_CHANGES = 20;
 export function buildTenantSummary(
   plan: Plan,
   root: string | undefined,
-): Pick<TenantSummary, "planned" | "changes" | "alarms" | "overrides" | "unmanagedAllows"> {
+): Pick<TenantSummary, "planned" | "changes" | "severities" | "overrides" | "unmanagedAllows"> {
   const { changes } = plan;
   const { added, changed, removed } = plan.counts;
-  const countWithAlarm = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
+  const countBySeverity = (severity: string): number => changes.filter((change) => change.severity === severity).length;
   return {
     planned: { added, changed, removed },
     changes: sortByRank(changes.map(buildTenantChange)).slice(0, MAX_SUMMARY_CHANGES),
-    alarms: {
-      danger: countWithAlarm("danger"),
-      accepted: countWithAlarm("accepted"),
-      warning: countWithAlarm("warning"),
+    severities: {
+      danger: countBySeverity("danger"),
+      accepted: countBySeverity("accepted"),
+      warning: countBySeverity("warning"),
     },
     ...omitUndefined({
       overrides: listOverrides(plan, root),
@@ -36,17 +36,17 @@ export function buildTenantSummary(
 }
 
 function sortByRank(changes: readonly TenantChange[]): TenantChange[] {
-  return changes.toSorted((one, other) => rankTenantChange(one) - rankTenantChange(other));
+  return changes.toSorted((a, b) => rankTenantChange(a) - rankTenantChange(b));
 }
 
-export function buildTenantChange({ sign, kind, value, before, after, alarm }: PlanChange): TenantChange {
+export function buildTenantChange({ operation, kind, value, before, after, severity }: PlanChange): TenantChange {
   const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
   return {
-    sign,
+    operation,
     kind,
     value,
     ...(lists.length === 0 ? {} : { list: lists.join(" → ") }),
-    ...(alarm === "none" ? {} : { alarm }),
+    ...(severity === "none" ? {} : { severity }),
   };
 }
 

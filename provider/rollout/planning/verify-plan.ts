@@ -37,7 +37,7 @@ export function listUnappliedChanges({ changes }: Plan, observed: ObservedState)
   return sortByDanger(
     changes.filter((change) => !isChangeApplied(change, observed)),
     (change) => invertTransition(getChangeTransition(change)),
-  ).map(({ sign, value }) => `${quote(value)} ${UNAPPLIED_TEXTS[sign]}`);
+  ).map(({ operation, value }) => `${quote(value)} ${UNAPPLIED_TEXTS[operation]}`);
 }
 
 const UNAPPLIED_TEXTS = {

@@ -96,8 +96,10 @@ function renderProgressCounts(
   { done, unchanged, running, failed, skipped, remaining }: ProgressCounts,
   columns: number,
 ): ScreenLine {
-  const renderCount = (count: number, { sign, word }: StateLabel, style: Style): ScreenLine =>
-    count > 0 || columns >= 90 ? [[`${sign} ${formatNumber(count)} ${word}`, count > 0 ? style : "dim"], ["   "]] : [];
+  const renderCount = (count: number, { symbol, word }: StateLabel, style: Style): ScreenLine =>
+    count > 0 || columns >= 90
+      ? [[`${symbol} ${formatNumber(count)} ${word}`, count > 0 ? style : "dim"], ["   "]]
+      : [];
   return [
     ...renderCount(failed, TENANT_STATE_LABELS.failed, ["bold", "red"]),
     ...(skipped > 0 ? renderCount(skipped, TENANT_STATE_LABELS.skipped, "yellow") : []),
@@ -157,7 +159,7 @@ const WAVE_STYLES: Readonly<Record<WaveProgress["state"], Style>> = {
 function renderWaveLine(wave: WaveProgress, columns: number, width: number, digits: number, now: number): ScreenLine {
   const style = WAVE_STYLES[wave.state];
   return [
-    [`  ${WAVE_STATE_LABELS[wave.state].sign} ${fitToWidth(sanitizeToWidth(wave.name, MAX_NAME), width)}  `, style],
+    [`  ${WAVE_STATE_LABELS[wave.state].symbol} ${fitToWidth(sanitizeToWidth(wave.name, MAX_NAME), width)}  `, style],
     ...renderProgressBar(wave.counts, wave.total, columns >= 100 ? 20 : 10),
     [`  ${formatProgressRatio(wave).padStart(digits)}  `],
     [formatWaveStatus(wave, now), wave.state === "pending" ? "dim" : []],
@@ -199,7 +201,7 @@ function formatWaveStatus(wave: WaveProgress, now: number): string {
 function renderRunningLines({ running }: Progress, now: number, rows: number): ScreenLine[] {
   const availableRows = rows - HEADING_ROWS;
   if (running.size === 0 || availableRows < 1) return [];
-  const tenants = [...running].sort(([, earlier], [, other]) => earlier.sinceMs - other.sinceMs);
+  const tenants = [...running].sort(([, a], [, b]) => a.sinceMs - b.sinceMs);
   const count = tenants.length <= availableRows ? tenants.length : availableRows - 1;
   const visibleTenants = tenants.slice(0, count);
   const width = Math.min(

@@ -141,7 +141,7 @@ function buildTenantReport(tenant: TenantRecord, wave: string, rolloutState: Rol
     stack: target.stack,
     planned: summary?.planned ?? { added: 0, changed: 0, removed: 0 },
     changes: summary?.changes ?? [],
-    alarms: summary?.alarms ?? { danger: 0, warning: 0 },
+    severities: summary?.severities ?? { danger: 0, warning: 0 },
     ...(summary?.unreverted === undefined ? {} : { unreverted: summary.unreverted }),
     ...(summary?.drift === undefined ? {} : { drift: summary.drift }),
     ...(summary?.unmanagedAllows === undefined ? {} : { unmanagedAllows: summary.unmanagedAllows }),

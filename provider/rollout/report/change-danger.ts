@@ -2,15 +2,15 @@ import { getDangerRank, isDangerous, type Transition } from "../../model/danger"
 import type { TenantChange, TenantReport } from "../model/rollout-report";
 
 export function getReportedTransition({
-  sign,
+  operation,
   kind,
   list = "",
-}: Pick<TenantChange, "sign" | "kind" | "list">): Transition {
+}: Pick<TenantChange, "operation" | "kind" | "list">): Transition {
   const [before, after = before] = kind === "vip" ? ["vip"] : list.split(" → ");
-  return { from: sign === "add" ? undefined : before, to: sign === "remove" ? undefined : after };
+  return { from: operation === "add" ? undefined : before, to: operation === "remove" ? undefined : after };
 }
 
-/** Ranks a change by its effect and its alarms in plans: 0 for the most dangerous. */
+/** Ranks a change by its effect and its severities in plans: 0 for the most dangerous. */
 export function rankChange(
   transition: Transition,
   { danger, accepted, warning }: { readonly danger: number; readonly accepted: number; readonly warning: number },
@@ -21,9 +21,13 @@ export function rankChange(
 }
 
 export function rankTenantChange(change: TenantChange): number {
-  const hasAlarm = (alarm: TenantChange["alarm"]): number => Number(change.alarm === alarm);
-  const alarms = { danger: hasAlarm("danger"), accepted: hasAlarm("accepted"), warning: hasAlarm("warning") };
-  return rankChange(getReportedTransition(change), alarms);
+  const hasSeverity = (severity: TenantChange["severity"]): number => Number(change.severity === severity);
+  const severities = {
+    danger: hasSeverity("danger"),
+    accepted: hasSeverity("accepted"),
+    warning: hasSeverity("warning"),
+  };
+  return rankChange(getReportedTransition(change), severities);
 }
 
 /** Sorts tenants by their most dangerous changes, the worst first. Tenants of equal rank keep their order. */
@@ -31,6 +35,6 @@ export function sortTenantsByDanger(tenants: readonly TenantReport[]): TenantRep
   const rankTenant = ({ changes }: TenantReport): number => Math.min(...changes.map(rankTenantChange), 4);
   return tenants
     .map((tenant) => ({ tenant, rank: rankTenant(tenant) }))
-    .sort((one, other) => one.rank - other.rank)
+    .sort((a, b) => a.rank - b.rank)
     .map(({ tenant }) => tenant);
 }

@@ -1,4 +1,9 @@
-import { CHANGE_SIGNS, describeValue, formatListName, OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
+import {
+  describeValue,
+  formatListName,
+  OPERATION_SYMBOLS,
+  OVERRIDES_HEADING,
+} from "../../plan/render/plan-descriptions";
 import { renderHtmlPage, renderStatusBanner } from "../../render/html-page";
 import { Html, html, renderHtmlText, renderUntrustedHtml } from "../../render/html-text";
 import {
@@ -83,8 +88,8 @@ const MAX_TITLE_LENGTH = 200;
 
 function renderCountsHtml({ tallies: counts }: RolloutReportView): Html {
   return html`<ul class="tallies">${counts.map(
-    ({ state, sign, word, count }) =>
-      html`<li class="is-${state}"><b><i>${sign}</i> ${formatNumber(count)}</b>${
+    ({ state, symbol, word, count }) =>
+      html`<li class="is-${state}"><b><i>${symbol}</i> ${formatNumber(count)}</b>${
         state === "failed" ? html`<a href="#failed">${word}: details</a>` : word
       }</li>`,
   )}</ul>`;
@@ -162,7 +167,7 @@ function renderWaveHtml(
   waveTenants: readonly AnchoredTenant[],
   workMs: number | undefined,
 ): Html {
-  const { sign } = labels.waves[wave.state];
+  const { symbol } = labels.waves[wave.state];
   const details: SafeText[] = [
     safeText`${countFinishedTenants(wave.counts)} of ${wave.tenants} completed`,
     formatWaveSummary(wave, labels),
@@ -171,7 +176,7 @@ function renderWaveHtml(
     ...(wave.health?.isHealthy === true ? [safeText`health: ${untrustedSentence(wave.health.message)}`] : []),
     ...(wave.exitCriteria.hasGate ? [["manual approval after the wave"]] : []),
   ];
-  return html`<section class="wave"><h2><span class="of">${formatShortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${renderHtmlText(formatWaveState(wave, labels))}</span></h2>
+  return html`<section class="wave"><h2><span class="of">${formatShortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${symbol}</i> ${renderHtmlText(formatWaveState(wave, labels))}</span></h2>
 ${renderBarHtml(wave)}<p class="facts">${renderHtmlText(joinTexts(details, " · "))}</p>
 <ul class="grid${waveTenants.length > MAX_DETAILED ? " dense" : ""}">
 ${waveTenants.map(renderCellHtml)}</ul></section>
@@ -189,8 +194,8 @@ function renderBarHtml({ counts }: WaveReport): Html {
     .map((state) => html`<span class="is-${state}" style="flex-grow:${counts[state]}"></span>`)}</div>`;
 }
 
-function renderCellHtml({ tenant, anchor, label: { sign, word } }: AnchoredTenant): Html {
-  return html`<li><a class="is-${tenant.state}" href="#${anchor}" title="${formatCellTitle(tenant, word)}"><i>${sign}</i><span class="hidden">${word}</span> <bdi>${renderUntrustedHtml(tenant.name)}</bdi></a></li>
+function renderCellHtml({ tenant, anchor, label: { symbol, word } }: AnchoredTenant): Html {
+  return html`<li><a class="is-${tenant.state}" href="#${anchor}" title="${formatCellTitle(tenant, word)}"><i>${symbol}</i><span class="hidden">${word}</span> <bdi>${renderUntrustedHtml(tenant.name)}</bdi></a></li>
 `;
 }
 
@@ -240,9 +245,9 @@ function renderKeysHtml({ tenants }: RolloutReport): Html | undefined {
 /** The maximum number of a wave's tenants to show without expanding the list. */
 const MAX_UNFOLDED = 30;
 
-function renderTenantHtml({ tenant, anchor, label: { sign, word } }: AnchoredTenant, isOpen: boolean): Html {
+function renderTenantHtml({ tenant, anchor, label: { symbol, word } }: AnchoredTenant, isOpen: boolean): Html {
   const { error, durationMs } = tenant;
-  return html`<li class="tenant is-${tenant.state}"><details${isOpen ? new Html(" open") : ""}><summary><span class="state is-${tenant.state}"><i>${sign}</i> ${word}</span><span class="name"><bdi>${renderUntrustedHtml(tenant.name)}</bdi></span><span class="counts">${formatPlannedCounts(tenant)}</span><span class="took">${durationMs === undefined ? "" : formatDuration(durationMs)}</span></summary><div class="body" id="${anchor}">${
+  return html`<li class="tenant is-${tenant.state}"><details${isOpen ? new Html(" open") : ""}><summary><span class="state is-${tenant.state}"><i>${symbol}</i> ${word}</span><span class="name"><bdi>${renderUntrustedHtml(tenant.name)}</bdi></span><span class="counts">${formatPlannedCounts(tenant)}</span><span class="took">${durationMs === undefined ? "" : formatDuration(durationMs)}</span></summary><div class="body" id="${anchor}">${
     error === undefined ? "" : renderErrorHtml(tenant, error)
   }${renderTenantChangesHtml(tenant)}<dl>${buildTenantDetails(tenant).map(
     ([label, value]) => html`<dt>${label}</dt><dd>${renderHtmlText(value)}</dd>`,
@@ -251,7 +256,7 @@ function renderTenantHtml({ tenant, anchor, label: { sign, word } }: AnchoredTen
 }
 
 function renderErrorHtml(tenant: TenantReport, error: NonNullable<TenantReport["error"]>): Html {
-  return html`<p class="why">${renderHtmlText([untrustedSentence(error.message)])} <code>${renderUntrustedHtml(error.code)}</code></p><p class="touched">${renderHtmlText(
+  return html`<p class="reason">${renderHtmlText([untrustedSentence(error.message)])} <code>${renderUntrustedHtml(error.code)}</code></p><p class="touched">${renderHtmlText(
     formatUntouchedNote(tenant),
   )}</p><p><b>Fix:</b> ${renderHtmlText([untrustedSentence(error.advice)])}</p>`;
 }
@@ -261,26 +266,26 @@ function renderTenantChangesHtml(tenant: TenantReport): Html | undefined {
   const hiddenCount = countOmittedChanges(tenant);
   return html`<ul class="edits">${tenant.changes.map(
     (change) =>
-      html`<li><span class="sign s-${change.sign}"><i>${CHANGE_SIGNS[change.sign]}</i>${change.sign}</span> <span class="list">${renderUntrustedHtml(formatListName(change))}</span> ${renderHtmlText(describeValue(change.value))}</li>`,
+      html`<li><span class="operation s-${change.operation}"><i>${OPERATION_SYMBOLS[change.operation]}</i>${change.operation}</span> <span class="list">${renderUntrustedHtml(formatListName(change))}</span> ${renderHtmlText(describeValue(change.value))}</li>`,
   )}${hiddenCount > 0 ? html`<li>${formatOmittedChanges(hiddenCount)}</li>` : ""}</ul>`;
 }
 
 function buildTenantDetails(tenant: TenantReport): [label: string, words: SafeText][] {
-  const { address, keySource, stack, labels, attempts, worker, startedAt, durationMs, alarms } = tenant;
+  const { address, keySource, stack, labels, attempts, worker, startedAt, durationMs, severities } = tenant;
   const labelTexts = Object.entries(labels).map(
     ([key, value]): SafeText => safeText`${untrusted(key)} = ${untrusted(value)}`,
   );
-  const alarmText = [
-    ...(alarms.danger > 0 ? [`${formatNumber(alarms.danger)} risky`] : []),
-    ...((alarms.accepted ?? 0) > 0 ? [`${formatNumber(alarms.accepted ?? 0)} with an accepted risk`] : []),
-    ...(alarms.warning > 0 ? [`${formatNumber(alarms.warning)} with a warning`] : []),
+  const riskText = [
+    ...(severities.danger > 0 ? [`${formatNumber(severities.danger)} risky`] : []),
+    ...((severities.accepted ?? 0) > 0 ? [`${formatNumber(severities.accepted ?? 0)} with an accepted risk`] : []),
+    ...(severities.warning > 0 ? [`${formatNumber(severities.warning)} with a warning`] : []),
   ].join(", ");
   return [
     ["Service", [untrusted(address)]],
     ["Key from", [untrusted(keySource)]],
     ["Stack", [untrusted(stack)]],
     ...(labelTexts.length > 0 ? [["Labels", joinTexts(labelTexts, ", ")] as [string, SafeText]] : []),
-    ...(alarmText === "" ? [] : [["Alarms", [alarmText]] as [string, SafeText]]),
+    ...(riskText === "" ? [] : [["Risks", [riskText]] as [string, SafeText]]),
     ...(startedAt === undefined ? [] : [["Started", formatTimestamp(startedAt)] as [string, SafeText]]),
     ...(durationMs === undefined ? [] : [["Duration", [formatDuration(durationMs)]] as [string, SafeText]]),
     ...(attempts > 0 ? [["Attempts", [formatNumber(attempts)]] as [string, SafeText]] : []),

@@ -1,4 +1,9 @@
-import { CHANGE_SIGNS, describeValue, formatListName, OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
+import {
+  describeValue,
+  formatListName,
+  OPERATION_SYMBOLS,
+  OVERRIDES_HEADING,
+} from "../../plan/render/plan-descriptions";
 import {
   formatMarkdownBlock,
   formatMarkdownCode,
@@ -29,7 +34,7 @@ import {
   type RolloutReportView,
   type RolloutStatusColor,
 } from "./rollout-report-view";
-import { formatOverride, groupOverrides, type SharedOverride } from "./shared-overrides";
+import { formatOverride, groupOverrides, type OverrideGroup } from "./shared-overrides";
 import { formatSkippedHeading, formatSkippedTenant } from "./skipped-tenants";
 import { getStateLabels, type RolloutStateLabels } from "./state-labels";
 import { formatWaveState, formatWaveSummary } from "./wave-summary";
@@ -121,7 +126,7 @@ function renderReportHeadMarkdown(
     `> [!${ALERTS[statusColor]}]`,
     `> **${verdict}.** ${renderMarkdownText(headline, { limit: 300 })}`,
     "",
-    tallies.map(({ sign, word, count }) => `${sign} **${formatNumber(count)}** ${word}`).join(" · "),
+    tallies.map(({ symbol, word, count }) => `${symbol} **${formatNumber(count)}** ${word}`).join(" · "),
     "",
     ...(statusNotes.length === 0 ? [] : [renderMarkdownText(statusNotes), ""]),
     renderMarkdownText(joinTexts(facts, " · "), { limit: 60 }),
@@ -174,7 +179,7 @@ function renderLimitedList(heading: string, items: readonly SafeText[], limit: n
 }
 
 /** Renders the overrides that tenants share, in at most `maxBytes` bytes. */
-export function renderOverridesMarkdown(overrides: readonly SharedOverride[], maxBytes: number): string {
+export function renderOverridesMarkdown(overrides: readonly OverrideGroup[], maxBytes: number): string {
   return renderLimitedList(
     `${OVERRIDES_HEADING} (${formatNumber(overrides.length)})`,
     overrides.map(formatOverride),
@@ -196,9 +201,9 @@ function renderWaveTable(report: RolloutReport, labels: RolloutStateLabels, maxB
 }
 
 function renderWaveRow(wave: WaveReport, labels: RolloutStateLabels, workMs: number | undefined): string {
-  const { sign } = labels.waves[wave.state];
+  const { symbol } = labels.waves[wave.state];
   return renderMarkdownRow([
-    safeText`${sign} ${untrusted(wave.name)} ${formatWaveState(wave, labels)}`,
+    safeText`${symbol} ${untrusted(wave.name)} ${formatWaveState(wave, labels)}`,
     safeText`${countFinishedTenants(wave.counts)} of ${wave.tenants}`,
     formatWaveSummary(wave, labels),
     [workMs === undefined ? "" : formatDuration(workMs)],
@@ -229,17 +234,17 @@ const MAX_UNFOLDED = 20;
 const MAX_ROW_CHANGES = 3;
 
 function renderTenantRowMarkdown(tenant: TenantReport, labels: RolloutStateLabels, limit: number): string {
-  const { sign, word } = labels.tenants[tenant.state];
+  const { symbol, word } = labels.tenants[tenant.state];
   const visible = tenant.changes.slice(0, limit);
   const hiddenCount = countOmittedChanges(tenant) + tenant.changes.length - visible.length;
   const changes = visible.map(
     (change): SafeText =>
-      safeText`\`${CHANGE_SIGNS[change.sign]}\` ${untrusted(formatListName(change))} ${describeValue(change.value)}`,
+      safeText`\`${OPERATION_SYMBOLS[change.operation]}\` ${untrusted(formatListName(change))} ${describeValue(change.value)}`,
   );
   const changeTexts: SafeText[] =
     limit === 0 || hiddenCount === 0 ? changes : [...changes, [formatOmittedChanges(hiddenCount)]];
   return renderMarkdownRow([
-    safeText`${sign} ${untrusted(tenant.name)} ${word}`,
+    safeText`${symbol} ${untrusted(tenant.name)} ${word}`,
     [untrusted(tenant.wave)],
     limit === 0 ? [formatPlannedCounts(tenant)] : joinTexts(changeTexts, "<br>"),
     [tenant.durationMs === undefined ? "" : formatDuration(tenant.durationMs)],

@@ -54,8 +54,8 @@ i { font: 700 1em var(--mono); }
 .tenant .took { min-width: 5.5rem; text-align: right; }
 .tenant .body { scroll-margin-top: 4.5rem; }
 .tenant:has(.body:target) { outline: 3px solid var(--focus); }
-.why { margin: .1rem 0; color: var(--red); font-weight: 600; }
-.why .untrusted { font-family: inherit; }
+.reason { margin: .1rem 0; color: var(--red); font-weight: 600; }
+.reason .untrusted { font-family: inherit; }
 .touched { color: var(--soft); }
 .touched:empty { display: none; }
 .tenant .edits { margin: .7rem 0 0; padding: 0; list-style: none; display: grid; gap: .25rem; font-size: .925rem; }
@@ -69,7 +69,7 @@ i { font: 700 1em var(--mono); }
   .tenant .name { flex-basis: 60%; }
   .tenant .took { min-width: 0; }
   .aside .tenants { padding: 0 .4rem .6rem; }
-  .edits .sign, .edits .list { min-width: 0; }
+  .edits .operation, .edits .list { min-width: 0; }
 }
 @media print {
   .tenant { break-inside: avoid; }

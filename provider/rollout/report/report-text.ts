@@ -37,7 +37,7 @@ export function renderReportText(
   page.addText(joinTexts(view.facts, " · "), { style: "dim" });
   page.addBlankLine();
   page.addLabeledText(view.verdict.toUpperCase(), view.headline, { style: TONE_STYLES[view.statusColor] });
-  page.addText([view.tallies.map(({ sign, word, count }) => `${sign} ${formatNumber(count)} ${word}`).join("   ")]);
+  page.addText([view.tallies.map(({ symbol, word, count }) => `${symbol} ${formatNumber(count)} ${word}`).join("   ")]);
   if (view.statusNotes.length > 0) page.addText(view.statusNotes);
   writeSkippedTenants(page, report, limit);
   writeReportFailures(page, view.failures, limit);
@@ -65,7 +65,7 @@ export function writeSkippedTenants(
   if (skipped.length === 0) return;
   page.addHeading([formatSkippedHeading(skipped)], "yellow");
   for (const skippedTenant of skipped.slice(0, limit)) {
-    page.addMarkedText(TENANT_STATE_LABELS.skipped.sign, formatSkippedTenant(skippedTenant), {
+    page.addMarkedText(TENANT_STATE_LABELS.skipped.symbol, formatSkippedTenant(skippedTenant), {
       indent: INDENT,
       style: "yellow",
     });
@@ -110,7 +110,7 @@ function writeReportFailures(page: TextPage, failedTenants: readonly TenantRepor
 /** Groups failed tenants by error code, the largest group first. */
 export function groupByErrorCode(failedTenants: readonly TenantReport[]): [code: string, tenants: TenantReport[]][] {
   const groups = Map.groupBy(failedTenants, ({ error }) => error?.code ?? "unknown error");
-  return [...groups].sort(([, one], [, other]) => other.length - one.length);
+  return [...groups].sort(([, a], [, b]) => b.length - a.length);
 }
 
 const WAVE_STYLES: Readonly<Record<string, Style>> = {
@@ -130,11 +130,11 @@ function writeReportWaves(page: TextPage, report: RolloutReport, limit: number):
   const nameWidth = Math.min(MAX_NAME, Math.max(...visibleWaves.map(({ name }) => getTextWidth(sanitizeLine(name)))));
   const doneWidth = Math.max(...visibleWaves.map((wave) => formatWaveProgress(wave).length));
   for (const wave of visibleWaves) {
-    const { sign, word } = labels.waves[wave.state];
+    const { symbol, word } = labels.waves[wave.state];
     const workMs = times.get(wave.name)?.workMs;
     const showsState = wave.state !== "done" && wave.state !== "pending" && word !== WAVE_STATE_LABELS.running.word;
     const text = safeText`${formatWaveProgress(wave).padStart(doneWidth)}  ${showsState ? safeText`${formatWaveState(wave, labels)}; ` : []}${formatWaveSummary(wave, labels)}${workMs === undefined ? "" : `, took ${formatDuration(workMs)}`}`;
-    page.addMarkedText(`${sign} ${fitToWidth(sanitizeLine(wave.name), nameWidth)}`, text, {
+    page.addMarkedText(`${symbol} ${fitToWidth(sanitizeLine(wave.name), nameWidth)}`, text, {
       indent: INDENT,
       style: WAVE_STYLES[wave.state] ?? "blue",
     });

@@ -3,28 +3,28 @@ import type { TenantState, WaveState } from "../model/wave";
 
 /** The display form of a tenant's or wave's state: a symbol that works without colour, and a word or two. */
 export interface StateLabel {
-  readonly sign: string;
+  readonly symbol: string;
   readonly word: string;
 }
 
 export const TENANT_STATE_LABELS: Readonly<Record<TenantState, StateLabel>> = {
-  failed: { sign: "✗", word: "failed" },
-  skipped: { sign: "⊘", word: "skipped" },
-  running: { sign: "▶", word: "running" },
-  done: { sign: "✓", word: "changed" },
-  unchanged: { sign: "=", word: "unchanged" },
-  queued: { sign: "·", word: "queued" },
-  pending: { sign: "·", word: "pending" },
+  failed: { symbol: "✗", word: "failed" },
+  skipped: { symbol: "⊘", word: "skipped" },
+  running: { symbol: "▶", word: "running" },
+  done: { symbol: "✓", word: "changed" },
+  unchanged: { symbol: "=", word: "unchanged" },
+  queued: { symbol: "·", word: "queued" },
+  pending: { symbol: "·", word: "pending" },
 };
 
 export const WAVE_STATE_LABELS: Readonly<Record<WaveState, StateLabel>> = {
-  pending: { sign: "·", word: "pending" },
-  running: { sign: "▶", word: "running" },
-  soaking: { sign: "⧖", word: "soaking" },
-  checking: { sign: "▶", word: "health check" },
-  gated: { sign: "‖", word: "awaiting approval" },
-  done: { sign: "✓", word: "done" },
-  stopped: { sign: "✗", word: "stopped" },
+  pending: { symbol: "·", word: "pending" },
+  running: { symbol: "▶", word: "running" },
+  soaking: { symbol: "⧖", word: "soaking" },
+  checking: { symbol: "▶", word: "health check" },
+  gated: { symbol: "‖", word: "awaiting approval" },
+  done: { symbol: "✓", word: "done" },
+  stopped: { symbol: "✗", word: "stopped" },
 };
 
 export interface RolloutStateLabels {
@@ -36,11 +36,11 @@ export interface RolloutStateLabels {
 export function getStateLabels(report: Pick<RolloutReport, "state" | "isActive">): RolloutStateLabels {
   if (isInProgress(report)) return { tenants: TENANT_STATE_LABELS, waves: WAVE_STATE_LABELS };
   return {
-    tenants: { ...TENANT_STATE_LABELS, running: { sign: "▶", word: "interrupted" } },
+    tenants: { ...TENANT_STATE_LABELS, running: { symbol: "▶", word: "interrupted" } },
     waves: {
       ...WAVE_STATE_LABELS,
-      running: { sign: "‖", word: "interrupted" },
-      checking: { sign: "‖", word: "health check pending" },
+      running: { symbol: "‖", word: "interrupted" },
+      checking: { symbol: "‖", word: "health check pending" },
     },
   };
 }

@@ -43,5 +43,7 @@ export async function buildEarlierRolloutAdvice(
 }
 
 function getChangeKeys({ summary }: TenantRecord): string[] {
-  return (summary?.changes ?? []).map(({ sign, kind, list = "", value }) => JSON.stringify([sign, kind, list, value]));
+  return (summary?.changes ?? []).map(({ operation, kind, list = "", value }) =>
+    JSON.stringify([operation, kind, list, value]),
+  );
 }

@@ -17,7 +17,7 @@ export class UnassignedTargetsError extends EmailSecurityError {
       .slice(0, MAX_LISTED)
       .map((target) => `  ${formatLineLocation(target.place)}: ${formatTarget(target)}`);
     const suffixLines = targets.length > MAX_LISTED ? [`  … and ${targets.length - MAX_LISTED} more`] : [];
-    const summary = `${isSingle ? "A tenant is" : `${targets.length} tenants are`} in no wave. Fix the labels, or end \`waves\` with a wave without \`match\` and \`take\`, which includes all remaining tenants:`;
+    const summary = `${isSingle ? "A tenant is" : `${targets.length} tenants are`} in no wave. Fix the labels, or end \`waves\` with a wave without \`match\` and \`limit\`, which includes all remaining tenants:`;
     super("ERR_ROLLOUT_WAVES", [summary, ...lines, ...suffixLines].join("\n"));
     this.targets = targets;
   }
@@ -43,7 +43,7 @@ export function assignWaves(
     const matchingTargets = targets.filter(matchesRule);
     const available = unassignedTargets.filter(matchesRule);
     const assignedTargets =
-      rule.take === undefined ? available : available.slice(0, getWaveSize(rule.take, matchingTargets.length));
+      rule.limit === undefined ? available : available.slice(0, getWaveSize(rule.limit, matchingTargets.length));
     if (assignedTargets.length === 0) {
       findings.push(buildEmptyWaveFinding(rule, matchingTargets.length));
       continue;

@@ -1,6 +1,6 @@
 import { type FilesLintResult, lintFiles, readTextOrEmpty } from "../../settings-files/lint-files";
 import type { SettingsReadOptions } from "../../settings-files/read-settings";
-import { createFileReader, isFinding, readSource } from "../../settings-files/read-source";
+import { createFileReader, isFinding, readYamlFile } from "../../settings-files/read-yaml-file";
 
 /**
  * Runs {@link lintFiles}, and lints the targets files among the named files, together with the settings files of all their tenants. Also
@@ -42,7 +42,7 @@ function isTargetsFile(file: string): boolean {
   if (!/\.ya?ml$/i.test(file)) return false;
   // Avoids parsing long settings files twice.
   if (!/\b(?:tenants|waves)\b/.test(readTextOrEmpty(file))) return false;
-  const source = readSource(file, { readFile: createFileReader(file) }, undefined);
+  const source = readYamlFile(file, { readFile: createFileReader(file) }, undefined);
   if (isFinding(source)) return false;
   const { value } = source;
   return typeof value === "object" && value !== null && ("tenants" in value || "waves" in value);

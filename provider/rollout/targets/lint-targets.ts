@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { findMissingPackageError, OPTIONAL_FEATURES } from "../../model/optional-features";
 import type { Finding } from "../../settings-files/finding";
-import { createFileReader, isFinding, readSource } from "../../settings-files/read-source";
+import { createFileReader, isFinding, readYamlFile } from "../../settings-files/read-yaml-file";
 import type { Target } from "../model/target";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 import { readTargets } from "./read-targets";
@@ -45,7 +45,7 @@ function findMissingSettings(targets: readonly Target[]): readonly Target[] {
 }
 
 function buildMissingSettingsFinding({ settings, place }: Target): readonly Finding[] {
-  const source = readSource(settings, { readFile: createFileReader(settings) }, place);
+  const source = readYamlFile(settings, { readFile: createFileReader(settings) }, place);
   return isFinding(source) ? [source] : [];
 }
 

@@ -4,7 +4,7 @@ import { getErrorMessage } from "../../model/email-security-error";
 import { omitUndefined } from "../../model/omit-undefined";
 import { quote } from "../../model/text";
 import type { Place } from "../../settings-files/finding";
-import { validateIncludePath } from "../../settings-files/read-source";
+import { validateIncludePath } from "../../settings-files/read-yaml-file";
 import { createOutsideRepositoryTest } from "../../settings-files/repository";
 import type { YamlSource } from "../../settings-files/yaml-source";
 import type { KeySource, Target } from "../model/target";

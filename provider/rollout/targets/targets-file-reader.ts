@@ -3,7 +3,7 @@ import { quote } from "../../model/text";
 import { isMapping } from "../../settings-files/element-identity";
 import type { Finding, Place } from "../../settings-files/finding";
 import { getFindingRule } from "../../settings-files/finding-rules";
-import { createFileReader, isFinding, readSource, validateIncludePath } from "../../settings-files/read-source";
+import { createFileReader, isFinding, readYamlFile, validateIncludePath } from "../../settings-files/read-yaml-file";
 import { buildSchemaFindings, type FileFormat } from "../../settings-files/schema-findings";
 import type { YamlSource } from "../../settings-files/yaml-source";
 import { getLocationKey, type TargetsFindings } from "./targets-findings";
@@ -28,7 +28,7 @@ export class TargetsFileReader {
   /** @param includedAt the place that includes the file. */
   read(name: string, format: FileFormat<TargetsFile>, includedAt?: Place): ParsedTargetsFile | undefined {
     this.files.add(name);
-    const source = readSource(name, { readFile: this.#readFile }, includedAt);
+    const source = readYamlFile(name, { readFile: this.#readFile }, includedAt);
     if (isFinding(source)) {
       this.#findings.list.push(source);
       return undefined;

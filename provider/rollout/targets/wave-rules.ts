@@ -62,20 +62,20 @@ function explainNoMatch(match: NonNullable<WaveRule["match"]>, targets: readonly
 }
 
 function buildWaveRule(rawWave: RawWave): Omit<WaveRule, "place"> {
-  const { name, match, take, maxConcurrent = 1, failureTolerance = { count: 0 }, soak = 0, gate = false } = rawWave;
+  const { name, match, limit, maxConcurrent = 1, failureTolerance = { count: 0 }, soak = 0, gate = false } = rawWave;
   return omitUndefined({
     name,
     match:
       match === undefined
         ? undefined
         : Object.fromEntries(Object.entries(match).map(([label, values]) => [label, [values].flat()] as const)),
-    take,
+    limit,
     maxConcurrent,
     failureTolerance,
     soakMs: soak,
     gate,
     health: buildHealthCheck(rawWave),
-    closed: rawWave.not,
+    closed: rawWave.closedHours,
   });
 }
 

@@ -83,7 +83,7 @@ export const waveSchema = z.strictObject(
   {
     name: buildNameSchema("The wave's name."),
     match: matchSchema.optional(),
-    take: buildToleranceSchema(1)
+    limit: buildToleranceSchema(1)
       .describe(
         "How many of the matching tenants that are in no earlier wave: a count, or a percentage of all that match.",
       )
@@ -97,7 +97,7 @@ export const waveSchema = z.strictObject(
       .optional(),
     gate: booleanSchema.describe("Whether a person must resume the rollout before the next wave.").optional(),
     health: healthSchema.describe("The conditions for the start of the next wave.").optional(),
-    not: closedHoursSchema
+    closedHours: closedHoursSchema
       .describe("Hours of the week in which none of its tenants is started: Fri 16:00–Mon 06:00 Europe/Zurich.")
       .optional(),
   },

@@ -4,7 +4,7 @@ import { isCommitted } from "../../gitops/git";
 import { findNearestName } from "../../model/nearest-name";
 import { quote, sanitizeLine } from "../../model/text";
 import type { ChangedFile } from "../../settings-files/edit-files";
-import { createFileReader } from "../../settings-files/read-source";
+import { createFileReader } from "../../settings-files/read-yaml-file";
 import type { Target, Targets } from "../model/target";
 import { removeTenant } from "../targets/edit-targets";
 import { readTargets } from "../targets/read-targets";

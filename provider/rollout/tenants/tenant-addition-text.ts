@@ -1,7 +1,7 @@
 import { sortByDanger, truncateByDanger } from "../../model/danger";
 import { excerpt, sanitizeLine, sanitizeMultiline } from "../../model/text";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
-import { CHANGE_SIGNS } from "../../plan/render/plan-descriptions";
+import { OPERATION_SYMBOLS } from "../../plan/render/plan-descriptions";
 import { formatCount, formatNumber } from "../../render/safe-text";
 import { wrapHangingIndent } from "../../render/text-width";
 import { formatLineLocation } from "../../settings-files/finding";
@@ -90,7 +90,7 @@ function describeFirstRollout({ changes, blockers }: Plan, baseline: string | un
     return [`${subject} would be stopped:`, ...blockers.map(({ message }) => message)];
   }
   if (changes.length === 0) return [`${subject} would write nothing: the tenant matches its files.`];
-  const added = changes.filter(({ sign }) => sign === "add").length;
+  const added = changes.filter(({ operation }) => operation === "add").length;
   const effect =
     added === changes.length
       ? `add ${formatCount(added, "entry or VIP", "entries and VIPs")} of ${baseline ?? "its files"}`
@@ -106,8 +106,8 @@ function renderAddedChanges({ changes }: Plan): string[] {
   ];
 }
 
-function formatChangeLine({ sign, kind, value, before, after, place }: PlanChange): string {
+function formatChangeLine({ operation, kind, value, before, after, place }: PlanChange): string {
   const list = kind === "vip" ? "VIP" : (after?.list ?? before?.list ?? "");
   const locationText = place === undefined ? "" : ` (${formatLineLocation(place)})`;
-  return `${CHANGE_SIGNS[sign]} ${list} ${sanitizeLine(value)}${locationText}`;
+  return `${OPERATION_SYMBOLS[operation]} ${list} ${sanitizeLine(value)}${locationText}`;
 }

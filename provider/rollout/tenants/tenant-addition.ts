@@ -14,7 +14,7 @@ import type { ChangedFile } from "../../settings-files/edit-files";
 import { type Finding, SettingsFileError } from "../../settings-files/finding";
 import { lintSettings } from "../../settings-files/lint";
 import { readSettings } from "../../settings-files/read-settings";
-import { createFileReader } from "../../settings-files/read-source";
+import { createFileReader } from "../../settings-files/read-yaml-file";
 import type { Target } from "../model/target";
 import { buildTenantPlan } from "../planning/plan-target";
 import { findSameKeys, SameKeyError } from "../targets/find-same-keys";

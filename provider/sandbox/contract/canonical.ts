@@ -3,7 +3,7 @@ import { domainToASCII } from "node:url";
 
 export const entryTypes = ["domain", "ip", "email_address"] as const;
 
-export type EntryType = (typeof entryTypes)[number];
+export type SandboxEntryType = (typeof entryTypes)[number];
 
 /**
  * Returns the canonical form of a value. Values are compared and stored in this form, so `EXAMPLE.com.` and
@@ -11,7 +11,7 @@ export type EntryType = (typeof entryTypes)[number];
  *
  * @returns undefined if the text isn't a plausible value of that type.
  */
-export function parseCanonicalValue(type: EntryType, text: string): string | undefined {
+export function parseCanonicalValue(type: SandboxEntryType, text: string): string | undefined {
   switch (type) {
     case "domain":
       return parseCanonicalDomain(text);

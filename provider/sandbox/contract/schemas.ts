@@ -32,7 +32,7 @@ export const verdicts = [
   "no_analysis",
 ] as const;
 
-export type Verdict = (typeof verdicts)[number];
+export type SandboxVerdict = (typeof verdicts)[number];
 
 const verdict = z
   .string()
@@ -183,25 +183,25 @@ export const deleteEntryResponseSchema = z
   .meta({ id: "DeleteEntryResult" });
 
 /** A detected email threat, as the service returns it (reference, "Threat"). */
-export type Threat = z.infer<typeof threatResponseSchema>;
-export type ThreatIndicator = z.infer<typeof threatIndicatorResponseSchema>;
+export type SandboxThreat = z.infer<typeof threatResponseSchema>;
+export type SandboxThreatIndicator = z.infer<typeof threatIndicatorResponseSchema>;
 
 /** A phishing report in list form (reference, "Phishing report"). */
-export type PhishingReport = z.infer<typeof phishingReportResponseSchema>;
-export type PhishingReportDetail = z.infer<typeof phishingReportDetailResponseSchema>;
+export type SandboxPhishingReport = z.infer<typeof phishingReportResponseSchema>;
+export type SandboxPhishingReportDetail = z.infer<typeof phishingReportDetailResponseSchema>;
 
 export type ThreatsOverTimeItem = z.infer<typeof threatsOverTimeItemResponseSchema>;
-export type TargetedEntity = z.infer<typeof targetedEntityResponseSchema>;
-export type ThreatTypeCount = z.infer<typeof threatTypeCountResponseSchema>;
+export type SandboxTargetedEntity = z.infer<typeof targetedEntityResponseSchema>;
+export type SandboxThreatTypeCount = z.infer<typeof threatTypeCountResponseSchema>;
 
 /** The response to a comment edit (reference, "VIP stored row"). */
-export type VipStoredRow = z.infer<typeof vipStoredRowResponseSchema>;
+export type SandboxVipStoredRow = z.infer<typeof vipStoredRowResponseSchema>;
 
 /** A row of the VIP list (reference, "VIP employee (list row)"). Dates are RFC 3339. */
-export type VipEmployeeRow = z.infer<typeof vipEmployeeResponseSchema>;
+export type SandboxVipRow = z.infer<typeof vipEmployeeResponseSchema>;
 
 /** The outcome of an add for each mailbox. */
-export type AddVipResult = z.infer<typeof addVipResponseSchema>;
+export type SandboxAddVipResult = z.infer<typeof addVipResponseSchema>;
 
 /** An entry as the service returns it (reference, "Allow/deny entry"). Ids are opaque and can contain any characters. */
-export type AllowDenyEntryRow = z.infer<typeof allowDenyEntryResponseSchema>;
+export type SandboxEntryRow = z.infer<typeof allowDenyEntryResponseSchema>;

@@ -1,4 +1,4 @@
-import type { ThreatIndicator, Verdict } from "../contract/schemas";
+import type { SandboxThreatIndicator, SandboxVerdict } from "../contract/schemas";
 import { type MailKind, mailKinds } from "./mail-kinds";
 import type { MailPlan } from "./mail-plan";
 import type { Random, Weighted } from "./random";
@@ -9,7 +9,7 @@ const ALLOWED_SHARE = 0.02;
 
 export interface Campaign {
   kind: MailKind;
-  verdict: Verdict;
+  verdict: SandboxVerdict;
   sender: GeneratedSender;
   subject: string;
   reasoning: string;
@@ -44,7 +44,7 @@ export function generateCampaign(
     sender_domain: sender.domain,
   };
   const fillTemplate = (text: string) => text.replace(/\{(\w+)\}/g, (_, word: string) => placeholders[word] ?? word);
-  const filledIndicators: ThreatIndicator[] = indicators.map((indicator) => ({
+  const filledIndicators: SandboxThreatIndicator[] = indicators.map((indicator) => ({
     indicator_type: indicator.indicator_type,
     explanation: fillTemplate(indicator.explanation),
     grounding: fillTemplate(indicator.grounding),
@@ -63,7 +63,7 @@ function pickListedSender(
   random: Random,
   plan: MailPlan,
   senders: SenderGenerator,
-): { verdict: Verdict; sender: GeneratedSender | undefined; indicator: ThreatIndicator } | undefined {
+): { verdict: SandboxVerdict; sender: GeneratedSender | undefined; indicator: SandboxThreatIndicator } | undefined {
   const roll = random.number();
   if (roll < DENIED_SHARE && plan.denied.length > 0) {
     const value = random.pick(plan.denied);

@@ -1,4 +1,4 @@
-import type { ThreatIndicator, Verdict } from "../contract/schemas";
+import type { SandboxThreatIndicator, SandboxVerdict } from "../contract/schemas";
 import type { Weighted } from "./random";
 
 export interface MailKind {
@@ -6,7 +6,7 @@ export interface MailKind {
   /** The weight of its campaigns, relative to the other kinds. */
   weight: number;
   criticality: "low" | "medium" | "high";
-  verdicts: readonly Weighted<Verdict>[];
+  verdicts: readonly Weighted<SandboxVerdict>[];
   sender: SenderStyle;
   /** The targets: attacks aim at people who can pay, bulk mail doesn't. */
   audience: "leaders" | "finance" | "anyone";
@@ -17,7 +17,7 @@ export interface MailKind {
    */
   subjects: readonly string[];
   reasonings: readonly string[];
-  indicators: readonly ThreatIndicator[];
+  indicators: readonly SandboxThreatIndicator[];
 }
 
 export type SenderStyle = "look-alike" | "impersonation" | "stranger" | "bulk";
@@ -29,13 +29,13 @@ const attackVerdicts: MailKind["verdicts"] = [
   [2, "no_analysis"],
 ];
 
-const lookAlikeDomain: ThreatIndicator = {
+const lookAlikeDomain: SandboxThreatIndicator = {
   indicator_type: "look_alike_domain",
   explanation: "The sender's domain is easily mistaken for {domain}, but isn't the company's.",
   grounding: "{sender_domain}",
 };
 
-const firstContact: ThreatIndicator = {
+const firstContact: SandboxThreatIndicator = {
   indicator_type: "first_contact",
   explanation: "Nobody in the company has had mail from this address before.",
   grounding: "{sender}",

@@ -1,11 +1,11 @@
-import type { PhishingReportDetail, Verdict } from "../contract/schemas";
+import type { SandboxPhishingReportDetail, SandboxVerdict } from "../contract/schemas";
 import { ordinarySubjects } from "./mail-kinds";
 import type { MailPlan } from "./mail-plan";
 import { generateMessageId, getAddressDomain, type Message } from "./message";
 import type { Random, Weighted } from "./random";
 import { MINUTE, pickWorkingTime, SECOND } from "./time";
 
-export type GeneratedReport = PhishingReportDetail & {
+export type GeneratedReport = SandboxPhishingReportDetail & {
   /** The duration of the analysis; null while it is in progress. */
   analysis_seconds: number | null;
 };
@@ -84,7 +84,7 @@ function assembleReport(
   };
 }
 
-const unfoundedVerdicts: readonly Weighted<Verdict>[] = [
+const unfoundedVerdicts: readonly Weighted<SandboxVerdict>[] = [
   [60, "safe"],
   [20, "graymail"],
   [12, "unknown"],

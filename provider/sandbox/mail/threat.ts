@@ -1,10 +1,10 @@
-import type { Action, Threat, Verdict } from "../contract/schemas";
+import type { Action, SandboxThreat, SandboxVerdict } from "../contract/schemas";
 import type { MailRecipient } from "./mail-plan";
 import type { Message } from "./message";
 import type { Random, Weighted } from "./random";
 import { HOUR, SECOND } from "./time";
 
-export type GeneratedThreat = Omit<Threat, "threat_indicators"> & {
+export type GeneratedThreat = Omit<SandboxThreat, "threat_indicators"> & {
   internet_message_id: string;
   threat_indicators: string;
 };
@@ -49,7 +49,7 @@ export function generateThreat(
   };
 }
 
-const actionsByVerdict: Record<Verdict, readonly Weighted<Action>[]> = {
+const actionsByVerdict: Record<SandboxVerdict, readonly Weighted<Action>[]> = {
   malicious: [
     [58, "quarantined"],
     [40, "moved_to_trash"],

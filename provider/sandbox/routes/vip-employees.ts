@@ -3,9 +3,9 @@ import type { SandboxBehaviour } from "../contract/behaviour";
 import { parseCanonicalMailbox } from "../contract/canonical";
 import { SandboxHttpError } from "../contract/errors";
 import {
-  type AddVipResult,
   addVipResponseSchema,
   removeVipResponseSchema,
+  type SandboxAddVipResult,
   vipEmployeeResponseSchema,
   vipStoredRowResponseSchema,
 } from "../contract/schemas";
@@ -121,7 +121,7 @@ export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<S
 }
 
 /** Builds the response to an add. If a mailbox is outside the organization, the options determine its form. */
-function buildAddResponse(behaviour: Required<SandboxBehaviour>, result: AddVipResult): AddVipResponse {
+function buildAddResponse(behaviour: Required<SandboxBehaviour>, result: SandboxAddVipResult): AddVipResponse {
   if (result.not_in_org.length === 0) return buildSuccessResponse(result);
   const details = behaviour.notInOrgShape === "top" ? { ...result } : { results: result };
   const status = behaviour.notInOrgStatus;

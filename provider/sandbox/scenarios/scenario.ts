@@ -1,4 +1,4 @@
-import type { EntryType } from "../contract/canonical";
+import type { SandboxEntryType } from "../contract/canonical";
 
 /** The initial data of a sandbox. Use only domains reserved by RFC 2606 and addresses reserved by RFC 5737 and RFC 3849. */
 export interface Scenario {
@@ -34,7 +34,7 @@ export interface ScenarioEmployee {
 /** An entry in a tenant's initial list. */
 export interface ScenarioEntry {
   list: "allow" | "deny";
-  entryType: EntryType;
+  entryType: SandboxEntryType;
   value: string;
   verdictScope?: "global" | "graymail";
   comment: string;

@@ -1,25 +1,25 @@
 import type { DatabaseSync } from "node:sqlite";
 import { SandboxHttpError } from "../contract/errors";
 import type { ResultPage } from "../contract/result-page";
-import type { AllowDenyEntryRow } from "../contract/schemas";
+import type { SandboxEntryRow } from "../contract/schemas";
 import type { AuditLog } from "./audit-log";
 import { queryAll, queryFirst, runTransaction } from "./database";
 import type { Caller } from "./tenants";
 
-/** An {@link AllowDenyEntryRow} without the fields that the service adds; `canonical_value` is used for comparison. */
-export type AllowDenyEntryDraft = Omit<AllowDenyEntryRow, "created_at" | "created_by"> & {
+/** An {@link SandboxEntryRow} without the fields that the service adds; `canonical_value` is used for comparison. */
+export type AllowDenyEntryDraft = Omit<SandboxEntryRow, "created_at" | "created_by"> & {
   canonical_value: string;
 };
 
 /** The mutable fields. Omitted fields stay unchanged. */
 export interface AllowDenyEntryChanges {
-  list?: AllowDenyEntryRow["list"] | undefined;
+  list?: SandboxEntryRow["list"] | undefined;
   verdict_scope?: string | undefined;
   comment?: string | undefined;
 }
 
 export interface AllowDenyEntrySelection {
-  list?: AllowDenyEntryRow["list"] | undefined;
+  list?: SandboxEntryRow["list"] | undefined;
   q?: string | undefined;
   limit: number;
   offset: number;
@@ -74,23 +74,23 @@ export class AllowDenyEntryStore {
     this.#delete = database.prepare("DELETE FROM allow_deny_entries WHERE id = ?");
   }
 
-  page(tenantId: number, { list, q = "", limit, offset }: AllowDenyEntrySelection): ResultPage<AllowDenyEntryRow> {
+  page(tenantId: number, { list, q = "", limit, offset }: AllowDenyEntrySelection): ResultPage<SandboxEntryRow> {
     const text = q.toLowerCase();
     const { whole, matching } = list === undefined ? this.#selections.all : this.#selections.ofList;
     const { page, count } = text === "" ? whole : matching;
     const filters = [tenantId, ...(list === undefined ? [] : [list]), ...(text === "" ? [] : [text])];
     return {
-      items: queryAll<AllowDenyEntryRow>(page, ...filters, limit, offset),
+      items: queryAll<SandboxEntryRow>(page, ...filters, limit, offset),
       total: queryFirst<{ total: number }>(count, ...filters)?.total ?? 0,
     };
   }
 
   /** @throws SandboxHttpError 409 if the value already exists, or is on the opposite list. */
-  create(caller: Caller, at: string, draft: AllowDenyEntryDraft): AllowDenyEntryRow {
+  create(caller: Caller, at: string, draft: AllowDenyEntryDraft): SandboxEntryRow {
     return runTransaction(this.#database, () => {
       this.#assertNoCollision(caller, draft);
       const { id, canonical_value, ...shown } = draft;
-      const entry: AllowDenyEntryRow = { id, ...shown, created_at: at, created_by: caller.keyLabel };
+      const entry: SandboxEntryRow = { id, ...shown, created_at: at, created_by: caller.keyLabel };
       this.#insert.run(
         caller.tenantId,
         canonical_value,
@@ -112,10 +112,10 @@ export class AllowDenyEntryStore {
    * @throws SandboxHttpError 404 if the tenant has no entry with this id; 409 if the changed entry conflicts with
    * another.
    */
-  update(caller: Caller, at: string, id: string, changes: AllowDenyEntryChanges): AllowDenyEntryRow {
+  update(caller: Caller, at: string, id: string, changes: AllowDenyEntryChanges): SandboxEntryRow {
     return runTransaction(this.#database, () => {
       const { canonical_value, ...before } = this.#getExisting(caller, id);
-      const after: AllowDenyEntryRow = {
+      const after: SandboxEntryRow = {
         ...before,
         list: changes.list ?? before.list,
         verdict_scope: changes.verdict_scope ?? before.verdict_scope,
@@ -137,14 +137,14 @@ export class AllowDenyEntryStore {
     });
   }
 
-  #getExisting(caller: Caller, id: string): AllowDenyEntryRow & { canonical_value: string } {
-    const entry = queryFirst<AllowDenyEntryRow & { canonical_value: string }>(this.#find, caller.tenantId, id);
+  #getExisting(caller: Caller, id: string): SandboxEntryRow & { canonical_value: string } {
+    const entry = queryFirst<SandboxEntryRow & { canonical_value: string }>(this.#find, caller.tenantId, id);
     if (entry === undefined) throw new SandboxHttpError(404, `the allow/deny entry ${id} does not exist`);
     return entry;
   }
 
   #assertNoCollision(caller: Caller, entry: AllowDenyEntryDraft): void {
-    const collidingEntry = queryFirst<AllowDenyEntryRow>(
+    const collidingEntry = queryFirst<SandboxEntryRow>(
       this.#findCollision,
       caller.tenantId,
       entry.entry_type,

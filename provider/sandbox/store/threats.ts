@@ -1,12 +1,17 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { ResultPage } from "../contract/result-page";
-import type { TargetedEntity, Threat, ThreatsOverTimeItem, ThreatTypeCount } from "../contract/schemas";
+import type {
+  SandboxTargetedEntity,
+  SandboxThreat,
+  SandboxThreatTypeCount,
+  ThreatsOverTimeItem,
+} from "../contract/schemas";
 import { prepareLazily, queryAll, queryFirst } from "./database";
 import { type MailStore, SHARED_MAILBOX, shownThreatColumns } from "./mail-store";
 import type { CountedColumn } from "./schema";
 import { type Period, Timeline } from "./timeline";
 
-type ThreatRow = Omit<Threat, "remediation_time" | "threat_indicators"> & {
+type ThreatRow = Omit<SandboxThreat, "remediation_time" | "threat_indicators"> & {
   remediation_time: string | null;
   threat_indicators: string;
 };
@@ -66,14 +71,14 @@ export class ThreatStore {
     };
   }
 
-  page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): ResultPage<Threat> {
+  page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): ResultPage<SandboxThreat> {
     this.#mail.ensureGenerated(tenantId, period.until);
     const { items, total } = this.#timeline.page(tenantId, period, pageWindow);
     return { items: items.map(toThreat), total };
   }
 
   /** Returns the threats with this exact Internet Message ID, one for each recipient, newest first. */
-  listByMessage(tenantId: number, at: string, messageId: string): Threat[] {
+  listByMessage(tenantId: number, at: string, messageId: string): SandboxThreat[] {
     this.#mail.ensureGenerated(tenantId, at);
     return queryAll<ThreatRow>(this.#statements.byMessage(), tenantId, messageId).map(toThreat);
   }
@@ -92,17 +97,17 @@ export class ThreatStore {
   }
 
   /** Returns the entities with the most threats; ties are sorted by name. */
-  topTargeted(tenantId: number, period: Period, type: EntityType, limit: number): TargetedEntity[] {
+  topTargeted(tenantId: number, period: Period, type: EntityType, limit: number): SandboxTargetedEntity[] {
     const values = this.#values(tenantId, period);
     return queryAll(this.#statements.topEntities(), { ...values, isGroup: type === "group" ? 1 : 0, limit });
   }
 
-  topTypes(tenantId: number, period: Period, limit: number): ThreatTypeCount[] {
+  topTypes(tenantId: number, period: Period, limit: number): SandboxThreatTypeCount[] {
     return queryAll(this.#statements.topTypes(), { ...this.#values(tenantId, period), limit });
   }
 
   /** Returns the most critical threats, newest first within each criticality. */
-  highlighted(tenantId: number, period: Period, limit: number): Threat[] {
+  highlighted(tenantId: number, period: Period, limit: number): SandboxThreat[] {
     const values = this.#values(tenantId, period);
     return queryAll<ThreatRow>(this.#statements.highlighted(), { ...values, limit }).map(toThreat);
   }
@@ -157,7 +162,7 @@ function buildNewestSql(criticality: string, rank: number): string {
     ORDER BY time DESC, seq DESC LIMIT :limit)`;
 }
 
-function toThreat({ remediation_time, threat_indicators, ...threat }: ThreatRow): Threat {
+function toThreat({ remediation_time, threat_indicators, ...threat }: ThreatRow): SandboxThreat {
   return {
     ...threat,
     ...(remediation_time !== null && { remediation_time }),

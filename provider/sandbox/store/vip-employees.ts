@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { SandboxBehaviour } from "../contract/behaviour";
 import { SandboxHttpError } from "../contract/errors";
 import type { ResultPage } from "../contract/result-page";
-import type { AddVipResult, VipEmployeeRow, VipStoredRow } from "../contract/schemas";
+import type { SandboxAddVipResult, SandboxVipRow, SandboxVipStoredRow } from "../contract/schemas";
 import type { AuditAction, AuditLog } from "./audit-log";
 import { queryAll, queryFirst, runTransaction } from "./database";
 import type { Caller } from "./tenants";
@@ -69,10 +69,10 @@ export class VipEmployeeStore {
     this.#exclusions = database.prepare("SELECT email FROM vip_exclusions WHERE tenant_id = ? ORDER BY email");
   }
 
-  page(tenantId: number, { q = "", sort, limit, offset }: VipSelection): ResultPage<VipEmployeeRow> {
+  page(tenantId: number, { q = "", sort, limit, offset }: VipSelection): ResultPage<SandboxVipRow> {
     const text = q.toLowerCase();
     return {
-      items: queryAll<VipEmployeeRow>(this.#page[sort], tenantId, text, text, limit, offset),
+      items: queryAll<SandboxVipRow>(this.#page[sort], tenantId, text, text, limit, offset),
       total: queryFirst<{ total: number }>(this.#count, tenantId, text, text)?.total ?? 0,
     };
   }
@@ -88,9 +88,9 @@ export class VipEmployeeStore {
     emails: string[],
     comment: string,
     behaviour: Required<SandboxBehaviour>,
-  ): AddVipResult {
+  ): SandboxAddVipResult {
     return runTransaction(this.#database, () => {
-      const result: AddVipResult = { added: [], already_vip: [], not_in_org: [] };
+      const result: SandboxAddVipResult = { added: [], already_vip: [], not_in_org: [] };
       const detectedEmails: string[] = [];
       for (const email of emails) {
         const employee = this.#findEmployee(caller, email);
@@ -118,7 +118,7 @@ export class VipEmployeeStore {
    *
    * @throws SandboxHttpError 404 for any other mailbox: an auto-detected VIP has no stored row.
    */
-  editComment(caller: Caller, at: string, email: string, comment: string): VipStoredRow {
+  editComment(caller: Caller, at: string, email: string, comment: string): SandboxVipStoredRow {
     return runTransaction(this.#database, () => {
       const source = this.#findEmployee(caller, email)?.source;
       if (source !== "manual") {
@@ -132,7 +132,7 @@ export class VipEmployeeStore {
       this.#writeAudited(caller, at, "vip_employee.edit_comment", email, () => {
         this.#setComment.run(comment, at, caller.tenantId, email);
       });
-      return this.#findEmployee(caller, email) as VipStoredRow;
+      return this.#findEmployee(caller, email) as SandboxVipStoredRow;
     });
   }
 
@@ -153,7 +153,7 @@ export class VipEmployeeStore {
   #findEmployee(
     caller: Caller,
     email: string,
-  ): (Omit<VipStoredRow, "source"> & { source: VipStoredRow["source"] | null }) | undefined {
+  ): (Omit<SandboxVipStoredRow, "source"> & { source: SandboxVipStoredRow["source"] | null }) | undefined {
     return queryFirst(this.#find, caller.tenantId, email);
   }
 

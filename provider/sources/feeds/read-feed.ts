@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { omitUndefined } from "../../model/omit-undefined";
 import { quote } from "../../model/text";
-import { createFileReader } from "../../settings-files/read-source";
+import { createFileReader } from "../../settings-files/read-yaml-file";
 import type { FeedDeclaration } from "../../settings-files/source-schema";
 import { requestSource } from "../request-source";
 import { type SourceContent, type SourceContext, SourceError } from "../source-content";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { RUN_SOURCES } from "../hostile/client-process";
+import { RUN_SOURCES } from "../hostile-responses/client-process";
 import { buildListBody, createFixedAnswerer, getRejection, RecordingService, TestClient, VIPS } from "./service";
 
 const PROGRAM = `

@@ -61,7 +61,7 @@ class SetupRepository extends FakeToolchain {
       "scripts/build-native-sdk.mts",
       'import { mkdirSync } from "node:fs";\nexport const buildNativeSdk = async (root) => mkdirSync(root + "/sdk/nodejs/bin", { recursive: true });',
     );
-    this.write("scripts/read-schema-descriptions.mts", "");
+    this.write("scripts/read-jsdoc.mts", "");
     this.write("sdk/nodejs/index.ts", "export {};");
     this.write(
       "sdk/tsconfig.json",
@@ -160,7 +160,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     const source = repository.write("provider/wrong.ts", "export const wrong: number = 'text';");
     expect(await repository.setUp("--no-engine")).toMatchObject({
       code: 0,
-      lines: [BUILDING, expect.stringContaining("wrong.ts"), expect.stringContaining("Going on")],
+      lines: [BUILDING, expect.stringContaining("wrong.ts"), expect.stringContaining("The set-up continues")],
     });
     expect(await repository.setUp("--build-only")).toMatchObject({ code: 1 });
     rmSync(source);

@@ -267,7 +267,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     writeText("settings.yaml", "version: 1\ndeny:\n  - https://evil.example/login\nvip:\n  - ceo@acme.example\n");
     return await captureOutput("plan");
   },
-  ERR_CHANGE_REFUSED: async () => {
+  ERR_CHANGE_REJECTED: async () => {
     writeText(
       "settings.yaml",
       "version: 1\npolicy: { requireTicket: [deny] }\ndeny:\n  - { value: a.example, ticket: INC-1 }\n",
@@ -402,11 +402,11 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return await captureOutput("rollout", "resume", id);
   },
   ERR_ROLLOUT_LOCKS: async () => {
-    using marks = new PulumiLockStore(
+    using locks = new PulumiLockStore(
       buildEnvironment({ PULUMI_BACKEND_URL: `file://${join(directory, "nowhere")}` }),
       `file://${join(directory, "nowhere")}`,
     );
-    return (await getRejection(marks.get("20261121-0800-7f3a91"))) as Exclude<ObservedError, string>;
+    return (await getRejection(locks.get("20261121-0800-7f3a91"))) as Exclude<ObservedError, string>;
   },
   ERR_PULUMI: async () => {
     writeText("preview.json", "error: no stack selected");

@@ -79,9 +79,9 @@ const PROVOKED: Provocations<QuickCode> = {
     captureError(() => acme.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "no domain" })),
   ERR_NOT_FOUND: () => captureError(() => acme.allowDenyEntries.delete("ade_gone")),
   ERR_CONFLICT: async () => {
-    const one = { list: "deny", entry_type: "domain", value: "twice.example" } as const;
-    await acme.allowDenyEntries.create(one);
-    return await captureError(() => acme.allowDenyEntries.create(one));
+    const item = { list: "deny", entry_type: "domain", value: "twice.example" } as const;
+    await acme.allowDenyEntries.create(item);
+    return await captureError(() => acme.allowDenyEntries.create(item));
   },
   ERR_RATE_LIMITED: async () => {
     await using limited = await startSandbox({ rateLimit: { perSecond: 0.1, burst: 1 } });

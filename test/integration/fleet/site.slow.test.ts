@@ -85,14 +85,14 @@ function readSearchIndex(): Record<string, string> {
     readOutput(`data/${data.find((name) => name.startsWith(prefix))}`).replace(/^\w+\.\w+\((?:\d+, )?|\);\n$/g, "");
   const rows = JSON.parse(readDataFile("entries-0")) as string[][];
   const { tenants } = JSON.parse(readDataFile("fleet")) as {
-    tenants: { name: string; ranges: [number, number][]; unlike: [number, string][] }[];
+    tenants: { name: string; ranges: [number, number][]; deviations: [number, string][] }[];
   };
   return Object.fromEntries(
     rows.map(([list, value], number) => [
       `${list} ${value}`,
       tenants
-        .flatMap(({ name, ranges, unlike }) => {
-          const other = unlike.find(([one]) => one === number);
+        .flatMap(({ name, ranges, deviations }) => {
+          const other = deviations.find(([item]) => item === number);
           const isDeclared = ranges.some(([first, last]) => first <= number && number <= last);
           return other !== undefined ? [`${name} ${other[1]}`] : isDeclared ? [name] : [];
         })

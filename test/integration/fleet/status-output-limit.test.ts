@@ -98,7 +98,7 @@ it("lists dangerous drift first in notifications", async () => {
   expect(notice?.tenants.slice(0, 3)).toEqual(["t11", "t10", "t1"]);
   expect(notice?.changes).toHaveLength(20);
   expect(notice?.changes.slice(0, 2)).toEqual([
-    { tenant: "t11", sign: "change", list: "allow", value: "turned.example" },
-    { tenant: "t10", sign: "remove", list: "deny", value: "gone.example" },
+    { tenant: "t11", operation: "change", list: "allow", value: "turned.example" },
+    { tenant: "t10", operation: "remove", list: "deny", value: "gone.example" },
   ]);
 });

@@ -13,7 +13,7 @@ const NOW = new Date("2026-11-21T12:00:00.000Z");
 const open: { close(): Promise<void> }[] = [];
 
 afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
+  for (const item of open.splice(0).reverse()) await item.close();
 });
 
 describe("mail evidence of a tenant", () => {
@@ -74,7 +74,7 @@ describe("mail evidence of a tenant", () => {
         !["none", "restored", "released_from_quarantine"].includes(action_taken) &&
         !["safe", "allowed", "simulation"].includes(verdict),
     );
-    expect(replayed?.allows.reduce((sum, { letThrough }) => sum + letThrough, 0)).toBe(stopped.length);
+    expect(replayed?.allows.reduce((sum, { deliveredCount }) => sum + deliveredCount, 0)).toBe(stopped.length);
   });
 
   it("reports incomplete coverage at the page limit", async () => {

@@ -180,7 +180,9 @@ describe("email-security export", () => {
 
     const settings = readSettings(join(directory, "settings.yaml"));
     const rows = tenant.sandbox.allowDenyEntries("acme");
-    const declared = settings.entries.map((one) => `${one.list} ${one.entryType} ${one.value} ${one.verdictScope}`);
+    const declared = settings.entries.map(
+      (entry) => `${entry.list} ${entry.entryType} ${entry.value} ${entry.verdictScope}`,
+    );
     expect(declared.sort()).toEqual(
       rows.map((row) => `${row.list} ${row.entry_type} ${row.value} ${row.verdict_scope}`).sort(),
     );
@@ -237,10 +239,10 @@ describe("email-security export", () => {
     expect((await runExport(tenant)).code).toBe(0);
     const rewriteFile = (name: string, change: (text: string) => string) =>
       writeFileSync(join(directory, name), change(readFileSync(join(directory, name), "utf8")));
-    const marks = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
+    const fields = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
     rewriteFile(
       "deny.yaml",
-      () => `version: 1\ndeny:\n  # Ask Dana first.\n  - { value: EVIL.example, ${marks} }\n  - gone.example\n`,
+      () => `version: 1\ndeny:\n  # Ask Dana first.\n  - { value: EVIL.example, ${fields} }\n  - gone.example\n`,
     );
     rewriteFile("settings.yaml", (text) => {
       const included = text.replace("  - deny.yaml\n", "  - deny.yaml\n  - base.yaml\n");
@@ -563,7 +565,7 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
     expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name))).toEqual([]);
     expect(new Set(names).size).toBe(names.length);
     const inputs = await importFile(tenant);
-    expect(inputs.filter((one) => one["value"] === undefined && one["email"] === undefined)).toEqual([]);
+    expect(inputs.filter((input) => input["value"] === undefined && input["email"] === undefined)).toEqual([]);
     expect(
       new Set(inputs.map(({ list, value, verdictScope, email }) => `${list} ${value} ${verdictScope} ${email}`)).size,
     ).toBe(names.length);

@@ -18,7 +18,7 @@ import { getPropertyOptions, getTimeLimit, selectSize } from "../../support/matr
 import { Companies, type Company } from "../../support/model/company";
 import { aConsoleEdit, type ConsoleEdit, performConsoleEdit } from "../../support/model/console-edits";
 import { formatEntryKey } from "../../support/model/program";
-import { canonicalize, getEntryType } from "../../support/model/world";
+import { canonicalize, getEntryType } from "../../support/model/sample-values";
 import { ProviderProcess } from "../../support/provider-process";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { InProcessProvider } from "./in-process-provider";
@@ -33,14 +33,14 @@ import {
 } from "./settings-edit";
 
 /**
- * A fixed seed, so that every `npm test` runs the same stories and doesn't fail one day after passing the day before.
+ * A fixed seed, so that every `npm test` runs the same sequences and doesn't fail one day after passing the day before.
  */
 const SEED = { seed: 20_261_121 };
 
 /** Successive dates, so that entries with an expiry date expire in between. */
 const DAYS = ["2026-11-21", "2026-11-28", "2026-12-05"];
 
-interface PlanChapter {
+interface PlanRound {
   /** Whether the stack is refreshed before the console is used. */
   readonly refreshes: boolean;
   readonly console: readonly ConsoleEdit[];
@@ -48,10 +48,10 @@ interface PlanChapter {
   /** Whether the run enforces the plan. */
   readonly isHeld: boolean;
   /** The index of the planned change that the console makes stale before a run that enforces the plan. */
-  readonly overtaken: number | undefined;
+  readonly staleChange: number | undefined;
 }
 
-const aStory: fc.Arbitrary<readonly PlanChapter[]> = fc
+const anySequence: fc.Arbitrary<readonly PlanRound[]> = fc
   .tuple(
     ...DAYS.map((_, at) =>
       fc.record({
@@ -59,13 +59,13 @@ const aStory: fc.Arbitrary<readonly PlanChapter[]> = fc
         console: fc.array(aConsoleEdit, { maxLength: at === 0 ? 6 : 4 }),
         settings: fc.array(aSettingsEdit, { minLength: at === 0 ? 2 : 0, maxLength: at === 0 ? 9 : 5 }),
         isHeld: fc.boolean(),
-        overtaken: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.nat(20) }),
+        staleChange: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.nat(20) }),
       }),
     ),
   )
-  .map((chapters) => chapters);
+  .map((rounds) => rounds);
 
-const QUIET: PlanChapter = { refreshes: false, console: [], settings: [], isHeld: false, overtaken: undefined };
+const QUIET: PlanRound = { refreshes: false, console: [], settings: [], isHeld: false, staleChange: undefined };
 
 const buildEntryEdit = (list: "allow" | "deny", scope: "global" | "graymail", comment = ""): SettingsEdit => ({
   edit: "entry",
@@ -80,8 +80,8 @@ const buildEntryEdit = (list: "allow" | "deny", scope: "global" | "graymail", co
   },
 });
 
-/** Stories that random generation rarely produces. */
-const RARE_CHAPTERS: readonly (readonly PlanChapter[])[] = [
+/** Sequences that random generation rarely produces. */
+const RARE_SEQUENCES: readonly (readonly PlanRound[])[] = [
   // Two scopes of a value move to the other list, and an entry that the state doesn't know conflicts with them.
   [
     { ...QUIET, settings: [buildEntryEdit("deny", "global")] },
@@ -115,55 +115,55 @@ const startOwnProvider: StartProvider = async ({ url, apiKey }, environment) =>
     environment: { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: apiKey, ...environment },
   });
 
-/* A failure prints its seed and path. Pass them to fast-check as `seed` and `path` to replay only that story. */
+/* A failure prints its seed and path. Pass them to fast-check as `seed` and `path` to replay only that sequence. */
 
 it.each([
   {
     location: "in this process, values as canonical",
     begin: createInProcessProvider,
-    storyOptions: getPropertyOptions("plan-stories", { numRuns: 32, ...SEED }),
+    propertyOptions: getPropertyOptions("plan-sequences", { numRuns: 32, ...SEED }),
     echoValue: "canonical",
   },
   {
     location: "in this process, values as sent",
     begin: createInProcessProvider,
-    storyOptions: getPropertyOptions("plan-as-sent", { numRuns: 8, ...SEED }),
+    propertyOptions: getPropertyOptions("plan-as-sent", { numRuns: 8, ...SEED }),
     echoValue: "as-sent",
   },
   {
     location: "in the real provider process",
     begin: startOwnProvider,
-    storyOptions: getPropertyOptions("plan-processes", { numRuns: 1, ...SEED }),
+    propertyOptions: getPropertyOptions("plan-processes", { numRuns: 1, ...SEED }),
     echoValue: "canonical",
   },
 ] as const)(
   "plans exactly what the next run does, $location",
   { timeout: getTimeLimit(300_000) },
-  async ({ begin, storyOptions, echoValue }) => {
+  async ({ begin, propertyOptions, echoValue }) => {
     await using companies = new Companies({ echoValue });
-    const property = fc.asyncProperty(fc.noBias(aStory), async (story) => {
+    const property = fc.asyncProperty(fc.noBias(anySequence), async (sequence) => {
       // Starting a process for each run is expensive.
       const isShort = begin === startOwnProvider && selectSize("plan-processes", false, true);
-      await playChapters(isShort ? story.slice(0, 2) : story, await companies.next(), begin);
+      await runSequence(isShort ? sequence.slice(0, 2) : sequence, await companies.next(), begin);
     });
     const { seed, counterexamplePath, counterexample, errorInstance } = await fc.check(property, {
-      ...storyOptions,
-      examples: begin === createInProcessProvider ? RARE_CHAPTERS.map((story) => [story]) : [],
+      ...propertyOptions,
+      examples: begin === createInProcessProvider ? RARE_SEQUENCES.map((sequence) => [sequence]) : [],
     });
     const failure = errorInstance instanceof Error ? errorInstance.message : "";
-    const story = failure === "" ? "" : `\n${JSON.stringify(counterexample)}`;
-    expect(failure, `seed ${seed}, path ${counterexamplePath}${story}`).toBe("");
+    const sequence = failure === "" ? "" : `\n${JSON.stringify(counterexample)}`;
+    expect(failure, `seed ${seed}, path ${counterexamplePath}${sequence}`).toBe("");
   },
 );
 
-async function playChapters(story: readonly PlanChapter[], company: Company, begin: StartProvider): Promise<void> {
+async function runSequence(sequence: readonly PlanRound[], company: Company, begin: StartProvider): Promise<void> {
   using directory = createTestDirectory({});
   const client = new SettingsClient({ baseUrl: company.url, apiKey: company.apiKey });
-  const scene = new Scene(company, client, directory, begin);
+  const runner = new PlanSequenceRunner(company, client, directory, begin);
   try {
-    for (const [at, chapter] of story.entries()) await scene.play(chapter, DAYS[at] ?? "");
+    for (const [at, round] of sequence.entries()) await runner.play(round, DAYS[at] ?? "");
   } catch (error) {
-    throw new Error(`${(error as Error).message}\n${scene.log.join("\n")}`, { cause: error });
+    throw new Error(`${(error as Error).message}\n${runner.log.join("\n")}`, { cause: error });
   } finally {
     await client.close();
   }
@@ -175,7 +175,7 @@ type ListKind = keyof typeof HANDLERS;
 const KINDS: readonly ListKind[] = ["entry", "vip"];
 
 /** A stack with a `TenantSettings` and its company. */
-class Scene {
+class PlanSequenceRunner {
   readonly log: string[] = [];
   readonly #company: Company;
   readonly #client: SettingsClient;
@@ -195,7 +195,7 @@ class Scene {
     this.#lists = { entry: createManagedList("entry"), vip: createManagedList("vip") };
   }
 
-  async play({ refreshes, console, settings, isHeld, overtaken }: PlanChapter, today: string): Promise<void> {
+  async play({ refreshes, console, settings, isHeld, staleChange }: PlanRound, today: string): Promise<void> {
     if (refreshes) await this.#refresh();
     for (const edit of console) this.log.push(await performConsoleEdit(this.#company, edit));
     this.#declared = settings.reduce(applyEdit, this.#declared);
@@ -204,7 +204,7 @@ class Scene {
     this.log.push(`declared on ${today}: ${JSON.stringify(read.lists)}`);
     for (const { key, text } of [...read.entries, ...read.vips]) this.log.push(`  ${key}: ${text}`);
 
-    if (overtaken !== undefined) await this.#overtake(overtaken, read);
+    if (staleChange !== undefined) await this.#makeStale(staleChange, read);
     const before = this.#holds();
     const plan = await this.#plan(read);
     const ups = await this.#up(read, isHeld ? plan : undefined);
@@ -241,9 +241,9 @@ class Scene {
         continue;
       }
       // Conflicting entries stay, and the changes that they block aren't made.
-      const own_ = done.filter((line) => line.startsWith(`${kind} `));
-      expect(lines).toEqual(expect.arrayContaining(own_));
-      planned.push(...own_);
+      const ownLines = done.filter((line) => line.startsWith(`${kind} `));
+      expect(lines).toEqual(expect.arrayContaining(ownLines));
+      planned.push(...ownLines);
     }
     expect(done).toEqual(planned.sort());
   }
@@ -262,8 +262,8 @@ class Scene {
     const isIgnored = (name: string, text: string): boolean => {
       const [kind = "", key = ""] = name.split(" ");
       const target = kind === "vip" ? { value: key } : { value: key, list: text.split(":")[0] as "deny" };
-      return (lists[kind === "vip" ? "vips" : "entries"]?.ignore ?? []).some((one) => {
-        const pattern = parseListPattern(one);
+      return (lists[kind === "vip" ? "vips" : "entries"]?.ignore ?? []).some((candidate) => {
+        const pattern = parseListPattern(candidate);
         return pattern.ok && pattern.value.matches(target);
       });
     };
@@ -283,10 +283,10 @@ class Scene {
   async #compareNext(plan: Plan, read: Settings): Promise<void> {
     const next = await this.#plan(read);
     const later = plan.findings
-      .filter(({ code }) => code === "exclusive-later")
+      .filter(({ code }) => code === "pruning-deferred")
       .map(({ message }) => Number(/(\d+)(?: allows?)? (?:is|are) undeclared at the tenant/.exec(message)?.[1]));
-    const isLater = ({ sign }: PlanChange): boolean => sign === "remove";
-    expect(next.changes.filter(isLater).length, "what goes later").toBe(later.reduce((sum, one) => sum + one, 0));
+    const isLater = ({ operation }: PlanChange): boolean => operation === "remove";
+    expect(next.changes.filter(isLater).length, "what goes later").toBe(later.reduce((sum, item) => sum + item, 0));
     if (later.length === 0) expect(next.blockers.map(({ message }) => message)).toEqual([]);
     const more = next.changes.filter((change) => !isLater(change));
     expect(more.map(changeLine), "the next plan").toEqual([]);
@@ -296,12 +296,12 @@ class Scene {
    * Makes a planned change stale in the console, and asserts that the run, which enforces the plan, writes nothing to
    * that list.
    */
-  async #overtake(pick: number, read: Settings): Promise<void> {
+  async #makeStale(pick: number, read: Settings): Promise<void> {
     const plan = await this.#plan(read);
     const change = plan.changes[pick % Math.max(1, plan.changes.length)];
     if (change === undefined) return;
     if (!(await this.#changedInConsole(change))) return;
-    this.log.push(`console: overtakes ${changeLine(change)}`);
+    this.log.push(`console: makes stale: ${changeLine(change)}`);
     this.#company.takeRequests();
     const isRefused = plan.blockers.some(
       ({ code, message }) => code !== "exists" && /^The VIP list/.test(message) === (change.kind === "vip"),
@@ -315,7 +315,7 @@ class Scene {
     if (!isRefused) expect([...Object.values(failures), ...reasons].join()).toContain("ERR_PLAN_STALE");
     if (change.reason?.startsWith("is replaced by")) {
       // Such an entry is only detected when it blocks another one, so other changes may have been made by then.
-      const row = this.#company.listEntries().find((one) => formatRowKey(one) === change.key);
+      const row = this.#company.listEntries().find((entry) => formatRowKey(entry) === change.key);
       expect(row).toMatchObject({ list: change.before?.list, comment: expect.stringContaining("meantime") });
       return;
     }
@@ -335,7 +335,7 @@ class Scene {
         isDone(added) && isDone(await company.sendFromConsole("PATCH", "/vip_employees", { email: value, comment }))
       );
     }
-    const row = company.listEntries().find((one) => formatRowKey(one) === key);
+    const row = company.listEntries().find((entry) => formatRowKey(entry) === key);
     const path = "/allow_deny_entries";
     if (row !== undefined) return isDone(await company.sendFromConsole("PATCH", `${path}/${row.id}`, { comment }));
     const entry_type = getEntryType(value);
@@ -418,9 +418,9 @@ function formatRowKey({ value, verdict_scope }: { value: string; verdict_scope: 
   return formatEntryKey({ value: canonicalize(value), scope: verdict_scope });
 }
 
-function formatEntry(kind: string, one: { readonly list?: string; readonly comment?: string } | undefined): string {
-  if (one === undefined) return "nothing";
-  return [kind === "vip" ? "VIP" : one.list, one.comment].filter(Boolean).join(": ");
+function formatEntry(kind: string, item: { readonly list?: string; readonly comment?: string } | undefined): string {
+  if (item === undefined) return "nothing";
+  return [kind === "vip" ? "VIP" : item.list, item.comment].filter(Boolean).join(": ");
 }
 
 function changeLine({ kind, key, before, after }: PlanChange): string {

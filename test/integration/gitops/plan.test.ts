@@ -60,8 +60,10 @@ const buildRow = (list: string, value: string, comment = "", more = {}) => ({
 });
 
 const summarizeChanges = ({ changes }: Plan): string[] =>
-  changes.map(({ sign, before, after, key, reason }) =>
-    [sign, key, before && (before.list ?? "VIP"), after && (after.list ?? "VIP"), reason].filter(Boolean).join(" "),
+  changes.map(({ operation, before, after, key, reason }) =>
+    [operation, key, before && (before.list ?? "VIP"), after && (after.list ?? "VIP"), reason]
+      .filter(Boolean)
+      .join(" "),
   );
 
 describe("a plan", () => {
@@ -188,7 +190,7 @@ deny: []
     const plan = await acme.plan(text, known);
     expect(plan.changes).toEqual([]);
     expect(plan.findings.map(({ code, level }) => `${level} ${code}`)).toEqual([
-      "warning exclusive-later",
+      "warning pruning-deferred",
       "note vip-kept",
     ]);
   });
@@ -225,7 +227,7 @@ deny: []
       ["late.example", true, true],
       ["ours.example", true, undefined],
     ]);
-    expect(plan.findings.filter(({ code }) => code === "expired-stays")).toMatchObject([
+    expect(plan.findings.filter(({ code }) => code === "expired-kept")).toMatchObject([
       { level: "warning", subject: { key: "late.example" }, place: { line: 2 } },
     ]);
     using directory = createTestDirectory({ "acme.yaml": text });
@@ -302,11 +304,11 @@ allow:
 `);
     expect(plan.changes[0]).toMatchObject({
       key: "gmail.com",
-      alarm: "accepted",
+      severity: "accepted",
       acceptedRiskReason: "until the fair is over",
     });
     expect(plan.changes[0]?.findings[0]?.message).toContain('Accepted: "until the fair is over"');
-    expect(plan.changes.slice(1).map(({ alarm }) => alarm)).toEqual(["none", "none"]);
+    expect(plan.changes.slice(1).map(({ severity }) => severity)).toEqual(["none", "none"]);
   });
 
   it("leaves undeclared entries of the other list alone", async () => {
@@ -322,12 +324,12 @@ describe("a plan digest", () => {
 
   it("stays the same for an unchanged plan", async () => {
     await using acme = await startTenant([buildRow("deny", "one.example", "old")]);
-    const [one, other] = [await acme.plan(TEXT, NOTHING, "prod"), await acme.plan(TEXT, NOTHING, "prod")];
-    expect(other.digest).toBe(one.digest);
-    expect(findStaleReason(one.digest, other)).toBeUndefined();
+    const [a, b] = [await acme.plan(TEXT, NOTHING, "prod"), await acme.plan(TEXT, NOTHING, "prod")];
+    expect(b.digest).toBe(a.digest);
+    expect(findStaleReason(a.digest, b)).toBeUndefined();
     // A colleague's unrelated entry doesn't make the plan stale.
     await acme.console.allowDenyEntries.create(buildRow("deny", "three.example") as never);
-    expect(findStaleReason(one.digest, await acme.plan(TEXT, NOTHING, "prod"))).toBeUndefined();
+    expect(findStaleReason(a.digest, await acme.plan(TEXT, NOTHING, "prod"))).toBeUndefined();
   });
 
   it("shows which part of a stale plan changed", async () => {
@@ -501,7 +503,7 @@ describe("a plan with mail evidence", () => {
     const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
     return [...bySender].find(
       ([sender, threats]) =>
-        /@(?!acme)/.test(sender) && !listed.has(sender) && threats.every((one) => one.verdict === verdict),
+        /@(?!acme)/.test(sender) && !listed.has(sender) && threats.every((threat) => threat.verdict === verdict),
     )?.[0];
   }
 
@@ -513,7 +515,9 @@ describe("a plan with mail evidence", () => {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     });
-    const runPlanCommand = async (text: string): Promise<readonly [code: number, alarms: string[], output: string]> => {
+    const runPlanCommand = async (
+      text: string,
+    ): Promise<readonly [code: number, severities: string[], output: string]> => {
       directory.write("acme.yaml", `version: 1\n${text}`);
       const files = ["--output", "plan.json", "--output", "plan.md", "--output", "plan.html"];
       const run = await email("plan", "acme.yaml", "--fail-on", "risk", ...files);
@@ -524,7 +528,7 @@ describe("a plan with mail evidence", () => {
         expect([file, isRefused]).toEqual([file, run.code === 3]);
       }
       expect(blockers).toEqual([]);
-      return [run.code, changes.map(({ alarm }) => alarm), run.output];
+      return [run.code, changes.map(({ severity }) => severity), run.output];
     };
     const because = 'acceptRisk: "Their incident is over, CHG-7"';
     // A sender that the service has found malicious.
@@ -533,8 +537,8 @@ describe("a plan with mail evidence", () => {
       ["danger"],
       expect.stringMatching(/give the reason in the\s+entry's `acceptRisk`/),
     ]);
-    const [code, alarms, output] = await runPlanCommand(`allow: [{ value: "${malicious}", ${because} }]`);
-    expect([code, alarms]).toEqual([2, ["accepted"]]);
+    const [code, severities, output] = await runPlanCommand(`allow: [{ value: "${malicious}", ${because} }]`);
+    expect([code, severities]).toEqual([2, ["accepted"]]);
     expect(output).toContain("RISK ACCEPTED  1 change: 1 with an accepted risk.");
     expect(output).toContain("risk       accepted: Their incident is over, CHG-7");
     // An entry that is risky by itself.
@@ -570,7 +574,7 @@ describe("a plan with mail evidence", () => {
     );
     await client.close();
     const known: StackLists = { entries: { content: { [sender]: "deny" } }, vips: { content: {} } };
-    const findAlarmedChange = (text: string): Partial<PlanChange> => {
+    const findChangeSeverity = (text: string): Partial<PlanChange> => {
       using directory = createTestDirectory({
         "acme.yaml": `version: 1\nlists: { entries: { maxRemovals: 1, maxRemovalFraction: 1 } }\n${text}`,
       });
@@ -583,15 +587,17 @@ describe("a plan with mail evidence", () => {
         mail: buildMailEvidence(base),
       });
       return {
-        sign: changes[0]?.sign,
-        alarm: changes[0]?.alarm,
+        operation: changes[0]?.operation,
+        severity: changes[0]?.severity,
         acceptedRiskReason: changes[0]?.acceptedRiskReason,
       } as Partial<PlanChange>;
     };
-    expect(findAlarmedChange("")).toEqual({ sign: "remove", alarm: "danger", acceptedRiskReason: undefined });
+    expect(findChangeSeverity("")).toEqual({ operation: "remove", severity: "danger", acceptedRiskReason: undefined });
     expect(
-      findAlarmedChange(`deny: [{ value: "${sender}", expires: 2026-11-20, acceptRisk: The account is theirs again }]`),
-    ).toEqual({ sign: "remove", alarm: "accepted", acceptedRiskReason: "The account is theirs again" });
+      findChangeSeverity(
+        `deny: [{ value: "${sender}", expires: 2026-11-20, acceptRisk: The account is theirs again }]`,
+      ),
+    ).toEqual({ operation: "remove", severity: "accepted", acceptedRiskReason: "The account is theirs again" });
   });
 
   it("lists an allow of a malicious sender first", async () => {
@@ -612,12 +618,12 @@ describe("a plan with mail evidence", () => {
     const plan = await planFiles(directory.at("acme.yaml"), { client });
     await client.close();
     const [first] = plan.changes;
-    expect(first).toMatchObject({ value: sender, alarm: "danger" });
+    expect(first).toMatchObject({ value: sender, severity: "danger" });
     expect(first?.evidence?.verdicts.find(({ name }) => name === "malicious")?.count).toBeGreaterThanOrEqual(
       from.length,
     );
     const allow = plan.backtest?.allows.find(({ key }) => key === first?.key);
-    expect(allow?.letThrough).toBeGreaterThanOrEqual(from.length);
+    expect(allow?.deliveredCount).toBeGreaterThanOrEqual(from.length);
     expect(sandbox.requests.every(({ method }) => method === "GET")).toBe(true);
     // Once the entry exists, a plan for other changes still reports it.
     const console_ = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-console" });
@@ -627,7 +633,7 @@ describe("a plan with mail evidence", () => {
     const { findings, changes } = await planFiles(directory.at("acme.yaml"), { client: again });
     await again.close();
     expect(changes.map(({ value }) => value)).not.toContain(sender);
-    expect(findings.filter(({ code }) => code === "standing-allow")).toMatchObject([
+    expect(findings.filter(({ code }) => code === "existing-allow")).toMatchObject([
       { level: "warning", place: { line: 3 }, message: expect.stringContaining(JSON.stringify(sender)) },
     ]);
     expect(plan.evidence).toMatchObject({ days: 30, complete: true, missing: [] });

@@ -8,7 +8,7 @@ import {
   type ProposalResult,
   proposeSourceChange,
 } from "../../../provider/gitops/source-pull-request";
-import type { GitHubState } from "../../support/github/repository-on-github";
+import type { GitHubState } from "../../support/github/simulated-github-repository";
 import { addRemote, createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 

@@ -144,7 +144,7 @@ it.each([
   });
   const email = createCli(repository.path, OFFLINE);
   expect((await email("why", "evil.example")).stdout.replace(/\s+/g, " ")).toContain(` ${detail} expires after `);
-  const story = JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyReport;
-  expect(story.history).toMatchObject([{ after: { fields: { "seen.first": "2026-10-01" } } }]);
-  expect(story.files).toMatchObject([{ source: { name: "phish-feed", kind: "url", firstSeen: "2026-10-01" } }]);
+  const report = JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyReport;
+  expect(report.history).toMatchObject([{ after: { fields: { "seen.first": "2026-10-01" } } }]);
+  expect(report.files).toMatchObject([{ source: { name: "phish-feed", kind: "url", firstSeen: "2026-10-01" } }]);
 });

@@ -64,10 +64,10 @@ describe("plugin metadata", () => {
   });
 
   it("contains no mapping, as an empty response", async () => {
-    const one = await call<InstanceType<typeof provider.GetMappingResponse>>((done) =>
+    const response = await call<InstanceType<typeof provider.GetMappingResponse>>((done) =>
       bare.client.getMapping(new provider.GetMappingRequest(), done),
     );
-    expect(one.toObject()).toEqual({ provider: "", data: "" });
+    expect(response.toObject()).toEqual({ provider: "", data: "" });
     const all = await call<InstanceType<typeof provider.GetMappingsResponse>>((done) =>
       bare.client.getMappings(new provider.GetMappingsRequest(), done),
     );

@@ -26,7 +26,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
   });
 
   const getSecondKey = (name: string): string =>
-    fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys.console ?? "";
+    fleet.sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys.console ?? "";
 
   it.each([
     ["holds an entry", "held"],

@@ -76,9 +76,9 @@ async function writeRollouts(text = "") {
     { tenants: { globex: [createAddition("c.example")], hooli: [createAddition("c.example")] }, end: "waiting" },
   ] as const;
   const ids: string[] = [];
-  for (const one of all) {
+  for (const item of all) {
     nowMs += 86_400_000;
-    ids.push(await writeRollout(journal, one));
+    ids.push(await writeRollout(journal, item));
   }
   return { journal, file, ids: ids as [string, string, string] };
 }
@@ -96,8 +96,8 @@ it("lists rollouts newest first with their origin and changes", async () => {
     ...{ state: "done", plannedBy: "dana@build-7", revision: ORIGIN.revision, hasUncommittedChanges: true },
     planned: { added: 3, changed: 0, removed: 0 },
     changes: [
-      { sign: "add", kind: "entry", list: "deny", value: "evil.example", tenants: 2 },
-      { sign: "add", kind: "entry", list: "deny", value: "a.example", tenants: 1 },
+      { operation: "add", kind: "entry", list: "deny", value: "evil.example", tenants: 2 },
+      { operation: "add", kind: "entry", list: "deny", value: "a.example", tenants: 1 },
     ],
   });
   expect(all.rollouts[1]?.plannedBy).toBeUndefined();
@@ -155,22 +155,22 @@ it("compares what two rollouts declared", async () => {
         name: "acme",
         changes: [
           {
-            sign: "change",
+            operation: "change",
             value: "a.example",
             before: { list: "allow", expires: "never" },
             after: { list: "deny" },
           },
-          { sign: "change", value: "evil.example", before: { ticket: "INC-7" }, after: { ticket: "INC-8" } },
-          { sign: "add", kind: "entry", value: "shared.example", after: { list: "deny" } },
-          { sign: "remove", kind: "vip", value: "ceo@acme.example", before: { comment: "CEO" } },
+          { operation: "change", value: "evil.example", before: { ticket: "INC-7" }, after: { ticket: "INC-8" } },
+          { operation: "add", kind: "entry", value: "shared.example", after: { list: "deny" } },
+          { operation: "remove", kind: "vip", value: "ceo@acme.example", before: { comment: "CEO" } },
         ],
       },
       {
         name: "globex",
         states: { from: "failed" },
         changes: [
-          { sign: "change", value: "evil.example" },
-          { sign: "add", value: "shared.example" },
+          { operation: "change", value: "evil.example" },
+          { operation: "add", value: "shared.example" },
         ],
       },
       { name: "hooli", onlyIn: "to", changes: [] },
@@ -232,13 +232,13 @@ it("sanitizes hostile text in every output format", async () => {
   );
   const many = {
     ...difference,
-    tenants: difference.tenants.map((one) => ({
-      ...one,
+    tenants: difference.tenants.map((tenant) => ({
+      ...tenant,
       changes: Array.from(
         { length: 600 },
         (_, index) =>
           ({
-            sign: "add",
+            operation: "add",
             kind: "entry",
             key: `${index}`,
             value: `${index}.example`,

@@ -143,7 +143,7 @@ it(
   async () => {
     let files = 0;
     const ends = { reported: 0, unreported: 0 };
-    const storyOptions = getPropertyOptions("failing-journal", { numRuns: 40 });
+    const propertyOptions = getPropertyOptions("failing-journal", { numRuns: 40 });
     await fc.assert(
       fc.asyncProperty(
         failures,
@@ -186,10 +186,10 @@ it(
           }
         },
       ),
-      { ...storyOptions, endOnFailure: true },
+      { ...propertyOptions, endOnFailure: true },
     );
-    // Most journal failures end in a report. Each story draws its own failure, so of 40 stories far more than a few do.
-    if (storyOptions.numRuns > 1) expect(ends.reported).toBeGreaterThan(storyOptions.numRuns / 8);
+    // Most journal failures end in a report. Each sequence draws its own failure, so of 40 sequences far more than a few do.
+    if (propertyOptions.numRuns > 1) expect(ends.reported).toBeGreaterThan(propertyOptions.numRuns / 8);
   },
   getTimeLimit(1_200_000),
 );
@@ -213,7 +213,8 @@ async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended
     if (event.kind !== "tenant-finished") continue;
     expect(tenants.isChanged(event.tenant), event.tenant).toBe(event.state === "done");
   }
-  if (state === "done") expect([...written.values()].every((one) => one === "done" || one === "failed")).toBe(true);
+  if (state === "done")
+    expect([...written.values()].every((candidate) => candidate === "done" || candidate === "failed")).toBe(true);
   if (state !== undefined) expect((await healthy.getRollout(id)).state).toBe(state);
   else {
     expect(message).toMatch(/^This run of the rollout \S+ ended because its journal failed: The disk is full\./);

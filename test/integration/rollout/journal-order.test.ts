@@ -140,7 +140,7 @@ async function applyRollout(journal: Journal, seq?: number): Promise<string> {
 const SUMMARY = {
   planned: { added: 1, changed: 0, removed: 0 },
   changes: [],
-  alarms: { danger: 0, warning: 0 },
+  severities: { danger: 0, warning: 0 },
   resource: "r",
   isStackThere: false,
 };

@@ -26,15 +26,15 @@ it("matches its model after every operation and crash", async () => {
   let crashes = 0;
   await fc.assert(
     fc.asyncProperty(generateOperations(), async (all) => {
-      const file = join(directory, `story-${count++}.sqlite`);
-      const story = await JournalModelTest.begin(async () => await openSqlite(file), `https://${count}.example`);
+      const file = join(directory, `sequence-${count++}.sqlite`);
+      const sequence = await JournalModelTest.begin(async () => await openSqlite(file), `https://${count}.example`);
       try {
-        for (const operation of all) await story.do(operation);
-        await story.compare();
+        for (const operation of all) await sequence.do(operation);
+        await sequence.compare();
       } finally {
-        await story.close();
+        await sequence.close();
       }
-      crashes += story.crashes;
+      crashes += sequence.crashes;
     }),
     // Shrinking takes too long; the printed seed replays the failing run.
     { ...propertyOptions, endOnFailure: true },

@@ -8,7 +8,7 @@ import { runEnvironment } from "../../support/run-environment";
 
 /* Locks stored next to the stacks, as Pulumi's real CLI keeps them. */
 
-const state = mkdtempSync(join(tmpdir(), "email-security-marks-"));
+const state = mkdtempSync(join(tmpdir(), "email-security-locks-"));
 afterAll(() => rmSync(state, { recursive: true, force: true }));
 
 const buildLock = (rollout: string, message: string): RolloutLock => ({
@@ -24,7 +24,7 @@ const buildLock = (rollout: string, message: string): RolloutLock => ({
 });
 
 it("writes a rollout lock even after somebody removed it", async () => {
-  using marks = new PulumiLockStore(
+  using locks = new PulumiLockStore(
     {
       ...runEnvironment(),
       PULUMI_BACKEND_URL: `file://${state}`,
@@ -33,11 +33,11 @@ it("writes a rollout lock even after somebody removed it", async () => {
     "here",
   );
   const [own, other] = ["20261121-0800-aaaaaa", "20261121-0801-bbbbbb"];
-  await marks.write(buildLock(own, "waits"), true);
-  await marks.write(buildLock(own, "goes on"));
-  await marks.remove(own);
-  await marks.write(buildLock(own, "goes on all the same"));
-  await marks.write(buildLock(other, "begins"), true);
-  expect(await marks.get(own)).toEqual(buildLock(own, "goes on all the same"));
-  expect(await marks.read(own)).toEqual([buildLock(other, "begins")]);
+  await locks.write(buildLock(own, "waits"), true);
+  await locks.write(buildLock(own, "goes on"));
+  await locks.remove(own);
+  await locks.write(buildLock(own, "goes on all the same"));
+  await locks.write(buildLock(other, "begins"), true);
+  expect(await locks.get(own)).toEqual(buildLock(own, "goes on all the same"));
+  expect(await locks.read(own)).toEqual([buildLock(other, "begins")]);
 });

@@ -96,7 +96,7 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
       summary: {
         planned: { added: changes.length, changed: 0, removed: 0 },
         changes: [],
-        alarms: { danger: 0, warning: 0 },
+        severities: { danger: 0, warning: 0 },
         resource: name,
         isStackThere: true,
         identity: identities.get(name) as TenantIdentity,

@@ -50,7 +50,7 @@ export class PlannedFleet implements AsyncDisposable {
     }
     toolchain.write(
       "tenants.yaml",
-      `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }\ntenants:\n${NAMES.map((name) => `  ${name}: {}\n`).join("")}waves: [{ name: first, take: 1 }, { name: rest }]\n`,
+      `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }\ntenants:\n${NAMES.map((name) => `  ${name}: {}\n`).join("")}waves: [{ name: first, limit: 1 }, { name: rest }]\n`,
     );
     mkdirSync(join(toolchain.directory, "state"));
     toolchain.addProgram(

@@ -81,6 +81,6 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
     };
     const { changes = [] } = tenants.find(({ name }) => name === "t2") ?? {};
     expect(changes).toHaveLength(20);
-    expect(changes[0]).toMatchObject({ sign: "change", list: "deny → allow", value: "turned.example" });
+    expect(changes[0]).toMatchObject({ operation: "change", list: "deny → allow", value: "turned.example" });
   });
 });

@@ -11,7 +11,7 @@ describe.skipIf(!hasShell)("a rollout with policy overrides", () => {
     using toolchain = new FakeToolchain();
     toolchain.write(
       "base.yaml",
-      "version: 1\npolicy: { maxDays: 30 }\nmayLoosen: [policy.maxDays]\ndeny: [{ value: bücher.example, comment: INC-1, expires: never }]\n",
+      "version: 1\npolicy: { maxDays: 30 }\nallowedOverrides: [policy.maxDays]\ndeny: [{ value: bücher.example, comment: INC-1, expires: never }]\n",
     );
     for (const name of ["acme", "globex"]) {
       toolchain.write(`settings/${name}.yaml`, "version: 1\ninclude: [../base.yaml]\npolicy:\n  maxDays: 400\n");

@@ -48,12 +48,12 @@ const FACTS = {
   acceptedRiskReason: "meant",
 };
 const MOVED: RecordedChange = {
-  ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ...FACTS },
+  ...{ operation: "change", kind: "entry", key: "news.example", value: "news.example", ...FACTS },
   before: { list: "allow", comment: "was" },
   after: { list: "deny", comment: "is" },
 };
 const VIP: RecordedChange = {
-  ...{ sign: "remove", kind: "vip", key: "ceo@acme.example", value: "ceo@acme.example" },
+  ...{ operation: "remove", kind: "vip", key: "ceo@acme.example", value: "ceo@acme.example" },
   before: {},
 };
 
@@ -73,10 +73,10 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   const rollouts = await Rollouts.open({ database: file, environment: {} });
   const readState = async () => {
     const { milestones, tenants: tenantDetails } = await readRolloutDetails(journal, await rollouts.report(id));
-    const { at: _at, ...mark } = await buildRolloutLock(journal, id, "here");
-    const { at: _when, ...markOfBack } = await buildRolloutLock(journal, back, "here");
+    const { at: _at, ...lock } = await buildRolloutLock(journal, id, "here");
+    const { at: _when, ...rollbackLock } = await buildRolloutLock(journal, back, "here");
     return {
-      ...{ milestones, tenantDetails, mark, markOfBack },
+      ...{ milestones, tenantDetails, lock, rollbackLock },
       brought: await findValueChanges(journal.database, "acme", "news.example"),
       waves: await journal.listWaves(id),
       report: { ...(await rollouts.report(id)), advice: [] },
@@ -84,7 +84,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   };
   const before = await readState();
   expect(before.tenantDetails[0]?.changes).toEqual([createAddition("evil.example", FACTS), MOVED, VIP]);
-  expect(before.markOfBack.rolledBack?.changes).toHaveLength(3);
+  expect(before.rollbackLock.rolledBack?.changes).toHaveLength(3);
   expect(before.milestones.map(({ kind, actor }) => [kind, actor])).toEqual([
     ["planned", undefined],
     ["started", "dana@build-7"],

@@ -15,7 +15,7 @@ import { runEnvironment } from "../../support/run-environment";
 
 const OWN = "20261121-0800-aaaaaa";
 const OTHER = "20261121-0801-bbbbbb";
-const mark: RolloutLock = {
+const lock: RolloutLock = {
   rollout: OWN,
   project: "fleet",
   state: "open",
@@ -56,7 +56,7 @@ function answerRequest(path: string): unknown {
     urn: "urn:pulumi:s::p::t::n",
     custom: false,
     type: "t",
-    outputs: { lock: serializeLock(mark) },
+    outputs: { lock: serializeLock(lock) },
   };
   return { version: 3, deployment: { manifest: {}, resources: [resource] } };
 }
@@ -88,8 +88,8 @@ it("reads stacks and locks of the configured organization only", async () => {
   expect(await exportStack("t0", { directory, baseEnvironment: environment })).toBeUndefined();
   expect(new Set(stackRequests)).toEqual(new Set(["acme/fleet/t0"]));
   stackRequests = [];
-  using marks = new PulumiLockStore(environment, "here");
-  expect(await marks.read()).toEqual([mark]);
+  using locks = new PulumiLockStore(environment, "here");
+  expect(await locks.read()).toEqual([lock]);
   expect(new Set(stackRequests)).toEqual(
     new Set([`acme/email-security-rollouts/${OWN}`, `acme/email-security-rollouts/${OTHER}`]),
   );

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { type Answerer, buildListBody, createFixedAnswerer, RecordingService } from "../client/service";
-import { RUN_SOURCES } from "../hostile/client-process";
+import { RUN_SOURCES } from "../hostile-responses/client-process";
 
 /** Prints the address of its token server. Each line that it reads is a credential that is no longer valid. */
 const COORDINATOR = `
@@ -133,6 +133,6 @@ export async function startCountingService(answer: Answerer = createFixedAnswere
     came.push({ atMs: performance.now(), who: String(request.headers["x-api-key"]) });
     answer(request, response, index);
   });
-  const countRequestsBy = (who: string) => came.filter((one) => one.who === who).length;
+  const countRequestsBy = (who: string) => came.filter((candidate) => candidate.who === who).length;
   return { service, came, of: countRequestsBy };
 }

@@ -14,7 +14,7 @@ import { createAddition, writeRollout } from "../../support/rollout-fixtures";
 const directory = mkdtempSync(join(tmpdir(), "email-security-recent-"));
 const OWNER = { project: "p", backend: "b" };
 const MOVED: RecordedChange = {
-  ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ticket: "INC-7" },
+  ...{ operation: "change", kind: "entry", key: "news.example", value: "news.example", ticket: "INC-7" },
   before: { list: "allow", comment: "was" },
   after: { list: "deny", comment: "is" },
 };
@@ -43,7 +43,7 @@ it("reads each rollout with its origin, outcome and changes", async () => {
     [id, "done"],
     [old, "done"],
   ]);
-  expect(rollouts.map((one) => one.origin)).toEqual([undefined, origin]);
+  expect(rollouts.map((rollout) => rollout.origin)).toEqual([undefined, origin]);
   expect(rollouts[0]?.milestones.find(({ kind }) => kind === "started")?.actor).toBe("dana@build-7");
   expect(rollouts[0]?.tenants.map(({ changes }) => changes)).toEqual([
     [createAddition("evil.example"), MOVED],
@@ -72,7 +72,7 @@ it("omits tickets and comments of rollouts beyond the plan limit", async () => {
   expect(rollouts[0]?.tenants[0]?.changes[1]).toEqual(MOVED);
   expect(rollouts[1]?.tenants[0]?.changes).toEqual([
     {
-      ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example" },
+      ...{ operation: "change", kind: "entry", key: "news.example", value: "news.example" },
       ...{ before: { list: "allow" }, after: { list: "deny" } },
     },
   ]);

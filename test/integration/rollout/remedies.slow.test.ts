@@ -20,7 +20,7 @@ import { runEnvironment } from "../../support/run-environment";
 /*
  * Each printed command is run exactly as printed, in the state in which it was printed, with a real journal and the
  * real command. The tenants have no keys, so that no engine has to run: a resumed rollout fails at the missing key. The
- * engine tests (test/engine/rollout-killed.slow, rollout-storage.slow) run the printed commands too.
+ * engine tests (test/engine/rollout-kills.slow, journal-storage-failures.slow) run the printed commands too.
  */
 
 const NAMES = ["t0", "t1"];
@@ -55,7 +55,7 @@ defaults:
   settings: settings/{name}.yaml
 tenants: { t0: {}, t1: {} }
 waves:
-  - { name: one, take: 1, gate: true, failureTolerance: 100% }
+  - { name: one, limit: 1, gate: true, failureTolerance: 100% }
   - { name: two, failureTolerance: 100% }
 `,
   );
@@ -210,8 +210,8 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
   const journal = await openTestJournal(directory, place);
   if (hasBefore) await finishWaves(journal, await startRollout(journal, { t0: undefined, t1: undefined }));
   const id = await make(journal);
-  using marks = new RolloutLocks(new PulumiLockStore(buildEnvironment(), "here"), journal, place);
-  await marks.update(id);
+  using locks = new RolloutLocks(new PulumiLockStore(buildEnvironment(), "here"), journal, place);
+  await locks.update(id);
   await journal.close();
   keepState();
 

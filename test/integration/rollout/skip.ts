@@ -99,8 +99,8 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       expect(await fleet.run(id)).toBe("done");
       expect(await fleet.readStates(id)).toMatchObject({ c: "done", d: "done", e: "done" });
       expect((await buildReport(fleet, id)).skipped).toMatchObject([{ name: "c" }]);
-      const mark = await buildRolloutLock(fleet.journal, id, "here");
-      expect(mark.unreviewed.map(({ name }) => name)).toEqual(["c"]);
+      const lock = await buildRolloutLock(fleet.journal, id, "here");
+      expect(lock.unreviewed.map(({ name }) => name)).toEqual(["c"]);
     });
 
     it("is left out immediately by a running rollout", async () => {
@@ -269,7 +269,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       const planned = ["c", "d"].map((name) => ({ name, state: "pending" as const, digest: name }));
       await journal.recordPlans(
         original,
-        planned.map((one) => ({ ...one, plan: planJson(`${one.name}.example`) })),
+        planned.map((item) => ({ ...item, plan: planJson(`${item.name}.example`) })),
       );
       const id = await fleet.plan({ canary: ["c"] }, {}, { rollsBack: original, skipped: leftOut }, { c: "d" });
       const lock = await buildRolloutLock(journal, id, "here");

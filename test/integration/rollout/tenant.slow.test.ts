@@ -220,7 +220,7 @@ it("refuses to remove a tenant that an open rollout must change", async () => {
   const place = directory.at("rollouts.db");
   const database = await openJournalDatabase(place, {});
   const journal = await Journal.open(database);
-  const change = { sign: "add", kind: "entry", key: "domain evil.example", value: "evil.example" } as const;
+  const change = { operation: "add", kind: "entry", key: "domain evil.example", value: "evil.example" } as const;
   const id = await writeRollout(journal, { tenants: { one: [change], two: [change] }, end: "stopped" });
   await database.close();
   const open = await run("remove", "two", "--database", place);

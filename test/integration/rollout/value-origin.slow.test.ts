@@ -17,7 +17,7 @@ it("finds the rollout that added a value in a PostgreSQL journal", async () => {
     {
       rollout,
       wave: "canary",
-      sign: "add",
+      operation: "add",
       kind: "entry",
       lists: ["deny"],
       state: "done",

@@ -15,7 +15,7 @@ it("finds the rollout, wave and digests that added a value", async () => {
     {
       rollout,
       wave: "canary",
-      sign: "add",
+      operation: "add",
       kind: "entry",
       lists: ["deny"],
       state: "done",

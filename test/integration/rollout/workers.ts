@@ -37,7 +37,7 @@ export async function startRollout(
   const summary = {
     planned: { added: 1, changed: 0, removed: 0 },
     changes: [],
-    alarms: { danger: 0, warning: 0 },
+    severities: { danger: 0, warning: 0 },
     resource: "settings",
     isStackThere: true,
   };

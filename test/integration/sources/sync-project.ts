@@ -4,7 +4,7 @@ import { delimiter } from "node:path";
 import { expect } from "vitest";
 import { syncSchema } from "../../../provider/sources/sync-report";
 import { createCli } from "../../support/cli";
-import type { GitHubState } from "../../support/github/repository-on-github";
+import type { GitHubState } from "../../support/github/simulated-github-repository";
 import { runEnvironment } from "../../support/run-environment";
 import { addRemote, createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";

@@ -6,12 +6,12 @@ import {
   startSandbox,
   type VipEmployeeRow,
 } from "../../../provider/sandbox";
-import { createScenario } from "./world";
+import { createScenario } from "./sample-values";
 
-/** The number of stories per service, so that the data it keeps of each doesn't slow the next ones down. */
+/** The number of sequences per service, so that the data it keeps of each doesn't slow the next ones down. */
 const COMPANIES = 100;
 
-/** Creates a new company with empty lists for each story, all at one service. */
+/** Creates a new company with empty lists for each sequence, all at one service. */
 export class Companies implements AsyncDisposable {
   #sandbox: Sandbox | undefined;
   #used = 0;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Company } from "./company";
 import { aComment, aList, aMailbox, aScope, aValue } from "./program";
-import { canonicalize, type EntryListName, EXTERNAL_MAILBOX, getEntryType, type Scope } from "./world";
+import { canonicalize, type EntryListName, EXTERNAL_MAILBOX, getEntryType, type Scope } from "./sample-values";
 
 /**
  * An edit that a colleague makes in the console. An even `pick` chooses among the entries that the provider created, if
@@ -101,7 +101,7 @@ export async function performConsoleEdit(company: Company, edit: ConsoleEdit, to
 export type CompanyEntry = ReturnType<Company["listEntries"]>[number];
 
 function pickEntry(company: Company, pick: number): CompanyEntry | undefined {
-  const rows = company.listEntries().toSorted((one, other) => (formatEntryName(one) < formatEntryName(other) ? -1 : 1));
+  const rows = company.listEntries().toSorted((a, b) => (formatEntryName(a) < formatEntryName(b) ? -1 : 1));
   const pipelineRows = rows.filter(({ created_by }) => created_by === "ci");
   const some = pick % 2 === 0 && pipelineRows.length > 0 ? pipelineRows : rows;
   return some[(pick >> 1) % Math.max(1, some.length)];

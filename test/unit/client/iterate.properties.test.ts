@@ -20,15 +20,15 @@ const move: fc.Arbitrary<Move | undefined> = fc.option(
 const swap: fc.Arbitrary<Move> = fc
   .array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 3 })
   .map((pairs) => ({ add: pairs.map(([add]) => add), drop: pairs.map(([, drop]) => drop) }));
-const generateStory = (moves: fc.Arbitrary<Move | undefined>) =>
+const generateRunSequence = (moves: fc.Arbitrary<Move | undefined>) =>
   fc.record({
     length: fc.nat(12),
     size: fc.integer({ min: 1, max: 4 }),
     /** The changes, request by request; afterwards the list stays the same. */
     moves: fc.array(moves, { maxLength: 12 }),
   });
-const story = generateStory(move);
-const storyWithSwaps = generateStory(fc.oneof(move, swap));
+const sequence = generateRunSequence(move);
+const sequenceWithSwaps = generateRunSequence(fc.oneof(move, swap));
 
 /** Returns a list that changes as specified, the items that it contained all the time, and the requests made. */
 function createMovingList(
@@ -64,14 +64,14 @@ function createMovingList(
 }
 
 const attempts = 5;
-const moveCount = (moves: readonly unknown[]) => moves.filter((one) => one !== undefined).length;
+const moveCount = (moves: readonly unknown[]) => moves.filter((candidate) => candidate !== undefined).length;
 
 test.each([
   ["with a total", true],
   ["without a total", false],
 ])("yields each lasting item exactly once or reports instability, %s", async (_name, hasTotal) => {
   await fc.assert(
-    fc.asyncProperty(storyWithSwaps, async (scenario) => {
+    fc.asyncProperty(sequenceWithSwaps, async (scenario) => {
       const { list, always, ever, requestedPages } = createMovingList(scenario, hasTotal);
       const received: string[] = [];
       const outcome = await (async () => {
@@ -95,7 +95,7 @@ test.each([
 
 test("reads an unchanged multi-page list twice and yields it in order", async () => {
   await fc.assert(
-    fc.asyncProperty(story, async ({ length, size }) => {
+    fc.asyncProperty(sequence, async ({ length, size }) => {
       const { list, requestedPages, rowsNow } = createMovingList({ length, size, moves: [] });
       const received: string[] = [];
       for await (const item of iterateList(list)) received.push(item);
@@ -109,7 +109,7 @@ test("reads an unchanged multi-page list twice and yields it in order", async ()
 
 test("requests no page beyond the one where iteration breaks", async () => {
   await fc.assert(
-    fc.asyncProperty(story, fc.nat(), async ({ length, size }, at) => {
+    fc.asyncProperty(sequence, fc.nat(), async ({ length, size }, at) => {
       fc.pre(length > 0);
       const last = at % length;
       const { list, requestedPages } = createMovingList({ length, size, moves: [] });
@@ -123,7 +123,7 @@ test("requests no page beyond the one where iteration breaks", async () => {
 
 test("returns the list as of its last read, or reports instability", async () => {
   await fc.assert(
-    fc.asyncProperty(story, async (scenario) => {
+    fc.asyncProperty(sequence, async (scenario) => {
       const { list, requestedPages, rowsNow } = createMovingList(scenario);
       const outcome = await readWholeList(list).catch((error: { code?: string }) => error.code);
       if (Array.isArray(outcome)) {

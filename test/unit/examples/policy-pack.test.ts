@@ -66,7 +66,7 @@ describe("comment rules", () => {
     });
     const [[name, texts] = [undefined, []], ...more] = Object.entries(reports);
     expect(more).toEqual([]);
-    const [text, ...others] = texts.map((one) => one.replace("jane@partner.example: ", ""));
+    const [text, ...others] = texts.map((item) => item.replace("jane@partner.example: ", ""));
     expect(others).toEqual([]);
     expect(name === undefined ? undefined : `${name}: ${text}`).toBe(broken);
   });
@@ -91,7 +91,7 @@ it("checks settings file entries only for data that the engine sees", () => {
     requireTwoPeople: ["allow"],
     requireExpiry: ["allow"],
     maxDays: 30,
-    refuseWholeDomains: true,
+    rejectWholeDomains: true,
   };
   const reports = collectViolations(
     policy,
@@ -107,7 +107,7 @@ it("checks settings file entries only for data that the engine sees", () => {
 it("rejects risky entries and acceptances that the team forbids", () => {
   expect(
     collectViolations(
-      { refuseWholeDomains: true },
+      { rejectWholeDomains: true },
       {
         "acme-login.example": "allow (risk accepted: Our fair)",
         "acme.example": "allow (risk accepted: Please)",

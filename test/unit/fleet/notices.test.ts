@@ -46,7 +46,7 @@ const buildTenantStatus = (name: string, drift: readonly FleetDifference[] = [])
 });
 
 /** A tenant with a stack that isn't called like it. */
-const setStack = (stack: string, one: TenantStatus): TenantStatus => ({ ...one, stack });
+const setStack = (stack: string, item: TenantStatus): TenantStatus => ({ ...item, stack });
 
 const buildUnreachableTenant = (name: string): TenantStatus => ({
   ...buildTenantStatus(name),
@@ -187,14 +187,11 @@ describe("fleet notices", () => {
   });
 
   it("don't repeat drift after a tenant was temporarily unreadable", async () => {
-    const [one, other] = [
-      buildAddition("outlook.com"),
-      buildAddition("outlook.com", { actual: { createdBy: "Mallory" } }),
-    ];
+    const [a, b] = [buildAddition("outlook.com"), buildAddition("outlook.com", { actual: { createdBy: "Mallory" } })];
     const { notices } = await sendNightlyStatuses([
-      buildFleetStatus([buildTenantStatus("acme", [one]), buildTenantStatus("globex", [one])]),
-      buildFleetStatus([buildUnreachableTenant("acme"), buildTenantStatus("globex", [one])]),
-      buildFleetStatus([buildTenantStatus("acme", [one]), buildTenantStatus("globex", [other])]),
+      buildFleetStatus([buildTenantStatus("acme", [a]), buildTenantStatus("globex", [a])]),
+      buildFleetStatus([buildUnreachableTenant("acme"), buildTenantStatus("globex", [a])]),
+      buildFleetStatus([buildTenantStatus("acme", [a]), buildTenantStatus("globex", [b])]),
     ]);
     expect(summarizeNotices(notices)).toEqual([[["drift", "acme", "globex"]], [], [["drift", "globex"]]]);
   });
@@ -228,12 +225,12 @@ describe("fleet notices", () => {
     expect(drifted?.tenants).toHaveLength(20);
     expect(drifted?.changes).toHaveLength(20);
     expect(drifted?.changes?.slice(0, 2)).toEqual([
-      { tenant: "t0", sign: "add", list: "allow", value: "outlook.com" },
-      { tenant: "t0", sign: "add", list: "allow", value: "one.example" },
+      { tenant: "t0", operation: "add", list: "allow", value: "outlook.com" },
+      { tenant: "t0", operation: "add", list: "allow", value: "one.example" },
     ]);
     expect(ends?.changes).toEqual([
-      { tenant: "acme", sign: "remove", list: "allow", value: "partner.example" },
-      { tenant: "acme", sign: "remove", value: "ceo@acme.example" },
+      { tenant: "acme", operation: "remove", list: "allow", value: "partner.example" },
+      { tenant: "acme", operation: "remove", value: "ceo@acme.example" },
     ]);
     file = join(directory.path, "other.json");
     const without = await sendNightlyStatuses([status]);

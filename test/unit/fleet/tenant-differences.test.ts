@@ -155,7 +155,7 @@ it("agrees with drift detection when no rollout is known", async () => {
   const value = fc.constantFrom("a.example", "b.example", "c.example");
   const comment = fc.constantFrom("", "x", " x ");
   const rowsArbitrary = fc.uniqueArray(fc.tuple(fc.constantFrom("allow", "deny"), value, comment), {
-    selector: ([, one]) => one,
+    selector: ([, item]) => item,
     maxLength: 3,
   });
   const vips = fc.uniqueArray(
@@ -165,10 +165,10 @@ it("agrees with drift detection when no rollout is known", async () => {
   let plain = 0;
   await fc.assert(
     fc.asyncProperty(rowsArbitrary, rowsArbitrary, vips, fc.boolean(), async (declared, other, people, isSame) => {
-      const formatElement = ([, one, comment]: readonly string[]) =>
-        `  - { value: ${one}${comment === "" ? "" : `, comment: "${comment}"`} }\n`;
+      const formatElement = ([, item, comment]: readonly string[]) =>
+        `  - { value: ${item}${comment === "" ? "" : `, comment: "${comment}"`} }\n`;
       const lists = ["allow", "deny"].map((list) => {
-        const own = declared.filter((one) => one[0] === list);
+        const own = declared.filter((row) => row[0] === list);
         return own.length === 0 ? "" : `${list}:\n${own.map(formatElement).join("")}`;
       });
       const named = people.length === 0 ? "" : `vips: [${people.map(([email]) => email).join(", ")}]\n`;

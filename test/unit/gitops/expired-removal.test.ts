@@ -79,7 +79,7 @@ function buildRemoval(
 it("removes only expired items that this stack declared", () => {
   const { plan, only, retained, targets, pending } = buildRemoval();
   expect(plan.blockers).toEqual([]);
-  expect(plan.changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual([
+  expect(plan.changes.map(({ operation, key }) => `${operation} ${key}`).sort()).toEqual([
     "remove ceo@acme.example",
     "remove gone.example",
   ]);

@@ -6,7 +6,7 @@ import { formatResults } from "../../long/results";
 import { computeProgress, scheduleShards } from "../../long/schedule";
 
 const KILLS: Part = { project: "engine", file: "test/engine/process-kills", aCase: "a kill", cases: 5, shard: 2 };
-const STORIES: Part = { ...KILLS, aCase: "a story", cases: 400, shard: 100, tests: 2 };
+const SEQUENCES: Part = { ...KILLS, aCase: "a sequence", cases: 400, shard: 100, tests: 2 };
 
 const SHARD = { part: "kills", from: 2, count: 2 };
 const buildShardResult = (more: Partial<ShardResult> = {}): ShardResult => ({
@@ -53,7 +53,7 @@ describe("completed work", () => {
 
 it("schedules the least-run parts first", () => {
   const known = { entries: [buildShardResult({ from: 0 })], seed: 1, sourcesOf: () => "now" };
-  const parts = [computeProgress("kills", KILLS, known), computeProgress("models", STORIES, known)];
+  const parts = [computeProgress("kills", KILLS, known), computeProgress("models", SEQUENCES, known)];
   expect(scheduleShards(parts).map(({ part, from }) => `${part}:${from}`)).toEqual([
     "models:0",
     "models:100",
@@ -107,12 +107,12 @@ describe("outcome of a shard", () => {
   it.each([
     ['Property failed after 3 tests\n{ seed: 1, path: "17:0:1", endOnFailure: true }', "kills:17"],
     ["seed 1, path 101:4: expected", "kills:101"],
-    // A path outside the shard's stories.
+    // A path outside the shard's sequences.
     ["seed 1, path 102: expected", "kills:2+100"],
     ["expected 1 to be 2", "kills:2+100"],
-  ])("names the failed story for %j", (message, again) => {
-    // The stories after the failed one did not run.
-    expect(computeOutcome(STORIES, 1, buildVitestReport("passed", `failed ${message}`))).toMatchObject({
+  ])("names the failed sequence for %j", (message, again) => {
+    // The sequences after the failed one did not run.
+    expect(computeOutcome(SEQUENCES, 1, buildVitestReport("passed", `failed ${message}`))).toMatchObject({
       done: 0,
       failures: [{ again, name: "test 1" }],
     });
@@ -144,7 +144,7 @@ it("summarizes progress and commits of each part and its failures", () => {
     // From a run with a different number of cases.
     buildShardResult({ from: 0, count: 5 }),
   ];
-  const [, ...lines] = formatResults({ kills: KILLS, models: STORIES }, entries).split("\n\n");
+  const [, ...lines] = formatResults({ kills: KILLS, models: SEQUENCES }, entries).split("\n\n");
   const [table = "", ...rest] = lines.slice(-5);
   expect(
     table.split("\n").map((line) =>
@@ -158,7 +158,7 @@ it("summarizes progress and commits of each part and its failures", () => {
     expect.any(Array),
     ["kills", "a kill", "3 of 5", "1", "`abc` 2, `def+` 2", "2026-11-21, 2026-11-22", "1.5 h", "1"],
     ["kills", "a kill", "2 of 5", "2", "`abc`", "2026-11-21", "60 s", ""],
-    ["models", "a story", "0 of 400", "", "", "", "", ""],
+    ["models", "a sequence", "0 of 400", "", "", "", "", ""],
   ]);
   expect(rest).toEqual([
     "## Failures",

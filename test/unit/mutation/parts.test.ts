@@ -12,13 +12,21 @@ function listSources({ sources }: MutationPart): string[] {
   );
 }
 
+/** Expands the braces of a glob, because a glob matches if only one of its alternatives does. */
+function expandBraces(glob: string): string[] {
+  const [, before = "", alternatives, after = ""] = /^(.*?)\{([^}]*)\}(.*)$/.exec(glob) ?? [];
+  if (alternatives === undefined) return [glob];
+  return alternatives.split(",").flatMap((alternative) => expandBraces(`${before}${alternative}${after}`));
+}
+
 describe.each(parts)("part %s", (_name, part) => {
   it("has a source for each glob", () => {
-    for (const glob of part.sources) expect(globSync(glob.replace(/^!/, "")), glob).not.toEqual([]);
+    const globs = part.sources.map((glob) => glob.replace(/^!/, "")).flatMap(expandBraces);
+    for (const glob of globs) expect(globSync(glob), glob).not.toEqual([]);
   });
 
   it("has a test for each glob", () => {
-    for (const glob of part.tests) expect(globSync(glob), glob).not.toEqual([]);
+    for (const glob of part.tests.flatMap(expandBraces)) expect(globSync(glob), glob).not.toEqual([]);
   });
 });
 

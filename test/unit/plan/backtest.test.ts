@@ -20,7 +20,7 @@ describe("backtest", () => {
     const [allow] = runBacktest(base, buildProposal(["allow partner.example"])).allows;
     expect(allow).toMatchObject({
       key: "partner.example",
-      letThrough: 4,
+      deliveredCount: 4,
       verdicts: [
         { name: "malicious", count: 3 },
         { name: "safe", count: 1 },
@@ -41,7 +41,7 @@ describe("backtest", () => {
   it("ignores mail that a deny of equal or higher precedence stops", () => {
     const base = buildEvidenceBase({ threats: [buildThreat("a@mail.partner.example", "jo@own.example", "malicious")] });
     const countLetThrough = (...others: string[]): number | undefined =>
-      runBacktest(base, buildProposal(["allow partner.example"], others)).allows[0]?.letThrough;
+      runBacktest(base, buildProposal(["allow partner.example"], others)).allows[0]?.deliveredCount;
     expect(countLetThrough()).toBe(1);
     expect(countLetThrough("deny mail.partner.example")).toBe(0);
     expect(countLetThrough("deny a@mail.partner.example")).toBe(0);
@@ -58,7 +58,7 @@ describe("backtest", () => {
       ],
     });
     expect(runBacktest(base, buildProposal(["allow news.example (graymail)"])).allows).toMatchObject([
-      { key: "news.example (graymail)", letThrough: 1, verdicts: [{ name: "graymail", count: 1 }] },
+      { key: "news.example (graymail)", deliveredCount: 1, verdicts: [{ name: "graymail", count: 1 }] },
     ]);
   });
 
@@ -77,7 +77,7 @@ describe("backtest", () => {
     expect(result).toMatchObject({
       threats: 3,
       allows: [],
-      denies: [{ key: "evil.example", matched: 3, stopped: 1, recipientCount: 2 }],
+      denies: [{ key: "evil.example", matchCount: 3, stoppedCount: 1, recipientCount: 2 }],
       unmatchedDenies: ["unused.example"],
       denyCount: 4,
     });
@@ -86,9 +86,9 @@ describe("backtest", () => {
   it("matches either domain of a sender whose two domains differ", () => {
     const threat = buildThreat("a@front.example", "jo@own.example", "malicious", { sender_domain: "real.example" });
     const base = buildEvidenceBase({ threats: [threat] });
-    expect(runBacktest(base, buildProposal(["allow real.example"])).allows[0]?.letThrough).toBe(1);
+    expect(runBacktest(base, buildProposal(["allow real.example"])).allows[0]?.deliveredCount).toBe(1);
     const denied = buildProposal(["allow front.example"], ["deny real.example"]);
-    expect(runBacktest(base, denied).allows[0]?.letThrough).toBe(0);
+    expect(runBacktest(base, denied).allows[0]?.deliveredCount).toBe(0);
   });
 
   it("replays 10,000 threats against 5,000 entries quickly", () => {
@@ -99,7 +99,7 @@ describe("backtest", () => {
     const base = buildEvidenceBase({ threats });
     const result = runBacktest(base, buildProposal(entries));
     expect(result.denies).toHaveLength(5_000);
-    expect(result.denies.reduce((sum, { matched }) => sum + matched, 0)).toBe(9_000);
+    expect(result.denies.reduce((sum, { matchCount }) => sum + matchCount, 0)).toBe(9_000);
   });
 });
 

@@ -51,7 +51,7 @@ function planRows(rows: readonly ListedValue[], state?: StackLists, text = FILE)
 }
 
 const summarizePlan = ({ changes, unmanaged }: Plan): string[] => [
-  ...changes.map(({ sign, key, before, reason }) => `${sign} ${before?.list} ${key}: ${reason}`),
+  ...changes.map(({ operation, key, before, reason }) => `${operation} ${before?.list} ${key}: ${reason}`),
   ...unmanaged.map(({ key, before }) => `unmanaged ${before.list} ${key}`),
 ];
 
@@ -80,7 +80,7 @@ it("warns that the first run in this mode keeps undeclared allows", () => {
   const plan = planRows(CLICKED, buildKnownLists({ "evil.example": "deny" }, "additive"));
   expect(summarizePlan(plan)).toEqual(["unmanaged allow clicked.example", "unmanaged deny colleague.example"]);
   expect(plan.findings.map(({ code, message }) => [code, message])).toEqual([
-    ["exclusive-later", expect.stringContaining("list is exclusive-allows, and 1 allow is undeclared at the tenant")],
+    ["pruning-deferred", expect.stringContaining("list is exclusive-allows, and 1 allow is undeclared at the tenant")],
   ]);
 });
 

@@ -75,7 +75,7 @@ describe("plan", () => {
       source: { kind: "files", files: ["x.yaml"], stack: "x" },
       mail: buildEmptyEvidence(today, "not asked"),
     });
-    expect(plan.changes.map(({ key, sign, reason }) => [key, sign, reason]).sort()).toEqual([
+    expect(plan.changes.map(({ key, operation, reason }) => [key, operation, reason]).sort()).toEqual([
       ["bad.example", "change", `changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`],
       [
         "late.example",
@@ -109,7 +109,7 @@ describe("plan", () => {
       source: { kind: "files", files: ["x.yaml"], stack: "x" },
       mail: buildEmptyEvidence(today, "not asked"),
     });
-    expect(plan.changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual([
+    expect(plan.changes.map(({ operation, key }) => `${operation} ${key}`).sort()).toEqual([
       "add bad.example",
       "remove bad.example (graymail)",
     ]);

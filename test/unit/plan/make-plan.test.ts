@@ -46,7 +46,7 @@ deny: [a.example, b.example, c.example]
     source: { kind: "files", files: ["x.yaml"], stack: "x" },
     mail: buildEmptyEvidence(today, "not asked"),
   });
-  expect(changes.map(({ sign, key }) => `${sign} ${key}`)).toEqual([
+  expect(changes.map(({ operation, key }) => `${operation} ${key}`)).toEqual([
     "add partner.example",
     "remove z.example",
     "add ceo@acme.example",
@@ -79,7 +79,7 @@ ${Array.from({ length: 150 }, (_, at) => `  - { value: a${at}.example, comment: 
     source: { kind: "files", files: ["x.yaml"], stack: "x" },
     mail: buildEmptyEvidence(today, "not asked"),
   });
-  expect(changes.slice(0, 2).map(({ sign, key }) => `${sign} ${key}`)).toEqual([
+  expect(changes.slice(0, 2).map(({ operation, key }) => `${operation} ${key}`)).toEqual([
     "add zz-new.example",
     "remove zz-gone.example",
   ]);
@@ -112,14 +112,14 @@ describe("entry of another type than the value implies", () => {
         expect.stringMatching(/^allow billing@evil\.example \(type address\) is at the tenant.*be added: remove it/),
       ],
     ]);
-    expect(changes.map(({ sign }) => sign)).toEqual(["add"]);
+    expect(changes.map(({ operation }) => operation)).toEqual(["add"]);
   });
 
   it.each(["global", "graymail"])("contradicts a declared deny if it is an allow of %s mail", (scope) => {
     const rows = [buildRow("deny", "email_address"), buildRow("allow", "address", scope)];
     const { findings, unmanaged } = planText(`deny: [${value}]\n`, rows);
     expect(findings.map(({ code, level }) => [code, level])).toEqual([["contradicted", "warning"]]);
-    expect(unmanaged.map(({ value: one, entryType }) => [one, entryType])).toEqual([[value, "address"]]);
+    expect(unmanaged.map(({ value: item, entryType }) => [item, entryType])).toEqual([[value, "address"]]);
   });
 
   it.each(["", adopting])("is noted on the same list, and is not adopted; options: %j", (options) => {
@@ -128,6 +128,6 @@ describe("entry of another type than the value implies", () => {
     expect(findings.map(({ code, message }) => [code, message])).toEqual([
       ["other-scope", expect.stringMatching(/the run fails: remove it in the console\.$/)],
     ]);
-    expect(changes.map(({ sign, mayReplace }) => [sign, mayReplace])).toEqual([["add", undefined]]);
+    expect(changes.map(({ operation, mayReplace }) => [operation, mayReplace])).toEqual([["add", undefined]]);
   });
 });

@@ -21,7 +21,7 @@ import { definitions } from "../../../provider/resources/functions/definitions";
 import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
 import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
 import { readSchemaExamples } from "../../../scripts/build-plugin.mjs";
-import { readPluginDocs } from "../../../scripts/read-schema-descriptions.mjs";
+import { readPluginDocs } from "../../../scripts/read-jsdoc.mjs";
 import native from "../../../sdk/nodejs/package.json";
 
 const words = readPluginDocs("provider");

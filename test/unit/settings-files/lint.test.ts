@@ -114,7 +114,7 @@ describe("a risky entry", () => {
 
   it("is attributed to the team's policy when that refuses it", () => {
     const allow = "allow:\n  - value: partner.example\n    acceptRisk: All of them write\n";
-    const { spots, messages } = lintTenant(`policy: { refuseWholeDomains: true }\n${allow}`);
+    const { spots, messages } = lintTenant(`policy: { rejectWholeDomains: true }\n${allow}`);
     expect(spots).toEqual(["tenant.yaml:4:12 note accepted-risk"]);
     expect(messages[0]).toContain("(policy-whole-domain: it allows a whole domain)");
     // Without that rule, `acceptRisk` covers the evidence from the sender's mail, which only a plan shows.

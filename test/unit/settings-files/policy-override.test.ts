@@ -50,7 +50,7 @@ const CASES: Readonly<
     ["{ Dana: dana, Tom: tomas }", "{ Dana: dana }", "{}"],
   ],
   "policy.reviewEvery": ["90d", ["91d", "13w"], ["89d", "12w"]],
-  "policy.refuseWholeDomains": ["true", ["false"], ["true"]],
+  "policy.rejectWholeDomains": ["true", ["false"], ["true"]],
   "policy.allowFrom": ["false", ["true"], ["false"]],
   "lists.entries.mode": ["exclusive", ["additive", "exclusive-allows"], ["exclusive"]],
   "lists.entries.ignore": ["[i.example]", ["[]", '["*"]', "[i.example, j.example]"], ["[i.example]"]],
@@ -85,10 +85,10 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
         ["error override-rejected"],
         "override-rejected",
       ]);
-      expect(rejection.messages[0]).toContain(`add \`mayLoosen: [${path}]\` to "baseline.yaml"`);
-      const free = lintOverride(formatOption(path, value), `mayLoosen: [${path}]\n${baseline}`);
+      expect(rejection.messages[0]).toContain(`add \`allowedOverrides: [${path}]\` to "baseline.yaml"`);
+      const free = lintOverride(formatOption(path, value), `allowedOverrides: [${path}]\n${baseline}`);
       expect([value, free.codes, free.first]).toEqual([value, ["note override"], "override"]);
-      expect(free.messages[0]).toContain("baseline.yaml allows it (`mayLoosen`)");
+      expect(free.messages[0]).toContain("baseline.yaml allows it (`allowedOverrides`)");
     }
   });
 
@@ -118,7 +118,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
       }
       const over = lintOverride("", baseline, {
         "tenant.yaml": `include: [between.yaml]\n${formatOption(path, value)}`,
-        "between.yaml": `include: [baseline.yaml]\nmayLoosen: [${path}]`,
+        "between.yaml": `include: [baseline.yaml]\nallowedOverrides: [${path}]`,
       });
       expect([value, over.codes]).toEqual([value, ["error override-rejected"]]);
     }
@@ -173,7 +173,9 @@ describe("an indirect override of an included file", () => {
     ],
   ])("is rejected unless that file allows it: %s", (_what, baseline, tenant, option) => {
     expect(lintOverride(tenant, baseline).codes).toEqual(["error override-rejected"]);
-    expect(lintOverride(tenant, `mayLoosen: [lists.entries.${option}]\n${baseline}`).codes).toEqual(["note override"]);
+    expect(lintOverride(tenant, `allowedOverrides: [lists.entries.${option}]\n${baseline}`).codes).toEqual([
+      "note override",
+    ]);
     // An override in another included file is rejected, too.
     const sibling = lintOverride("", baseline, {
       "tenant.yaml": "include: [extra.yaml, baseline.yaml]",
@@ -200,7 +202,7 @@ describe("an indirect override of an included file", () => {
   ])("depends on protection when an entry is %s", (_what, tenant, protectedCodes, codes) => {
     const baseline = 'lists: { entries: { protect: ["*.soc.example"] } }';
     expect(lintOverride(tenant, baseline).codes).toEqual(protectedCodes);
-    expect(lintOverride(tenant, `mayLoosen: [lists.entries.protect]\n${baseline}`).codes).toEqual(codes);
+    expect(lintOverride(tenant, `allowedOverrides: [lists.entries.protect]\n${baseline}`).codes).toEqual(codes);
     expect(lintOverride(tenant, "").codes).toEqual(codes);
   });
 
@@ -228,7 +230,7 @@ it("applies the strictest of several included files in any order", () => {
   const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 2, maxLength: 4 });
   fc.assert(
     fc.property(numbers, (days) => {
-      const more = Object.fromEntries(days.map((one, at) => [`f${at}.yaml`, `policy: { maxDays: ${one} }`]));
+      const more = Object.fromEntries(days.map((day, at) => [`f${at}.yaml`, `policy: { maxDays: ${day} }`]));
       const { settings, codes } = lintOverride("", "", {
         "tenant.yaml": `include: [${Object.keys(more).join(", ")}]`,
         ...more,

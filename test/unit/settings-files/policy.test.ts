@@ -93,7 +93,7 @@ describe("a broken rule", () => {
       '"jane@partner.example" is approved by "reyes,  dana", who is also its owner; have another person review it, and name them in `approvedBy:`. The team\'s policy requires it',
     ],
     [
-      "{ refuseWholeDomains: true }",
+      "{ rejectWholeDomains: true }",
       formatEntry({ value: "partner.example" }),
       "tenant.yaml:4:14 error policy-whole-domain",
       '"partner.example" allows a whole domain; allow the mailboxes that write to you, such as "name@partner.example", or give the reason for allowing the domain in `acceptRisk: …`. The team\'s policy requires it',
@@ -114,10 +114,10 @@ describe("a satisfied rule", () => {
     // Only an allow has a maximum duration.
     ["{ maxDays: 1 }", "deny: [evil.example]\nvips: [ceo@acme.example]\n"],
     ["{ requireTwoPeople: [allow] }", formatEntry({ owner: "Dana", approvedBy: "Tomas" })],
-    ["{ refuseWholeDomains: true }", formatEntry({ value: "192.0.2.7" })],
-    ["{ refuseWholeDomains: true }", formatEntry({ value: "partner.example", acceptRisk: "All of them write" })],
-    ["{ refuseWholeDomains: true }", "deny: [evil.example]\n"],
-    ["{ refuseWholeDomains: false }", formatEntry({ value: "partner.example" })],
+    ["{ rejectWholeDomains: true }", formatEntry({ value: "192.0.2.7" })],
+    ["{ rejectWholeDomains: true }", formatEntry({ value: "partner.example", acceptRisk: "All of them write" })],
+    ["{ rejectWholeDomains: true }", "deny: [evil.example]\n"],
+    ["{ rejectWholeDomains: false }", formatEntry({ value: "partner.example" })],
     // Expired entries are not checked.
     ["{ requireOwner: [allow] }", formatEntry({ expires: "2026-11-20" })],
   ])("isn't reported for %s with %j", (policy, rest) => {
@@ -140,7 +140,7 @@ it("reports all broken rules of an entry at once", () => {
 it("applies an included file's rules to all entries", () => {
   using directory = createTestDirectory({
     "baseline.yaml":
-      "version: 1\nmayLoosen: [policy.requireComment]\npolicy: { requireOwner: [deny], requireComment: [deny] }\ndeny:\n  - evil.example\n",
+      "version: 1\nallowedOverrides: [policy.requireComment]\npolicy: { requireOwner: [deny], requireComment: [deny] }\ndeny:\n  - evil.example\n",
     "tenant.yaml": "version: 1\ninclude: [baseline.yaml]\npolicy: { requireComment: [] }\ndeny:\n  - bad.example\n",
   });
   const { findings } = lintSettings(directory.at("tenant.yaml"), { today: TODAY });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { buildDesiredState, hashDesiredState } from "../../../provider/plan/desired-state";
-import { readCsv } from "../../../provider/settings-files/csv-table";
+import { readCsv } from "../../../provider/settings-files/csv-reader";
 import { formatCsv } from "../../../provider/settings-files/csv-writer";
 import { lintSettings } from "../../../provider/settings-files/lint";
 import { readSettings } from "../../../provider/settings-files/read-settings";

@@ -50,7 +50,7 @@ policy:
   requireExpiry: [allow]
   maxDays: 3650
   requireTwoPeople: [allow]
-  refuseWholeDomains: false
+  rejectWholeDomains: false
   allowFrom: true
 lists:
   entries: { mode: exclusive, protect: ["*.partner.example"], ignore: ["*.legacy.example"], maxRemovals: 20, adopt: true }
@@ -117,7 +117,7 @@ const MISTAKES: readonly [label: string, content: string, schema?: false][] = [
   ["a fractional limit", "version: 1\nlists: { entries: { maxRemovals: 1.5 } }"],
   ["another subject", "version: 1\npolicy: { requireOwner: [denies] }"],
   ["zero days", "version: 1\npolicy: { maxDays: 0 }"],
-  ["a flag as text", 'version: 1\npolicy: { refuseWholeDomains: "true" }'],
+  ["a flag as text", 'version: 1\npolicy: { rejectWholeDomains: "true" }'],
   ["a date in another form", "version: 1\ndeny:\n  - { value: evil.example, expires: 31.3.2027 }"],
   ["an empty path", 'version: 1\ninclude: [""]'],
   ["a string for a list of paths", "version: 1\ninclude: baseline.yaml"],

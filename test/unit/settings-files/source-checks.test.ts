@@ -71,7 +71,7 @@ describe("lint of a source", () => {
     [
       "a baseline that lets a tenant grant it",
       "GRANT",
-      { baseline: "mayLoosen: [policy.allowFrom]\n" },
+      { baseline: "allowedOverrides: [policy.allowFrom]\n" },
       ["note override"],
     ],
     [

@@ -54,7 +54,7 @@ describe("a word that some tools read as a boolean", () => {
   });
 
   it("is reported as a key or where a boolean is expected", () => {
-    expect(listContentFindings("policy:\n  refuseWholeDomains: yes\n")).toEqual([
+    expect(listContentFindings("policy:\n  rejectWholeDomains: yes\n")).toEqual([
       '3:23 yaml-boolean: yes is read as text by some tools and as true by others; write "yes" in quotes for text, or true',
     ]);
     expect(listContentFindings("on: []\n")).toEqual([
@@ -290,8 +290,8 @@ describe("an empty or mistyped value", () => {
 describe("many mistakes", () => {
   it("are reported all at once, each once", () => {
     expect(
-      listContentFindings("deny:\n  - 010\n  - no\n  - { value: evil.example, coment: x }\nblock: []\n").map((one) =>
-        one.slice(0, one.indexOf(":", one.indexOf(":") + 1)),
+      listContentFindings("deny:\n  - 010\n  - no\n  - { value: evil.example, coment: x }\nblock: []\n").map(
+        (finding) => finding.slice(0, finding.indexOf(":", finding.indexOf(":") + 1)),
       ),
     ).toEqual(["3:5 yaml-not-text", "4:5 yaml-boolean", "5:28 unknown-key", "6:1 unknown-key"]);
   });

@@ -6,7 +6,9 @@ import { extractCodes } from "../../support/docs-page";
 const guide = readFileSync("test/support/README.md", "utf8");
 
 it("quotes the first test as it runs", () => {
-  expect(guide).toContain(`\`\`\`ts\n${readFileSync("test/integration/support/first.test.ts", "utf8")}\`\`\``);
+  expect(guide).toContain(
+    `\`\`\`ts\n${readFileSync("test/integration/support/minimal-example.test.ts", "utf8")}\`\`\``,
+  );
 });
 
 /** The helpers' names and their files, per row of the guide's table. */
@@ -20,7 +22,7 @@ it.each(rows.map((codes) => ({ codes, name: codes.join(", ") })))(
   async ({ codes }) => {
     const files = codes.filter((code) => code.endsWith(".ts"));
     const modules = await Promise.all(files.map((file) => import(resolve("test/support", file)) as Promise<object>));
-    const exported = ["startSandbox", ...modules.flatMap((one) => Object.keys(one))];
+    const exported = ["startSandbox", ...modules.flatMap((module) => Object.keys(module))];
     const helpers = codes.filter((code) => /^\w+$/.test(code));
     expect(exported).toEqual(expect.arrayContaining(helpers));
   },

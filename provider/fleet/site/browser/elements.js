@@ -80,7 +80,7 @@ const fleetElements = (() => {
   const getDeviation = (tenant, number) => {
     let deviations = deviationsByTenant.get(tenant);
     if (deviations === undefined) {
-      deviations = new Map(tenant.unlike.map((deviation) => [deviation[0], deviation]));
+      deviations = new Map(tenant.deviations.map((deviation) => [deviation[0], deviation]));
       deviationsByTenant.set(tenant, deviations);
     }
     return deviations.get(number);
@@ -126,7 +126,7 @@ const fleetElements = (() => {
       const count = `${group.length.toLocaleString("en-US")} ${group.length === 1 ? "tenant" : "tenants"}`;
       const label = state === "" ? `in ${count}: ` : `${state}, ${count}: `;
       const isExpected = state === "" || state === DEVIATION_LABELS["ignored"];
-      return el("p", { class: isExpected ? "who" : "who odd" }, label, ...names, more);
+      return el("p", { class: isExpected ? "tenants" : "tenants differs" }, label, ...names, more);
     });
     const facts = buildFacts(entry);
     const { expires, place } = entry;

@@ -211,17 +211,17 @@ document.addEventListener("DOMContentLoaded", () => {
     const body = /** @type {HTMLElement} */ (byId("entries"));
     const more = /** @type {HTMLElement} */ (byId("more"));
     const own =
-      /** @type {EntryFormat & { isRead: boolean, ranges: [number, number][], unlike: Deviation[], mail?: Mail[] }} */ (
+      /** @type {EntryFormat & { isRead: boolean, ranges: [number, number][], deviations: Deviation[], mail?: Mail[] }} */ (
         JSON.parse(byId("own")?.textContent ?? "{}")
       );
     fleetSite.setEntryFormat(own);
-    const deviations = new Map(own.unlike.map((deviation) => [deviation[0], deviation]));
+    const deviations = new Map(own.deviations.map((deviation) => [deviation[0], deviation]));
     const mail = own.mail && new Map(own.mail);
     const declared = own.ranges.flatMap(([first, last]) =>
       Array.from({ length: last - first + 1 }, (_, index) => first + index),
     );
     const declaredNumbers = new Set(declared);
-    const undeclared = own.unlike.map(([number]) => number).filter((number) => !declaredNumbers.has(number));
+    const undeclared = own.deviations.map(([number]) => number).filter((number) => !declaredNumbers.has(number));
     const numbers = [...new Set([...undeclared, ...declared])];
     const ownEntries = numbers.flatMap((number) => {
       const entry = fleetSite.entries[number];
@@ -247,7 +247,7 @@ document.addEventListener("DOMContentLoaded", () => {
           "At the tenant",
           el(
             "span",
-            deviation === undefined || kind === "ignored" ? {} : { class: "odd" },
+            deviation === undefined || kind === "ignored" ? {} : { class: "differs" },
             state,
             ...(creation.length === 0 ? [] : [", created ", bdi(creation.join(", "))]),
           ),
@@ -264,7 +264,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const [wanted, list] = [fleetSearch.normalize(field.value), getChoice("list")];
       const matches = ownEntries.filter(
         ({ entry, deviation }, index) =>
-          (list === "" || (list === "odd" ? deviation !== undefined : entry.list === list)) &&
+          (list === "" || (list === "different" ? deviation !== undefined : entry.list === list)) &&
           (texts[index] ?? "").includes(wanted),
       );
       body.replaceChildren(...matches.slice(0, maxRows).map(buildRow));
@@ -329,7 +329,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const rows = shown.map(({ tenant, state, createdBy, createdAt, mail }) =>
       el(
         "tr",
-        state === "" || state === DEVIATION_LABELS["ignored"] ? {} : { class: "odd" },
+        state === "" || state === DEVIATION_LABELS["ignored"] ? {} : { class: "differs" },
         el("td", { "data-label": "Tenant" }, buildTenantLink(tenant, "")),
         el("td", { "data-label": "At the tenant" }, state === "" ? "unchanged" : state),
         ...[[createdBy, createdAt].filter((text) => text !== "").join(", ")].map((creation) =>

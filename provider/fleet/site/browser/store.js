@@ -9,7 +9,7 @@
  * @typedef {{ fields: string[], facts: [field: string, label: string][] }} EntryFormat
  * @typedef {[entry: number, kind: string, createdBy: string, createdAt: string]} Deviation
  * @typedef {[entry: number, evidence: string]} Mail
- * @typedef {{ name: string, page: string, syncStatus: string, ranges: [number, number][], unlike: Deviation[], mail?: Mail[] }} Tenant
+ * @typedef {{ name: string, page: string, syncStatus: string, ranges: [number, number][], deviations: Deviation[], mail?: Mail[] }} Tenant
  * @typedef {EntryFormat & { tenants: Tenant[], chunks: string[] }} Fleet
  */
 const fleetSite = (() => {

@@ -56,8 +56,8 @@ export function renderRolloutPage(layout: PageLayout, { details, rollouts, tenan
 ${renderStatusBanner(statusColor, verdict, headline)}
 ${statusNotes.length === 0 ? "" : html`<p>${renderHtmlText(statusNotes)}</p>`}${links.renderRollbacks(report)}${prunedText === undefined ? "" : html`<p>${renderHtmlText(prunedText)}</p>`}
 <ul class="tallies">${tallies.map(
-      ({ state, sign, word, count }) =>
-        html`<li class="is-${state}"><b><i>${sign}</i> ${formatNumber(count)}</b>${word}</li>`,
+      ({ state, symbol, word, count }) =>
+        html`<li class="is-${state}"><b><i>${symbol}</i> ${formatNumber(count)}</b>${word}</li>`,
     )}</ul>
 <div class="card"><dl>${buildRolloutFacts(details).map(([label, text]) => html`<dt>${label}</dt><dd>${renderHtmlText(text)}</dd>`)}</dl></div>
 <section><h2>Waves</h2>${renderTimeline(report)}</section>
@@ -65,8 +65,8 @@ ${renderFailures(report, links)}${renderSkipped(report)}
 ${renderRolloutChanges(details, links)}
 ${renderUnreverted(report, links)}
 ${renderTenants(report, links)}
-<section><h2>Timeline</h2><ul class="log">${details.milestones.map((one) => {
-      const { label, text } = buildEventLine(one);
+<section><h2>Timeline</h2><ul class="log">${details.milestones.map((milestone) => {
+      const { label, text } = buildEventLine(milestone);
       return html`<li><time>${label}</time> <span>${renderHtmlText(text)}</span></li>`;
     })}</ul></section>`,
   });
@@ -100,7 +100,7 @@ function renderFailures({ tenants }: RolloutReport, links: PageLinks): Html | un
       return html`<li><b>${links.renderTenants([name])}</b><p>Wave <bdi>${excerpt(wave)}</bdi></p>${
         error === undefined
           ? ""
-          : html`<p class="why">${renderHtmlText([untrustedSentence(error.message)])} <code>${excerpt(error.code)}</code></p>${
+          : html`<p class="reason">${renderHtmlText([untrustedSentence(error.message)])} <code>${excerpt(error.code)}</code></p>${
               touchedText.length === 0 ? "" : html`<p>${renderHtmlText(touchedText)}</p>`
             }<p>${renderHtmlText(safeText`Fix: ${untrustedSentence(error.advice)}`)}</p>`
       }</li>
@@ -113,7 +113,7 @@ function renderFailures({ tenants }: RolloutReport, links: PageLinks): Html | un
 function renderSkipped({ skipped = [] }: RolloutReport): Html | undefined {
   if (skipped.length === 0) return undefined;
   return html`<section><h2>Skipped <span class="n">${formatNumber(skipped.length)}</span></h2><ul class="points">${skipped.map(
-    (one) => html`<li>${renderHtmlText(formatSkippedTenant(one))}</li>`,
+    (item) => html`<li>${renderHtmlText(formatSkippedTenant(item))}</li>`,
   )}</ul></section>`;
 }
 
@@ -160,7 +160,7 @@ function renderUnreverted({ tenants }: RolloutReport, links: PageLinks): Html | 
   return html`<section><h2>Not reverted <span class="n">${formatNumber(tenantsWithUnreverted.length)}</span></h2><ul class="points">${tenantsWithUnreverted.map(
     ({ name, unreverted = [] }) => {
       const hiddenCount = unreverted.length - MAX_UNREVERTED;
-      return html`<li><b>${links.renderTenants([name])}</b>${unreverted.slice(0, MAX_UNREVERTED).map((one) => html`<p>${renderHtmlText([untrustedSentence(excerpt(one, 500))])}</p>`)}${
+      return html`<li><b>${links.renderTenants([name])}</b>${unreverted.slice(0, MAX_UNREVERTED).map((item) => html`<p>${renderHtmlText([untrustedSentence(excerpt(item, 500))])}</p>`)}${
         hiddenCount > 0 ? html`<p class="source">${formatOmittedChanges(hiddenCount)}</p>` : ""
       }</li>
 `;

@@ -1,5 +1,5 @@
 import { excerpt } from "../../../model/text";
-import { CHANGE_SIGNS } from "../../../plan/render/plan-descriptions";
+import { OPERATION_SYMBOLS } from "../../../plan/render/plan-descriptions";
 import { type Html, html, renderHtmlText } from "../../../render/html-text";
 import { formatMinute, formatNumber, joinWithAnd, type SafeText, safeText, untrusted } from "../../../render/safe-text";
 import { buildChangeLine } from "../../../rollout/history/rollout-page";
@@ -61,15 +61,15 @@ export class PageLinks {
     return html`${rollsBack === undefined ? "" : html`<p>Rolls back ${this.renderRollout(rollsBack)}.</p>`}${
       rollbackIds.size === 0
         ? ""
-        : html`<p>${rolledBackBy === undefined ? "Partly rolled back" : "Rolled back"} by ${[...rollbackIds].map((one, index) => html`${index === 0 ? "" : ", "}${this.renderRollout(one)}`)}.</p>`
+        : html`<p>${rolledBackBy === undefined ? "Partly rolled back" : "Rolled back"} by ${[...rollbackIds].map((item, index) => html`${index === 0 ? "" : ", "}${this.renderRollout(item)}`)}.</p>`
     }`;
   }
 }
 
 export function renderChange(change: RecordedChange, tenantsHtml: Html): Html {
   const { text, details = [] } = buildChangeLine(change);
-  return html`<li><span class="sign s-${change.sign}"><i>${CHANGE_SIGNS[change.sign]}</i>${change.sign}</span><div>${renderHtmlText(text)} ${tenantsHtml}${details.map(
-    (one) => html`<p class="facts">${renderHtmlText(one)}</p>`,
+  return html`<li><span class="operation s-${change.operation}"><i>${OPERATION_SYMBOLS[change.operation]}</i>${change.operation}</span><div>${renderHtmlText(text)} ${tenantsHtml}${details.map(
+    (detail) => html`<p class="facts">${renderHtmlText(detail)}</p>`,
   )}</div></li>
 `;
 }

@@ -55,7 +55,7 @@ export function renderTenantPage(layout: PageLayout, page: TenantPageData): stri
     facts: ENTRY_DETAIL_LABELS,
     isRead,
     ranges: entries.ranges,
-    unlike: entries.deviations,
+    deviations: entries.deviations,
     ...(entries.mail && { mail: entries.mail.entries }),
   };
   return renderPage(layout, {
@@ -70,7 +70,7 @@ ${buildStatusView(tenantStatus).sections.map(renderTenantSection)}
 <section><h2 id="lists">Lists</h2>
 <form role="search"><label class="source" for="entry-filter">Value, comment, ticket, owner or file</label>
 <input type="search" id="entry-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
-<div class="filters">${renderListFilter({ id: "list-odd", value: "odd", label: "Different from the files" })}</div>
+<div class="filters">${renderListFilter({ id: "list-different", value: "different", label: "Different from the files" })}</div>
 <p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}${renderMailNote(entries.mail)}
 <div class="table" tabindex="0" role="region" aria-labelledby="lists"><table class="rows entries"><thead><tr>${[
       "List",

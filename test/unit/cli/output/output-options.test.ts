@@ -35,7 +35,7 @@ afterEach(() => {
 
 /** Formats each output as `format:place`, with the file's base name. */
 function readOutputOptions(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: string): string[] {
-  const placed = (options.output ?? []).map((one) => one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${directory}/$2`));
+  const placed = (options.output ?? []).map((item) => item.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${directory}/$2`));
   const inputs = options.output === undefined ? options : { ...options, output: placed };
   return parseOutputs(inputs, FORMATS, stdoutUse).map(
     ({ format, to }) => `${format}:${typeof to === "object" ? to.file.replace(`${directory}/`, "") : to}`,
@@ -87,8 +87,8 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, RegExp]>([
   ["two outputs in one file", { output: ["a.md", "json=./a.md"] }, /^Two outputs use the file/],
   ["a missing directory", { output: ["none/a.md"] }, /can't be written: the directory .* doesn't exist/],
 ])("refuses %s", (_, options, message) => {
-  const output = options.output?.map((one) =>
-    /^(?:\w+=)?(?:-|$)/.test(one) ? one : one.replace(/^(\w+=)?(?:\.\/)?(.+)$/, `$1${directory}/$2`),
+  const output = options.output?.map((item) =>
+    /^(?:\w+=)?(?:-|$)/.test(item) ? item : item.replace(/^(\w+=)?(?:\.\/)?(.+)$/, `$1${directory}/$2`),
   );
   expect(() => parseOutputs({ ...options, ...(output && { output }) }, FORMATS)).toThrow(message);
 });

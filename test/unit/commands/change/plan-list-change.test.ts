@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { buildChangeMessage } from "../../../../provider/commands/change/change-message";
+import { buildChangeMessage } from "../../../../provider/commands/change/change-commit-message";
 import { type ChangeOptions, getMetadata } from "../../../../provider/commands/change/change-options";
 import { formatDeclaration } from "../../../../provider/commands/change/declaration-index";
 import { type ListChangePlan, planListChange } from "../../../../provider/commands/change/plan-list-change";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
 import { type Adoption, adoptDrift } from "../../../../provider/commands/drift/adopt-drift";
-import { buildAdoptionMessage } from "../../../../provider/commands/drift/adoption-message";
-import { renderDriftText } from "../../../../provider/commands/drift/drift-report";
+import { buildAdoptionMessage } from "../../../../provider/commands/drift/adoption-commit-message";
+import { renderDriftText } from "../../../../provider/commands/drift/drift-renderers";
 import type { AdoptableKind } from "../../../../provider/commands/drift/plan-adoption";
 import { detectDrift } from "../../../../provider/gitops/detect-drift";
 import { driftSchema, formatDriftJson } from "../../../../provider/gitops/drift-schema";
@@ -75,7 +75,7 @@ function createAdoption({ files, rows = [], vips = [], lastApplied }: AdoptionSe
         tenant: { host: "host", name: "acme" },
         source: { kind: "files", files: [top], stack: "acme" },
         mail: buildEmptyEvidence(AT, "not asked"),
-      }).changes.map(({ sign, key }) => `${sign} ${key}`),
+      }).changes.map(({ operation, key }) => `${operation} ${key}`),
   };
 }
 

@@ -65,7 +65,7 @@ const fullReport = createReport({
     {
       rollout: "r1",
       wave: "w",
-      sign: "add",
+      operation: "add",
       kind: "vip",
       lists: [],
       state: "done",
@@ -75,7 +75,7 @@ const fullReport = createReport({
     {
       rollout: "r2",
       wave: "w",
-      sign: "change",
+      operation: "change",
       kind: "entry",
       lists: ["allow", "deny"],
       verdictScope: "global",
@@ -190,7 +190,7 @@ it("sanitizes hostile text in every output format", () => {
       {
         rollout: HOSTILE,
         wave: HOSTILE,
-        sign: HOSTILE,
+        operation: HOSTILE,
         kind: "entry",
         lists: ["deny"],
         state: HOSTILE,

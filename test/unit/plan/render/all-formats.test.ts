@@ -28,7 +28,7 @@ function renderEveryFormat(plan: Plan): [name: string, text: string][] {
 }
 
 describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
-  const renderFormat = (plan: Plan): string => renderEveryFormat(plan).find(([one]) => one === name)?.[1] ?? "";
+  const renderFormat = (plan: Plan): string => renderEveryFormat(plan).find(([item]) => item === name)?.[1] ?? "";
 
   it("shows a punycode domain in its own script too", () => {
     const change: PlanChange = { ...first, value: "xn--mnchen-3ya.example", unicode: "münchen.example" };
@@ -38,9 +38,9 @@ describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
   });
 
   it("shows an accepted risk with its reason", () => {
-    const change: PlanChange = { ...first, alarm: "accepted", acceptedRiskReason: "Their incident is over" };
+    const change: PlanChange = { ...first, severity: "accepted", acceptedRiskReason: "Their incident is over" };
     const text = renderFormat({ ...emptyPlan, changes: [change] });
-    expect(text).toMatch(name === "json" ? /"alarm": "accepted"/ : /risk accepted/i);
+    expect(text).toMatch(name === "json" ? /"severity": "accepted"/ : /risk accepted/i);
     expect(text).toContain("Their incident is over");
   });
 
@@ -60,7 +60,7 @@ describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
     const mayReplace = [
       { key: "partner.example (graymail)", before: { list: "allow", createdBy: "Dana Reyes" } },
     ] as const;
-    const text = renderFormat({ ...emptyPlan, changes: [{ ...first, alarm: "none", findings: [], mayReplace }] });
+    const text = renderFormat({ ...emptyPlan, changes: [{ ...first, severity: "none", findings: [], mayReplace }] });
     expect(text).toContain("partner.example (graymail)");
     expect(text).toContain("Dana Reyes");
   });

@@ -16,7 +16,7 @@ function buildMarker(summary: Partial<TenantSummary>, spec: Partial<ClaimedJob["
     summary: {
       planned: { added: 0, changed: 0, removed: 0 },
       changes: [],
-      alarms: { danger: 0, warning: 0 },
+      severities: { danger: 0, warning: 0 },
       resource: "acme",
       isStackThere: false,
       identity,

@@ -17,9 +17,9 @@ function renderChanges(planned: PastRollout["planned"], changes: PastRollout["ch
   return renderHistoryText({ format: 1, rollouts: [rollout], omittedCount: 0 }, { width: 200 });
 }
 
-const removal = { sign: "remove", kind: "entry", list: "deny", value: "a.example", tenants: 7 } as const;
+const removal = { operation: "remove", kind: "entry", list: "deny", value: "a.example", tenants: 7 } as const;
 const additions = ["b", "c", "d"].map(
-  (name) => ({ sign: "add", kind: "entry", list: "deny", value: `${name}.example`, tenants: 1 }) as const,
+  (name) => ({ operation: "add", kind: "entry", list: "deny", value: `${name}.example`, tenants: 1 }) as const,
 );
 
 it("counts the changes that a rollout in the history omits", () => {

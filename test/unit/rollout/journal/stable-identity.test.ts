@@ -28,8 +28,8 @@ function buildRow(tenant: string, number: number, value = `evil${number}.example
 const buildRows = (tenant: string, ...numbers: number[]) => numbers.map((number) => buildRow(tenant, number));
 const buildObserved = (entries: readonly AllowDenyEntryRow[], ...vips: VipEmployeeRow[]): ObservedState =>
   buildObservedState(NOW, entries, vips);
-const buildChange = (sign: "add" | "change" | "remove", value: string, kind: "entry" | "vip" = "entry") =>
-  ({ sign, kind, key: value, value }) as Changes[number];
+const buildChange = (operation: "add" | "change" | "remove", value: string, kind: "entry" | "vip" = "entry") =>
+  ({ operation, kind, key: value, value }) as Changes[number];
 
 const CEO = { email: "ceo@acme.example", source: "manual" } as VipEmployeeRow;
 const BEFORE = buildObserved(buildRows("own", 0, 1, 2), CEO);
@@ -38,7 +38,7 @@ const BEFORE = buildObserved(buildRows("own", 0, 1, 2), CEO);
 async function isRefused(changes: Changes, before: ObservedState, now: ObservedState): Promise<boolean> {
   const identity = getObservedIdentity(AT, before);
   const stableIdentity = buildStableIdentity(AT, before, changes);
-  const countChanges = (sign: string) => changes.filter((one) => one.sign === sign).length;
+  const countChanges = (operation: string) => changes.filter((change) => change.operation === operation).length;
   const planned = { added: countChanges("add"), changed: countChanges("change"), removed: countChanges("remove") };
   const summary = { planned, identity, ...(stableIdentity && { stableIdentity }) } as TenantSummary;
   const known = getStableIdentity(summary);
@@ -64,7 +64,7 @@ describe("a partially changed tenant", () => {
   ])("is still recognized if the plan %s", async (_about, changes) => {
     expect(await isRefused(changes, BEFORE, OTHER)).toBe(true);
     expect(await isRefused(changes, BEFORE, BEFORE)).toBe(false);
-    const removedValues = new Set(changes.filter(({ sign }) => sign !== "add").map(({ value }) => value));
+    const removedValues = new Set(changes.filter(({ operation }) => operation !== "add").map(({ value }) => value));
     const remainingRows = buildRows("own", 0, 1, 2).filter(({ value }) => !removedValues.has(value));
     const vips = removedValues.has("ceo@acme.example") ? [] : [CEO];
     const replaced = [...remainingRows, buildRow("new", 9, "new.example")];

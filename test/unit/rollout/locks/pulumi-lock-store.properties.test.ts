@@ -52,7 +52,7 @@ const KINDS = [
   ...["stop elsewhere", "lose", "keep a copy", "bring the copy back"],
 ] as const;
 
-const deed: fc.Arbitrary<LockAction> = fc.record({
+const lockAction: fc.Arbitrary<LockAction> = fc.record({
   kind: fc.constantFrom(...KINDS),
   clone: fc.constantFrom(0 as const, 1 as const),
   version: fc.integer({ min: 1, max: 3 }),
@@ -65,13 +65,13 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 it("never passes an unapproved gate, whichever clone or journal runs", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(deed, { minLength: 4, maxLength: 14 }), async (deeds) => {
-      directory = mkdtempSync(join(tmpdir(), "email-security-marks-"));
-      const story = new LockStory(directory);
+    fc.asyncProperty(fc.array(lockAction, { minLength: 4, maxLength: 14 }), async (actions) => {
+      directory = mkdtempSync(join(tmpdir(), "email-security-locks-"));
+      const sequence = new LockStoreModel(directory);
       try {
-        for (const one of deeds) await story.performAction(one);
+        for (const action of actions) await sequence.performAction(action);
       } finally {
-        await story.close();
+        await sequence.close();
         rmSync(directory, { recursive: true, force: true });
       }
     }),
@@ -80,28 +80,28 @@ it("never passes an unapproved gate, whichever clone or journal runs", async () 
 }, 120_000);
 
 it("allows a new rollout after a foreign one is abandoned", async () => {
-  directory = mkdtempSync(join(tmpdir(), "email-security-marks-"));
-  const story = new LockStory(directory);
+  directory = mkdtempSync(join(tmpdir(), "email-security-locks-"));
+  const sequence = new LockStoreModel(directory);
   const buildAction = (kind: LockAction["kind"], clone: 0 | 1 = 0): LockAction => ({
     kind,
     clone,
     version: 2,
     killAfter: undefined,
   });
-  await story.performAction(buildAction("run"));
-  await story.performAction(buildAction("stop elsewhere", 1));
-  await story.performAction(buildAction("run", 1));
-  expect(story.lockCounts).toEqual({ canary: 2, early: 0, rest: 0 });
-  await story.performAction(buildAction("continue", 1));
-  await story.performAction(buildAction("continue", 1));
-  expect(story.lockCounts).toEqual({ canary: 2, early: 2, rest: 2 });
-  expect(story.store.kept.size).toBe(0);
-  await story.close();
+  await sequence.performAction(buildAction("run"));
+  await sequence.performAction(buildAction("stop elsewhere", 1));
+  await sequence.performAction(buildAction("run", 1));
+  expect(sequence.lockCounts).toEqual({ canary: 2, early: 0, rest: 0 });
+  await sequence.performAction(buildAction("continue", 1));
+  await sequence.performAction(buildAction("continue", 1));
+  expect(sequence.lockCounts).toEqual({ canary: 2, early: 2, rest: 2 });
+  expect(sequence.store.kept.size).toBe(0);
+  await sequence.close();
 });
 
-class LockStory {
+class LockStoreModel {
   readonly lockCounts: Record<string, number> = { canary: 0, early: 0, rest: 0 };
-  readonly store = new MemoryMarks();
+  readonly store = new MemoryLockStore();
   /** The unfinished rollouts that were started and not abandoned, each with its remaining tenants. */
   readonly #live = new Map<string, Set<string>>();
   /** The tenants of gated waves whose change nobody has approved. */
@@ -116,36 +116,36 @@ class LockStory {
   async performAction({ kind, clone, version, killAfter }: LockAction): Promise<void> {
     const journal = await this.#journal(clone);
     const newest = (await journal.listRollouts()).find(({ state }) => state !== "done" && state !== "abandoned");
-    const marks = new RolloutLocks(this.store, journal, `clone ${clone}`);
+    const locks = new RolloutLocks(this.store, journal, `clone ${clone}`);
     const ignoreBusyError = (error: unknown): undefined => {
       if (!/ERR_ROLLOUT_(BUSY|JOURNAL_OLD)/.test(String((error as { code?: string }).code))) throw error;
       return undefined;
     };
     switch (kind) {
       case "run": {
-        const id = await this.#plan(journal, marks, version);
+        const id = await this.#plan(journal, locks, version);
         if (newest !== undefined && (await journal.findConflictingRollouts(id)).length > 0)
           return await journal.deleteRollout(id);
-        return await this.#run(journal, marks, id, { retry: false, killAfter }).catch(async (error) => {
+        return await this.#run(journal, locks, id, { retry: false, killAfter }).catch(async (error) => {
           ignoreBusyError(error);
           await journal.deleteRollout(id);
         });
       }
       case "continue":
         if (newest?.state !== "waiting") return;
-        return await this.#run(journal, marks, newest.id, { retry: false, killAfter }).catch(ignoreBusyError);
+        return await this.#run(journal, locks, newest.id, { retry: false, killAfter }).catch(ignoreBusyError);
       case "resume":
         if (newest === undefined) return;
-        return await this.#run(journal, marks, newest.id, { retry: true, killAfter }).catch(ignoreBusyError);
+        return await this.#run(journal, locks, newest.id, { retry: true, killAfter }).catch(ignoreBusyError);
       case "stop":
         if (newest === undefined) return;
         await journal.abandon(newest.id, "It was abandoned by a person.");
         this.#live.delete(newest.id);
-        return await marks.update(newest.id);
+        return await locks.update(newest.id);
       case "stop elsewhere": {
-        const [first] = await marks.listForeignLocks();
+        const [first] = await locks.listForeignLocks();
         if (first === undefined) return;
-        await marks.abandonForeign(first.rollout);
+        await locks.abandonForeign(first.rollout);
         this.#live.delete(first.rollout);
         return;
       }
@@ -177,9 +177,9 @@ class LockStory {
     if (kind === "bring the copy back" && existsSync(copy)) copyFileSync(copy, file);
   }
 
-  async #plan(journal: Journal, marks: RolloutLocks, version: number): Promise<string> {
+  async #plan(journal: Journal, locks: RolloutLocks, version: number): Promise<string> {
     const targets = TENANTS.map(buildLockTarget);
-    const minded = await marks.summarize(new Set([PROJECT]));
+    const minded = await locks.summarize(new Set([PROJECT]));
     const spec: RolloutSpec = {
       source: "tenants.yaml",
       project: PROJECT,
@@ -197,7 +197,7 @@ class LockStory {
         summary: {
           planned: { added: 1, changed: 0, removed: 0 },
           changes: [],
-          alarms: { danger: 0, warning: 0 },
+          severities: { danger: 0, warning: 0 },
           resource: name,
           isStackThere: true,
         },
@@ -211,16 +211,18 @@ class LockStory {
 
   async #run(
     journal: Journal,
-    marks: RolloutLocks,
+    locks: RolloutLocks,
     id: string,
     { retry, killAfter }: { readonly retry: boolean; readonly killAfter: number | undefined },
   ): Promise<void> {
     const record = await journal.getRollout(id);
-    const seq = await marks.begin(record, await journal.getNextSequence());
+    const seq = await locks.begin(record, await journal.getNextSequence());
     const pending = (await journal.listTenants(id)).filter(({ state }) => state !== "unchanged" && state !== "done");
     for (const [other, leftovers] of this.#live) {
       if (other !== id)
-        expect(record.spec.waves.flatMap(({ tenants }) => tenants).filter((one) => leftovers.has(one))).toEqual([]);
+        expect(record.spec.waves.flatMap(({ tenants }) => tenants).filter((tenants) => leftovers.has(tenants))).toEqual(
+          [],
+        );
     }
     this.#live.set(id, new Set(pending.map(({ name }) => name)));
     const waiting = (await journal.listWaves(id)).findIndex(({ state }) => state === "gated");
@@ -246,7 +248,7 @@ class LockStory {
       queue,
       capacity: 1,
       health: { rollout: id, now: Date.now } as unknown as HealthContext,
-      beforeWave: marks.createWaveCheck(id),
+      beforeWave: locks.createWaveCheck(id),
       onEvent: () => {},
       stopping: new AbortController().signal,
       aborted: killed.signal,
@@ -254,11 +256,11 @@ class LockStory {
     });
     if ((await journal.getRollout(id)).state === "done") this.#live.delete(id);
     // A killed process can't update its locks.
-    if (!killed.signal.aborted) await marks.update(id);
+    if (!killed.signal.aborted) await locks.update(id);
   }
 }
 
-class MemoryMarks implements LockStore {
+class MemoryLockStore implements LockStore {
   readonly kept = new Map<string, string>();
 
   async read(own?: string) {
@@ -271,8 +273,8 @@ class MemoryMarks implements LockStore {
     return text === undefined ? undefined : parseLock(rollout, JSON.parse(text));
   }
 
-  async write(mark: RolloutLock) {
-    this.kept.set(mark.rollout, JSON.stringify(serializeLock(mark)));
+  async write(lock: RolloutLock) {
+    this.kept.set(lock.rollout, JSON.stringify(serializeLock(lock)));
   }
 
   async remove(rollout: string) {

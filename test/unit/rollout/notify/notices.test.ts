@@ -84,9 +84,9 @@ describe("rollout notices", () => {
   it("list the most dangerous changes first", async () => {
     await using hook = await startHook();
     const { after } = playRollout({ tenants: 6, changes: 30 });
-    const turned = { sign: "change", kind: "entry", list: "deny → allow", value: "turned.example" } as const;
-    const tenants = after.tenants.map((one, at) =>
-      at === after.tenants.length - 1 ? { ...one, changes: [...one.changes.slice(1), turned] } : one,
+    const turned = { operation: "change", kind: "entry", list: "deny → allow", value: "turned.example" } as const;
+    const tenants = after.tenants.map((tenant, at) =>
+      at === after.tenants.length - 1 ? { ...tenant, changes: [...tenant.changes.slice(1), turned] } : tenant,
     );
     const notices = new RolloutNotifier(
       { webhook: { changes: true } },

@@ -62,7 +62,7 @@ describe("the combined plan as Markdown", () => {
     if (change === undefined) throw new Error("no change");
     const risky: Plan = {
       ...createDenyPlan("evil.example"),
-      changes: [{ ...change, alarm: "danger", place: { file: "settings/t1.yaml", line: 9, column: 1 } }],
+      changes: [{ ...change, severity: "danger", place: { file: "settings/t1.yaml", line: 9, column: 1 } }],
     };
     const text = renderCombinedPlanMarkdown(
       combinePlans([createDenyPlan("evil.example"), risky, createDenyPlan("evil.example")]),
@@ -145,7 +145,7 @@ describe("the combined plan as Markdown", () => {
       days: 30,
       candidateCount: 3,
       evidenceByTenant: new Map([
-        ["t0", { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: ["No permission."] }],
+        ["t0", { changes: new Map(), severities: { danger: 0, accepted: 0, warning: 0 }, missing: ["No permission."] }],
       ]),
       unavailable: [{ tenant: "t1", reason: "It is down." }],
       blockers: [],
@@ -200,7 +200,7 @@ describe("the combined plan as Markdown", () => {
             evidenceByTenant: new Map(
               Array.from({ length: SEVERAL }, (_, at) => [
                 `${long}${at}`,
-                { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: [long] },
+                { changes: new Map(), severities: { danger: 0, accepted: 0, warning: 0 }, missing: [long] },
               ]),
             ),
             unavailable: Array.from({ length: SEVERAL }, () => ({ tenant: long, reason: long })),
@@ -209,7 +209,7 @@ describe("the combined plan as Markdown", () => {
           const { report, plannedRollout, combinedPlan } = combinePlans(plans, { text: long, mail });
           const again = { rollout: long, by: long, tenants: [long], changes: Array(SEVERAL).fill(long) };
           const options = {
-            report: { ...report, tenants: report.tenants.map((one) => ({ ...one, unreverted: [long] })) },
+            report: { ...report, tenants: report.tenants.map((tenant) => ({ ...tenant, unreverted: [long] })) },
             plannedRollout: { ...plannedRollout, reappliedChanges: Array(SEVERAL).fill(again) },
             combinedPlan,
           };
@@ -223,15 +223,15 @@ describe("the combined plan as Markdown", () => {
       ),
       {
         numRuns: 10,
-        examples: ["\u2028", "\u{e0001}", "` ", "a@b.c ", "日"].map((one) => [one.repeat(2_000), 1, 9, 32_768]),
+        examples: ["\u2028", "\u{e0001}", "` ", "a@b.c ", "日"].map((item) => [item.repeat(2_000), 1, 9, 32_768]),
       },
     );
   });
 
   test("groups equal tenants regardless of the order of changes", () => {
-    const [one, other] = [createDenyPlan("a.example", "b.example"), createDenyPlan("b.example", "a.example")];
-    expect(combinePlans([one, other]).combinedPlan.tenantSets).toHaveLength(1);
-    expect(() => renderCombinedPlanMarkdown(combinePlans([one]), { limit: 1_000 })).toThrow(RangeError);
+    const [a, b] = [createDenyPlan("a.example", "b.example"), createDenyPlan("b.example", "a.example")];
+    expect(combinePlans([a, b]).combinedPlan.tenantSets).toHaveLength(1);
+    expect(() => renderCombinedPlanMarkdown(combinePlans([a]), { limit: 1_000 })).toThrow(RangeError);
   });
 });
 

@@ -15,13 +15,18 @@ function renderOverview(plans: readonly (readonly TenantChange[])[], most?: numb
   if (blank === undefined || wave === undefined) throw new Error("no tenant");
   const tenants = plans.map((changes, index) => {
     tally.add(`t${index}`, changes);
-    const countSigned = (sign: TenantChange["sign"]) => changes.filter((one) => one.sign === sign).length;
+    const countByOperation = (operation: TenantChange["operation"]) =>
+      changes.filter((change) => change.operation === operation).length;
     return {
       ...blank,
       name: `t${index}`,
       wave: wave.name,
       state: "pending" as const,
-      planned: { added: countSigned("add"), changed: countSigned("change"), removed: countSigned("remove") },
+      planned: {
+        added: countByOperation("add"),
+        changed: countByOperation("change"),
+        removed: countByOperation("remove"),
+      },
       changes: changes.slice(0, 20),
     };
   });
@@ -38,12 +43,12 @@ function renderOverview(plans: readonly (readonly TenantChange[])[], most?: numb
 
 const NO_PLAN = { blockers: [], backend: "file:///state", changes: [] };
 
-const buildDeny = (value: string, alarm?: "danger" | "warning"): TenantChange => ({
-  sign: "add",
+const buildDeny = (value: string, severity?: "danger" | "warning"): TenantChange => ({
+  operation: "add",
   kind: "entry",
   list: "deny",
   value,
-  ...(alarm === undefined ? {} : { alarm }),
+  ...(severity === undefined ? {} : { severity }),
 });
 
 const buildDenies = (count: number, label: string) =>

@@ -3,7 +3,7 @@ import type { Plan } from "../../../../provider/plan/plan";
 import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
 import type { Target } from "../../../../provider/rollout/model/target";
 import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
-import { addMailAlarms } from "../../../../provider/rollout/plan-report/plan-summary-view";
+import { addMailSeverities } from "../../../../provider/rollout/plan-report/plan-summary-view";
 import { buildTargetPlan, type PlanningContext } from "../../../../provider/rollout/planning/plan-target";
 import { combinePlans, createDenyPlan } from "../../../support/combined-plans";
 
@@ -42,7 +42,7 @@ it("hides a tenant's data when only its mail reveals another tenant", () => {
   const tenants = report.tenants.map((tenant) => ({ ...tenant, unreverted: [SECRET], drift: [SECRET] }));
   const blockers = [{ tenant: "t0", blocker: BLOCKER }];
   const mail = { days: 30, candidateCount: 1, evidenceByTenant: new Map(), unavailable: [], blockers };
-  const outputs = addMailAlarms({ ...report, tenants }, mail);
+  const outputs = addMailSeverities({ ...report, tenants }, mail);
   expect(outputs.tenants[0]).toMatchObject({ planned: { added: 0, changed: 0, removed: 0 }, changes: [] });
   const text = renderPlanOverviewText(
     outputs,

@@ -22,10 +22,10 @@ test("takes every tenant of a short list that mail can inform", () => {
 
 test("weighs allows and risky changes higher and IP addresses zero", () => {
   const weighChange = (change: Partial<Parameters<typeof getMailWeight>[0]>) =>
-    getMailWeight({ alarm: "none", ...change });
+    getMailWeight({ severity: "none", ...change });
   expect(weighChange({ entryType: "domain", after: { list: "deny" } })).toBe(1);
   expect(weighChange({ entryType: "domain", after: { list: "allow" } })).toBe(10);
   expect(weighChange({ entryType: "domain", before: { list: "deny" } })).toBe(10);
-  expect(weighChange({ alarm: "warning" })).toBe(10);
+  expect(weighChange({ severity: "warning" })).toBe(10);
   expect(weighChange({ entryType: "ip", after: { list: "allow" } })).toBe(0);
 });

@@ -17,7 +17,7 @@ async function searchMail(plans: Readonly<Record<string, Plan>>, again: (tenant:
   const mail = await searchTenantMail(journal, "r", {
     mail: "all",
     concurrency: 2,
-    planWithMail: async (tenant) => {
+    planWithEvidence: async (tenant) => {
       read.push(tenant);
       return again(tenant);
     },
@@ -60,11 +60,11 @@ test("reports no mail for a stale plan or an unreachable tenant", async () => {
   ]);
 });
 
-test("keeps a plan's mail evidence and alarms", async () => {
+test("keeps a plan's mail evidence and severities", async () => {
   const plan = { ...dangerousPlan, blockers: [] };
   const { evidenceByTenant, days } = await searchMail({ a: plan }, () => plan);
-  const { alarms, changes } = evidenceByTenant.get("a") ?? {};
-  expect([days, alarms]).toEqual([30, { danger: 1, accepted: 0, warning: 1 }]);
+  const { severities, changes } = evidenceByTenant.get("a") ?? {};
+  expect([days, severities]).toEqual([30, { danger: 1, accepted: 0, warning: 1 }]);
   const facts = [...(changes?.values() ?? [])].flatMap((change) => change.facts);
   expect(facts.length).toBeGreaterThan(0);
   expect(new Set(facts.map(({ label }) => label))).toEqual(new Set(["mail", "actions", "reports", "backtest"]));

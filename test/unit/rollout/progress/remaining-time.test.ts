@@ -142,7 +142,7 @@ function buildReport(waves: readonly Wave[], addressOf: (name: string) => string
       stack: name,
       planned: { added: 1, changed: 0, removed: 0 },
       changes: [],
-      alarms: { danger: 0, warning: 0 },
+      severities: { danger: 0, warning: 0 },
       attempts: 0,
     })),
   );

@@ -9,14 +9,18 @@ import { ChangeTally } from "../../../../provider/rollout/report/shared-changes"
 import { playRollout } from "../../../support/rollouts";
 
 const buildEntryChange = (
-  sign: TenantChange["sign"],
+  operation: TenantChange["operation"],
   list: string,
   more: Partial<TenantChange> = {},
 ): TenantChange => ({
-  ...{ sign, kind: "entry", list, value: "a.example" },
+  ...{ operation, kind: "entry", list, value: "a.example" },
   ...more,
 });
-const buildVipChange = (sign: TenantChange["sign"]): TenantChange => ({ sign, kind: "vip", value: "ceo@acme.example" });
+const buildVipChange = (operation: TenantChange["operation"]): TenantChange => ({
+  operation,
+  kind: "vip",
+  value: "ceo@acme.example",
+});
 
 describe("a reported change", () => {
   test.each<[change: TenantChange, from: string | undefined, to: string | undefined, rank: number]>([
@@ -27,8 +31,8 @@ describe("a reported change", () => {
     [buildEntryChange("change", "allow → deny"), "allow", "deny", 3],
     [buildEntryChange("change", "allow"), "allow", "allow", 3],
     [buildEntryChange("add", "deny"), undefined, "deny", 3],
-    [buildEntryChange("add", "deny", { alarm: "warning" }), undefined, "deny", 2],
-    [buildEntryChange("add", "deny", { alarm: "danger" }), undefined, "deny", 0],
+    [buildEntryChange("add", "deny", { severity: "warning" }), undefined, "deny", 2],
+    [buildEntryChange("add", "deny", { severity: "danger" }), undefined, "deny", 0],
     [buildVipChange("add"), undefined, "vip", 3],
   ])("has a list transition and danger rank: %j", (change, from, to, rank) => {
     expect(getReportedTransition(change)).toEqual({ from, to });

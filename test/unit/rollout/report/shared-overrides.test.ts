@@ -27,7 +27,7 @@ const { before } = rollouts.stopped;
 
 /** Returns the report with additional fields for its tenants. */
 function reportWith(about: (tenant: TenantReport, index: number) => Partial<TenantReport>): RolloutReport {
-  return { ...before, tenants: before.tenants.map((one, index) => ({ ...one, ...about(one, index) })) };
+  return { ...before, tenants: before.tenants.map((tenant, index) => ({ ...tenant, ...about(tenant, index) })) };
 }
 
 /** Returns the visible text, without the format's markup. */
@@ -72,7 +72,7 @@ describe.each(all)("a rollout report as %s", (format) => {
   it("shows a punycode domain also in its own script", () => {
     const value = "xn--mnchen-3ya.example";
     const report = reportWith((_tenant, index) =>
-      index > 0 ? {} : { changes: [{ sign: "add", kind: "entry", list: "allow", value, alarm: "danger" }] },
+      index > 0 ? {} : { changes: [{ operation: "add", kind: "entry", list: "allow", value, severity: "danger" }] },
     );
     expect(extractVisibleText(renderReport(report))).toContain(`${value} (münchen.example)`);
   });

@@ -25,23 +25,23 @@ const countWaveTenants = (rules: WaveRule[], targets: Target[]): number[] =>
 
 describe("wave sizes and tolerances", () => {
   it.each<[number, Partial<WaveRule>, number]>([
-    [30, { take: { percent: 10 } }, 3],
-    [31, { take: { percent: 10 } }, 4],
-    [3, { take: { percent: 1 } }, 1],
-    [300, { take: { percent: 0.34 } }, 2],
-    [10_000, { take: { percent: 0.07 } }, 7],
-    [7, { take: { percent: 100 } }, 7],
-    [7, { take: { count: 2 } }, 2],
-    [7, { take: { count: 9 } }, 7],
+    [30, { limit: { percent: 10 } }, 3],
+    [31, { limit: { percent: 10 } }, 4],
+    [3, { limit: { percent: 1 } }, 1],
+    [300, { limit: { percent: 0.34 } }, 2],
+    [10_000, { limit: { percent: 0.07 } }, 7],
+    [7, { limit: { percent: 100 } }, 7],
+    [7, { limit: { count: 2 } }, 2],
+    [7, { limit: { count: 9 } }, 7],
     [7, {}, 7],
   ])("give %i tenants with %j a wave of %i", (count, rest, taken) => {
     expect(countWaveTenants([buildRule("a", rest), buildRule("rest")], buildTargets(count))[0]).toBe(taken);
   });
 
   it("apply to all matching tenants and take from those left", () => {
-    const half = { take: { percent: 50 } };
+    const half = { limit: { percent: 50 } };
     expect(countWaveTenants([buildRule("a", half), buildRule("b", half)], buildTargets(10))).toEqual([5, 5]);
-    const most = { take: { percent: 60 } };
+    const most = { limit: { percent: 60 } };
     expect(countWaveTenants([buildRule("a", most), buildRule("b", most)], buildTargets(10))).toEqual([6, 4]);
   });
 
@@ -56,7 +56,7 @@ describe("wave sizes and tolerances", () => {
   });
 
   it("apply the failure percentage to the wave's own tenants", () => {
-    const rules = [buildRule("a", { take: { count: 10 }, failureTolerance: { percent: 25 } }), buildRule("b")];
+    const rules = [buildRule("a", { limit: { count: 10 }, failureTolerance: { percent: 25 } }), buildRule("b")];
     expect(assignWaves(rules, buildTargets(100)).waves.map(({ tolerated }) => tolerated)).toEqual([2, 0]);
   });
 });
@@ -121,7 +121,7 @@ it("throws a bounded list of tenants in no wave", () => {
   };
   const rules = [buildRule("canary", { match: { ring: ["canary"] } })];
   expect(captureRefusal(rules, targets).split("\n")).toEqual([
-    "3 tenants are in no wave. Fix the labels, or end `waves` with a wave without `match` and `take`, which includes all remaining tenants:",
+    "3 tenants are in no wave. Fix the labels, or end `waves` with a wave without `match` and `limit`, which includes all remaining tenants:",
     '  tenants.yaml:1: "b" (no labels)',
     '  tenants.yaml:1: "c" (ring: beta)',
     '  tenants.yaml:1: "d" (l0: v, l1: v, l2: v, l3: v, l4: v, …)',
@@ -134,17 +134,20 @@ describe("arbitrary wave rules", () => {
   const labels = fc.dictionary(fc.constantFrom("ring", "region"), value);
   const targetsOf = fc
     .array(labels, { maxLength: 40 })
-    .map((all) => all.map((one, index) => buildTarget(`t${index}`, one)));
+    .map((all) => all.map((item, index) => buildTarget(`t${index}`, item)));
   const tolerance = fc.oneof(
     fc.record({ count: fc.integer({ min: 1, max: 20 }) }),
     fc.record({ percent: fc.integer({ min: 1, max: 10_000 }).map((hundredths) => hundredths / 100) }),
   );
   const match = fc.dictionary(fc.constantFrom("ring", "region"), fc.array(value, { minLength: 1, maxLength: 2 }));
   const rulesOf = fc
-    .array(fc.record({ match, take: tolerance, failureTolerance: tolerance }, { requiredKeys: ["failureTolerance"] }), {
-      maxLength: 6,
-    })
-    .map((all) => all.map((one, index) => buildRule(`w${index}`, one)));
+    .array(
+      fc.record({ match, limit: tolerance, failureTolerance: tolerance }, { requiredKeys: ["failureTolerance"] }),
+      {
+        maxLength: 6,
+      },
+    )
+    .map((all) => all.map((item, index) => buildRule(`w${index}`, item)));
 
   it("assign each tenant once to the first fitting wave or report it", () => {
     fc.assert(
@@ -160,7 +163,7 @@ describe("arbitrary wave rules", () => {
           );
           expect(findings).toHaveLength(empty.length);
           for (const { name, tolerated, tenants } of waves) {
-            const { failureTolerance } = rules.find((one) => one.name === name) as WaveRule;
+            const { failureTolerance } = rules.find((rule) => rule.name === name) as WaveRule;
             if ("count" in failureTolerance) expect(tolerated).toBe(failureTolerance.count);
             // The largest integer within the percentage.
             else {
@@ -183,26 +186,26 @@ describe("arbitrary wave rules", () => {
 /** The same rules applied to one tenant at a time: the number of slots in a wave, and the order of tenants. */
 function assignByDefinition(rules: readonly WaveRule[], targets: readonly Target[]) {
   const matchesRule = ({ match = {} }: WaveRule, { labels }: Target): boolean =>
-    Object.keys(match).every((label) => match[label]?.some((one) => one === labels[label]));
-  const waves = rules.map((one) => ({
-    name: one.name,
+    Object.keys(match).every((label) => match[label]?.some((candidate) => candidate === labels[label]));
+  const waves = rules.map((rule) => ({
+    name: rule.name,
     tenants: [] as string[],
-    rule: one,
-    places: countPlaces(one),
+    rule: rule,
+    places: countPlaces(rule),
   }));
-  function countPlaces(one: WaveRule): number {
-    const matching = targets.filter((candidate) => matchesRule(one, candidate)).length;
-    if (one.take === undefined) return matching;
-    if ("count" in one.take) return one.take.count;
-    const hundredths = Math.round(one.take.percent * 100) * matching;
+  function countPlaces(rule: WaveRule): number {
+    const matching = targets.filter((candidate) => matchesRule(rule, candidate)).length;
+    if (rule.limit === undefined) return matching;
+    if ("count" in rule.limit) return rule.limit.count;
+    const hundredths = Math.round(rule.limit.percent * 100) * matching;
     let places = 1;
     while (places * 10_000 < hundredths) places += 1;
     return places;
   }
   const unassigned: string[] = [];
-  for (const one of targets) {
-    const wave = waves.find(({ rule, tenants, places }) => matchesRule(rule, one) && tenants.length < places);
-    (wave?.tenants ?? unassigned).push(one.name);
+  for (const target of targets) {
+    const wave = waves.find(({ rule, tenants, places }) => matchesRule(rule, target) && tenants.length < places);
+    (wave?.tenants ?? unassigned).push(target.name);
   }
   return { waves: waves.map(({ name, tenants }) => ({ name, tenants })), unassigned };
 }

@@ -103,12 +103,12 @@ it("generates a tenant file whose first run only adds missing baseline items", (
       const keys = new Set([...below.settings.entries, ...below.settings.vips].map(({ key }) => key));
       // Automatically detected VIPs are left to detection, whatever comment the baseline declares.
       const detected = [...observed.vips].flatMap(([key, row]) => (isAutoDetected(row) ? [key] : []));
-      for (const { sign, key } of plan.changes) {
+      for (const { operation, key } of plan.changes) {
         // If the baseline declares a row that no file can declare as it is, the row is changed or blocks the run. The
         // plan shows it.
         const isOwn = detected.includes(key) || tenantFile.undeclarable.length > 0;
-        expect([sign, keys.has(key)]).toEqual([isOwn ? sign : "add", true]);
-        expect(sign).not.toBe("remove");
+        expect([operation, keys.has(key)]).toEqual([isOwn ? operation : "add", true]);
+        expect(operation).not.toBe("remove");
       }
       added += plan.changes.length;
       shared += tenantFile.sharedCount;

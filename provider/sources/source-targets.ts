@@ -1,0 +1,114 @@
+import { resolve } from "node:path";
+import { getParentDomains, OwnDomains } from "../model/own-domains";
+import { quote } from "../model/text";
+import { formatLineLocation } from "../settings-files/finding";
+import type { DeclaredEntry, DeclaredSource, DeclaredVip, Settings } from "../settings-files/settings-model";
+import { getGeneratedPath } from "../settings-files/source-checks";
+import { SourceError } from "./source-content";
+import type { SourceSection } from "./source-file";
+
+/** A declared source with the tenants that it concerns. */
+export interface SourceTarget extends DeclaredSource {
+  /** The generated file. */
+  readonly file: string;
+  /** The settings of each tenant that includes the declaring file. */
+  readonly tenants: readonly Settings[];
+}
+
+/**
+ * Returns the sources of all settings in the order of their names.
+ *
+ * @throws {SourceError} if two sources have the same name, because their credentials and pull requests would be the same.
+ */
+export function listSources(settings: readonly Settings[]): SourceTarget[] {
+  const targets = new Map<string, SourceTarget & { readonly tenants: Settings[] }>();
+  for (const tenant of settings) {
+    for (const declared of tenant.sources) {
+      const other = targets.get(declared.name);
+      if (other === undefined) {
+        targets.set(declared.name, { ...declared, file: getGeneratedPath(declared), tenants: [tenant] });
+      } else if (resolve(other.location.file) === resolve(declared.location.file)) {
+        if (other.tenants.at(-1) !== tenant) other.tenants.push(tenant);
+      } else {
+        throw new SourceError(
+          `The source ${quote(declared.name)} is declared at ${formatLineLocation(other.location)} and at ${formatLineLocation(declared.location)}. Rename one of them.`,
+        );
+      }
+    }
+  }
+  return [...targets.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * The declarations that sources must not repeat. A value that a person declares, or a source with an earlier name, stays there: an entry that
+ * two files declare differently is an error.
+ */
+export class DeclarationLookup {
+  readonly #generatedPaths: ReadonlySet<string>;
+  readonly #ownDeclarations = new Map<Settings, ReadonlyMap<string, string>>();
+  /** The values of the sources with earlier names. */
+  readonly #claims: { readonly target: SourceTarget; readonly values: ReadonlySet<string> }[] = [];
+
+  constructor(targets: readonly SourceTarget[]) {
+    this.#generatedPaths = new Set(targets.map(({ file }) => resolve(file)));
+  }
+
+  /** Records the values that a source declares. */
+  claim(target: SourceTarget, values: Iterable<string>): void {
+    this.#claims.push({ target, values: new Set(values) });
+  }
+
+  /** Returns a lookup of where a value is declared outside of a source's own file. */
+  createLookup(target: SourceTarget): (section: SourceSection, value: string) => string | undefined {
+    const declarations = target.tenants.map((tenant) => this.#getDeclarations(tenant));
+    const tenants = new Set(target.tenants);
+    const claims = this.#claims.filter(
+      ({ target: other }) =>
+        (other.source.into === "vips") === (target.source.into === "vips") &&
+        other.tenants.some((tenant) => tenants.has(tenant)),
+    );
+    return (section, value) => {
+      const key = section === "vips" ? `vip ${value}` : value;
+      for (const places of declarations) {
+        const place = places.get(key);
+        if (place !== undefined) return place;
+      }
+      return claims.find(({ values }) => values.has(value))?.target.file;
+    };
+  }
+
+  /** Returns the VIPs of all tenants that a source concerns, also those of sources that were synced before it, in canonical form. */
+  listVips({ tenants }: SourceTarget): ReadonlySet<string> {
+    const claimed = this.#claims.filter(
+      ({ target: { source, tenants: others } }) =>
+        source.into === "vips" && others.some((tenant) => tenants.includes(tenant)),
+    );
+    const declared = tenants.flatMap(({ vips }) => vips.map(({ email }) => email));
+    return new Set([...declared, ...claimed.flatMap(({ values }) => [...values])]);
+  }
+
+  #getDeclarations(tenant: Settings): ReadonlyMap<string, string> {
+    const known = this.#ownDeclarations.get(tenant);
+    if (known !== undefined) return known;
+    const places = new Map<string, string>();
+    const add = (key: string, { location }: DeclaredEntry | DeclaredVip): void => {
+      if (!this.#generatedPaths.has(resolve(location.file))) places.set(key, location.file);
+    };
+    for (const entry of tenant.entries) add(entry.value, entry);
+    for (const vip of tenant.vips) add(`vip ${vip.email}`, vip);
+    this.#ownDeclarations.set(tenant, places);
+    return places;
+  }
+}
+
+/** Returns the own domains of all tenants that a source concerns. */
+export function collectOwnDomains({ tenants }: SourceTarget): OwnDomains {
+  return new OwnDomains([...new Set(tenants.flatMap(({ ownDomains }) => ownDomains))]);
+}
+
+/** Returns the domains of mailboxes, with all parents. */
+export function collectMailboxDomains(mailboxes: Iterable<string>): ReadonlySet<string> {
+  const domains = new Set<string>();
+  for (const mailbox of mailboxes) domains.add(mailbox.slice(mailbox.lastIndexOf("@") + 1));
+  return new Set([...domains].flatMap((domain) => [domain, ...getParentDomains(domain)]));
+}

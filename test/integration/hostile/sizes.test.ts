@@ -1,8 +1,0 @@
-import { describe, test } from "vitest";
-import { assertBoundedCost, GROUPS, isBrief } from "./sizes";
-
-describe.each(GROUPS)("cost of a response %s", (_what, cases, endpoints) => {
-  test.for(cases.filter(isBrief))("$attack.name", { timeout: 120_000 }, async (one) => {
-    await assertBoundedCost(one, endpoints);
-  });
-});
