@@ -78,7 +78,7 @@ class StoppedSync implements Disposable {
       stdio: "ignore",
       detached: true,
     });
-    const ended = once(child, "exit").then(() => Promise.reject(new Error(`sync ended without ${command}`)));
+    const ended = once(child, "close").then(() => Promise.reject(new Error(`sync ended without ${command}`)));
     return new StoppedSync(child, await Promise.race([stopped, ended]), program);
   }
 
@@ -91,9 +91,9 @@ class StoppedSync implements Disposable {
 
   /** Kills only the command. Its program continues once it is released. */
   async killCommand(): Promise<void> {
-    const exit = once(this.#process, "exit");
+    const closed = once(this.#process, "close");
     this.#process.kill("SIGKILL");
-    await exit;
+    await closed;
   }
 
   /** Lets the program continue, and waits until it has ended. */
