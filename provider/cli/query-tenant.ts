@@ -22,15 +22,13 @@ export async function queryTenant({ days, maxPages }: TenantQueryOptions): Promi
   readonly base: TenantMailHistory;
   readonly host: string;
 }> {
-  const { readMailHistory } = await import("../plan/evidence.js");
+  const { readListsAndMail } = await import("../plan/evidence.js");
   const { getHost } = await import("../gitops/plan-tenant.js");
-  const { readObservedState } = await import("../plan/observed-state.js");
   const client = connectToTenant();
   try {
-    const observed = await readObservedState(client);
     const pageLimit = maxPages === undefined ? {} : { maxPages };
-    const base = await readMailHistory({ client, days, vips: observed.vips.keys(), ...pageLimit });
-    return { observed, base, host: getHost(client) };
+    const { observed, history } = await readListsAndMail(client, { days, now: () => new Date(), ...pageLimit });
+    return { observed, base: history, host: getHost(client) };
   } finally {
     await client.close();
   }

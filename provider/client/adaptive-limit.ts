@@ -1,5 +1,6 @@
 import PQueue from "p-queue";
-import type { ServiceError } from "./errors";
+import type { AddressConnections } from "./connection-pool";
+import { ServiceError } from "./errors";
 import { computeBackoffMs } from "./retry-policy";
 import type { Time } from "./time";
 
@@ -75,6 +76,7 @@ export class PauseTooLongError extends Error {
 export class AdaptiveConcurrencyLimiter {
   readonly #time: Time;
   readonly #onPause: (pauseMs: number) => void;
+  readonly #connections: AddressConnections | undefined;
   readonly #queue = new PQueue({ concurrency: INITIAL_CONCURRENCY });
   readonly #pauses = new Map<ServiceArea | "all", Pause>();
   /** Consecutive throttled calls. Concurrent ones count as one. */
@@ -86,10 +88,12 @@ export class AdaptiveConcurrencyLimiter {
 
   /**
    * @param onPause called for each pause of the tenant, and each time it is extended, with the milliseconds from now.
+   * @param connections the connections that the tenant shares with others, which limit the requests of all. Default: none.
    */
-  constructor(time: Time, onPause: (pauseMs: number) => void = () => {}) {
+  constructor(time: Time, onPause: (pauseMs: number) => void = () => {}, connections?: AddressConnections) {
     this.#time = time;
     this.#onPause = onPause;
+    this.#connections = connections;
   }
 
   /** The current concurrency limit. */
@@ -115,40 +119,52 @@ export class AdaptiveConcurrencyLimiter {
     call: () => Promise<T>,
     classifyFailure: (error: unknown) => FailureClass,
   ): Promise<T> {
-    const runInSlot = async (): Promise<T> => {
+    const { number, retryDeadline } = attempt;
+    const runAdmitted = async (): Promise<T> => {
       await this.#waitForAdmission(attempt);
       return await this.#runMeasured(call, attempt.kind === "write", classifyFailure);
     };
+    const runInSlot = async (): Promise<T> => {
+      if (this.#connections === undefined) return await runAdmitted();
+      // A paused tenant must not take the slots of others.
+      await this.#waitForPause(attempt);
+      const waitStartedAt = this.#time.now();
+      return await this.#connections.run(async () => {
+        if (number === 1 && retryDeadline.atMs !== undefined) retryDeadline.atMs += this.#time.now() - waitStartedAt;
+        return await runAdmitted();
+      });
+    };
     // A throttled attempt frees its slot, because the limit is lower after the pause.
-    return await this.#queue.add(runInSlot, { priority: attempt.number });
+    return await this.#queue.add(runInSlot, { priority: number });
   }
 
   /** Waits for the end of the pause, then for a rate limit token. */
-  async #waitForAdmission({ area, waitForToken, number, retryDeadline }: Attempt): Promise<void> {
-    retryDeadline.atMs ??= this.#time.now() + retryDeadline.durationMs;
-    await this.#waitForPauseEnd(area, retryDeadline.atMs);
+  async #waitForAdmission(attempt: Attempt): Promise<void> {
+    const { waitForToken, number, retryDeadline } = attempt;
+    await this.#waitForPause(attempt);
     while (waitForToken !== undefined) {
       const waitStartedAt = this.#time.now();
       await waitForToken();
       const waitedMs = this.#time.now() - waitStartedAt;
       retryDeadline.tokenWaitMs += waitedMs;
       // At a low rate, the first attempt may wait long for a token. That wait doesn't count against the deadline.
-      if (number === 1) retryDeadline.atMs += waitedMs;
-      if (this.getRemainingPauseMs(area) === 0) return;
+      if (number === 1 && retryDeadline.atMs !== undefined) retryDeadline.atMs += waitedMs;
+      if (this.getRemainingPauseMs(attempt.area) === 0) return;
       // A token from before the pause is discarded: using it now would cause a burst.
-      await this.#waitForPauseEnd(area, retryDeadline.atMs);
+      await this.#waitForPause(attempt);
     }
   }
 
   /** Waits for the end of the pause, including extensions. */
-  async #waitForPauseEnd(area: ServiceArea, lastAttemptAtMs: number): Promise<void> {
+  async #waitForPause({ area, retryDeadline }: Attempt): Promise<void> {
+    retryDeadline.atMs ??= this.#time.now() + retryDeadline.durationMs;
     for (
       let remainingMs = this.getRemainingPauseMs(area);
       remainingMs > 0;
       remainingMs = this.getRemainingPauseMs(area)
     ) {
       const pause = this.#getPause(area);
-      if (pause !== undefined && pause.untilMs > lastAttemptAtMs) throw new PauseTooLongError(pause.throttleError);
+      if (pause !== undefined && pause.untilMs > retryDeadline.atMs) throw new PauseTooLongError(pause.throttleError);
       await this.#time.sleep(remainingMs);
     }
   }
@@ -166,7 +182,9 @@ export class AdaptiveConcurrencyLimiter {
   ): Promise<T> {
     const shrinkCount = this.#shrinkCount;
     const startedAt = this.#time.now();
+    const endRequest = this.#connections?.startRequest();
     const recordResponse = () => {
+      endRequest?.(false);
       if (shrinkCount !== this.#shrinkCount) return;
       this.#throttleCount = 0;
       if (isMeasured) this.#recordDuration(this.#time.now() - startedAt);
@@ -177,6 +195,8 @@ export class AdaptiveConcurrencyLimiter {
       return result;
     } catch (error) {
       const effect = classifyFailure(error);
+      // Other errors say nothing about the service, for example after a tenant's reads were aborted.
+      if (effect.kind !== "responded" && error instanceof ServiceError) endRequest?.(true);
       if (effect.kind === "throttled") this.#recordThrottle(effect.error, effect.affectedArea, shrinkCount);
       else if (effect.kind === "responded") recordResponse();
       // Shrinks once for all concurrent requests.

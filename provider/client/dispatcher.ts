@@ -1,4 +1,5 @@
 import type { buildConnector, Dispatcher } from "undici";
+import { lookupOnce } from "./address-lookup";
 import { isLoopback } from "./base-url";
 import { ConfigurationError } from "./errors";
 
@@ -6,6 +7,15 @@ import { ConfigurationError } from "./errors";
  * TLS is always verified, whatever NODE_TLS_REJECT_UNAUTHORIZED says, so that the key never goes to an unverified peer.
  */
 const VERIFY_TLS = { rejectUnauthorized: true } as const;
+
+/** Connections to the service itself. Those of a proxy to the service are made by the proxy. */
+const CONNECT = { ...VERIFY_TLS, lookup: lookupOnce };
+
+/**
+ * HTTP/2 sends all requests over one connection. undici's default window of 512 KiB holds only some pages of a list, so that a connection
+ * waits a round trip for each of them.
+ */
+const H2_OPTIONS = { connectionWindowSize: 16 * 1024 * 1024 };
 
 const PROXY_VARIABLES = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] as const;
 
@@ -19,10 +29,11 @@ export function createDispatcher(
   { Agent, EnvHttpProxyAgent, Pool }: typeof import("undici"),
 ): Dispatcher {
   // Plain http is accepted for loopback only because the traffic stays on this machine; a proxy would see it.
-  if (isLoopback(new URL(baseUrl).hostname)) return new Agent({ connect: VERIFY_TLS });
+  if (isLoopback(new URL(baseUrl).hostname)) return new Agent({ connect: CONNECT, h2Options: H2_OPTIONS });
   try {
     return new EnvHttpProxyAgent({
-      connect: VERIFY_TLS,
+      connect: CONNECT,
+      h2Options: H2_OPTIONS,
       requestTls: VERIFY_TLS,
       proxyTls: VERIFY_TLS,
       clientFactory: (proxy, options) => new Pool(proxy, wrapProxyConnect(proxy, options as ProxyClientOptions)),
@@ -41,7 +52,7 @@ export async function loadDispatcher(baseUrl: string): Promise<Dispatcher> {
   const isDirect = isLoopback(new URL(baseUrl).hostname) || !PROXY_VARIABLES.some((name) => process.env[name]);
   if (!isDirect) return createDispatcher(baseUrl, await import("undici"));
   const Agent = await loadAgent();
-  return new Agent({ connect: VERIFY_TLS });
+  return new Agent({ connect: CONNECT, h2Options: H2_OPTIONS });
 }
 
 /**

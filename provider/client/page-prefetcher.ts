@@ -56,7 +56,7 @@ export class PagePrefetcher<Item> {
 
   /** Cancels the pages in flight. */
   stop(): void {
-    this.#abort.abort(new PageRequestCancelledError());
+    if (this.#hasPrefetched) this.#abort.abort(new PageRequestCancelledError());
   }
 
   async #raceWithFatal<Response>(request: Promise<Response>): Promise<Response> {

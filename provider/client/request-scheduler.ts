@@ -8,6 +8,7 @@ import {
   type ServiceArea,
 } from "./adaptive-limit";
 import { CircuitBreaker, type LastFailure } from "./circuit-breaker";
+import type { AddressConnections } from "./connection-pool";
 import type { Deadline } from "./deadline-context";
 import {
   CancelledError,
@@ -63,6 +64,8 @@ export interface RequestSchedulerOptions {
   readonly baseDelayMs?: number | undefined;
   /** Provides a token before every attempt. Default: no rate limit. */
   readonly rateLimiter?: RequestLimiter | undefined;
+  /** The connections that the tenant shares with others of its address. Default: none. */
+  readonly connections?: AddressConnections | undefined;
 }
 
 /**
@@ -79,8 +82,10 @@ export class RequestScheduler {
 
   constructor(options: RequestSchedulerOptions) {
     this.#options = options;
-    this.#limit = new AdaptiveConcurrencyLimiter(options.time, (pauseMs) =>
-      options.rateLimiter?.reportThrottled(pauseMs),
+    this.#limit = new AdaptiveConcurrencyLimiter(
+      options.time,
+      (pauseMs) => options.rateLimiter?.reportThrottled(pauseMs),
+      options.connections,
     );
     const { now } = options.time;
     const createHealth = (): AreaHealth => ({

@@ -5,6 +5,7 @@ import { ApiKey } from "./api-key";
 import { getEndpointPathHint, normalizeBaseUrl } from "./base-url";
 import { buildServiceError, isWriteRequest } from "./build-service-error";
 import { describeConnectionFailure, observeConnectionFailure } from "./connection-failure";
+import type { AddressConnections } from "./connection-pool";
 import { getCurrentDeadline } from "./deadline-context";
 import { assertValidProxies, loadDispatcher } from "./dispatcher";
 import type { EnvelopeKind } from "./envelope";
@@ -53,6 +54,8 @@ export interface TransportOptions extends SettingsClientOptions {
   readonly signal?: AbortSignal | undefined;
   /** See {@link RequestSchedulerOptions}. */
   readonly retryForMs?: number | undefined;
+  /** The connections that the client shares with others. It doesn't close them. Default: its own. */
+  readonly connections?: AddressConnections | undefined;
 }
 
 export interface ApiRequest<T> {
@@ -93,6 +96,7 @@ export class Transport {
   readonly #timeoutMs: number;
   readonly #maxResponseBytes: number;
   readonly #customDispatcher: Dispatcher | undefined;
+  readonly #sharedConnections: AddressConnections | undefined;
   readonly #scheduler: RequestScheduler;
   readonly #signal: AbortSignal | undefined;
   readonly #isRateLimited: boolean;
@@ -113,12 +117,14 @@ export class Transport {
       options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     );
     this.#customDispatcher = options.dispatcher;
+    this.#sharedConnections = options.connections;
     this.#scheduler = new RequestScheduler({
       time: options.time ?? realTime,
       retries: options.retries ?? true,
       timeoutMs: this.#timeoutMs,
       retryForMs: options.retryForMs,
       rateLimiter: options.limiter,
+      connections: options.connections,
     });
     this.#signal = options.signal;
     this.#isRateLimited = options.limiter !== undefined;
@@ -185,7 +191,7 @@ export class Transport {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await (await (this.#dispatcher ?? this.#customDispatcher))?.close();
+    if (this.#sharedConnections === undefined) await (await (this.#dispatcher ?? this.#customDispatcher))?.close();
   }
 
   async #exchange(call: ApiRequest<unknown>, requestInfo: RequestInfo): Promise<HttpResponse> {
@@ -226,7 +232,7 @@ export class Transport {
   }
 
   async #createDispatcher(): Promise<Dispatcher> {
-    return this.#customDispatcher ?? (await loadDispatcher(this.baseUrl));
+    return this.#customDispatcher ?? (await (this.#sharedConnections?.getDispatcher() ?? loadDispatcher(this.baseUrl)));
   }
 
   #buildBodyError(requestInfo: RequestInfo, status: number, failure: Error): Error {

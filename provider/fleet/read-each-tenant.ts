@@ -10,6 +10,7 @@ import {
   assertRequestEnvironment,
   createProbe,
   type RequestContext,
+  shareConnections,
   useTargetClient,
 } from "../rollout/probing/target-client";
 import { findSameKeys, SameKeyError } from "../rollout/targets/find-same-keys";
@@ -87,33 +88,35 @@ export async function readEachTenant<T>(
   const getKey = (target: Target): string => keys.get(target) ?? "";
   const reads = new Map<Target, T>();
   let settledCount = targets.length - requestedTargets.length;
-  await planAllTargets<{ readonly value: T }>(requestedTargets, {
-    addresses: new AddressHealth({
-      probe: createProbe(requestContext, (target) => Promise.resolve(getKey(target))),
-      targets: requestedTargets,
-    }),
-    concurrency,
-    // No number of failures ends the reading early.
-    tally: new FailureTally({ waves: [] }),
-    signal: requestContext.signal ?? new AbortController().signal,
-    onToleranceExceeded: () => {},
-    planTarget: async (target, requestPolicy) => ({
-      value: await useTargetClient(
-        target,
-        getKey(target),
-        requestContext,
-        async (client) => await read(client, target, requestPolicy),
-        requestPolicy,
-      ),
-    }),
-    onSettled: (target, { plan, error }) => {
-      onProgress?.(++settledCount);
-      // The owner of a shared key is known only after all of its tenants are read.
-      if (withSameKey.has(target)) outcomes.set(target, plan ?? { error });
-      else if (plan === undefined || getIdentity === undefined) onSettled(target, plan ?? { error });
-      else reads.set(target, plan.value);
-      return Promise.resolve();
-    },
+  await shareConnections(requestContext, async (sharedContext) => {
+    await planAllTargets<{ readonly value: T }>(requestedTargets, {
+      addresses: new AddressHealth({
+        probe: createProbe(requestContext, (target) => Promise.resolve(getKey(target))),
+        targets: requestedTargets,
+      }),
+      concurrency,
+      // No number of failures ends the reading early.
+      tally: new FailureTally({ waves: [] }),
+      signal: requestContext.signal ?? new AbortController().signal,
+      onToleranceExceeded: () => {},
+      planTarget: async (target, requestPolicy) => ({
+        value: await useTargetClient(
+          target,
+          getKey(target),
+          sharedContext,
+          async (client) => await read(client, target, requestPolicy),
+          requestPolicy,
+        ),
+      }),
+      onSettled: (target, { plan, error }) => {
+        onProgress?.(++settledCount);
+        // The owner of a shared key is known only after all of its tenants are read.
+        if (withSameKey.has(target)) outcomes.set(target, plan ?? { error });
+        else if (plan === undefined || getIdentity === undefined) onSettled(target, plan ?? { error });
+        else reads.set(target, plan.value);
+        return Promise.resolve();
+      },
+    });
   });
   for (const group of sameKeyGroups) {
     const owner = findKeyOwner(group, outcomes);

@@ -2,7 +2,7 @@ import { basename, dirname, extname } from "node:path";
 import type { SettingsClient } from "../client";
 import { omitUndefined } from "../model/omit-undefined";
 import { buildDesiredState, type DesiredState } from "../plan/desired-state";
-import { readMailHistory } from "../plan/evidence";
+import { readListsAndMail } from "../plan/evidence";
 import { buildEmptyEvidence, buildMailEvidence } from "../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../plan/make-plan";
 import { type ObservedState, readObservedState } from "../plan/observed-state";
@@ -97,9 +97,8 @@ export async function planDesired(
   }: PlanOptions,
   blockers: readonly PlanBlocker[] = [],
 ): Promise<Plan> {
-  const observed = await readObservedState(client, now);
   const tenant = { host: getHost(client), name };
-  const mail = await readMailEvidence(client, observed, { days, maxPages, log, now });
+  const { observed, mail } = await readTenant(client, { days, maxPages, log, now });
   const plan = makePlan({
     desired,
     observed,
@@ -119,21 +118,17 @@ interface MailReadOptions {
   readonly now: () => Date;
 }
 
-async function readMailEvidence(
+async function readTenant(
   client: SettingsClient,
-  observed: ObservedState,
   { days, maxPages, log, now }: MailReadOptions,
-): Promise<MailEvidence> {
-  if (days === 0) return buildEmptyEvidence(observed.readAt, "The tenant's mail was not checked.");
-  log?.(`Reading the threats and reports of the last ${days} days ...`);
-  const base = await readMailHistory({
-    client,
-    days,
-    now: now(),
-    vips: observed.vips.keys(),
-    ...(maxPages === undefined ? {} : { maxPages }),
-  });
-  return buildMailEvidence(base);
+): Promise<{ readonly observed: ObservedState; readonly mail: MailEvidence }> {
+  if (days === 0) {
+    const observed = await readObservedState(client, now);
+    return { observed, mail: buildEmptyEvidence(observed.readAt, "The tenant's mail was not checked.") };
+  }
+  log?.(`Reading the lists, and the threats and reports of the last ${days} days ...`);
+  const { observed, history } = await readListsAndMail(client, { days, now, ...omitUndefined({ maxPages }) });
+  return { observed, mail: buildMailEvidence(history) };
 }
 
 /** Returns the service's host, without credentials. */

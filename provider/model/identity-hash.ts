@@ -54,14 +54,18 @@ export function hashParts(...parts: readonly string[]): string {
   return crypto.hash("sha256", JSON.stringify(parts), "base64url").slice(0, HASH_LENGTH);
 }
 
+/** Keeps the smallest of many hashes. */
 export class Sample {
   #smallest: string[] = [];
-  #largest = "";
+  /** The largest hash of a full sample. */
+  #largest: string | undefined;
 
-  add(hash: string): void {
-    if (this.#largest !== "" && hash >= this.#largest) return;
-    this.#smallest.push(hash);
-    if (this.#smallest.length >= HASH_SAMPLE_SIZE * 8) this.#trim();
+  /** @param id the row's id, to keep it with the hash. */
+  add(hash: string, id?: string): void {
+    // Most hashes of a long list end here.
+    if (this.#largest !== undefined && hash > this.#largest) return;
+    this.#smallest.push(id === undefined ? hash : `${hash} ${id}`);
+    if (this.#smallest.length >= HASH_SAMPLE_SIZE * 2) this.#trim();
   }
 
   hashes(): readonly string[] {
@@ -71,6 +75,6 @@ export class Sample {
 
   #trim(): void {
     this.#smallest = [...new Set(this.#smallest)].sort().slice(0, HASH_SAMPLE_SIZE);
-    if (this.#smallest.length === HASH_SAMPLE_SIZE) this.#largest = this.#smallest.at(-1) ?? "";
+    if (this.#smallest.length === HASH_SAMPLE_SIZE) this.#largest = this.#smallest.at(-1);
   }
 }

@@ -42,6 +42,9 @@ export class RowHistoryBuilder {
   readonly #hashes: number[] = [];
   #oldest: (readonly [second: number, hash: number])[] = [];
   #smallest: (readonly [hash: number, second: number])[] = [];
+  /** The newest of the oldest rows, and the largest of the smallest hashes, once there are enough of them. */
+  #oldestLimit = Number.POSITIVE_INFINITY;
+  #smallestLimit = Number.POSITIVE_INFINITY;
   #newestS: number | undefined;
   #hasUndatedRows = false;
 
@@ -51,13 +54,11 @@ export class RowHistoryBuilder {
       this.#hasUndatedRows = true;
       return;
     }
-    const hash = crypto.hash("sha256", `${second} ${id}`, "buffer").readUInt32BE(0);
+    const hash = hashRow(second, id);
     this.#hashes.push(hash);
     this.#newestS = Math.max(this.#newestS ?? second, second);
-    this.#oldest.push([second, hash]);
-    if (this.#oldest.length >= MAX_OLDEST * 8) this.#trimOldest();
-    this.#smallest.push([hash, second]);
-    if (this.#smallest.length >= MAX_SMALLEST * 8) this.#trimSmallest();
+    if (second < this.#oldestLimit && this.#oldest.push([second, hash]) >= MAX_OLDEST * 2) this.#trimOldest();
+    if (hash <= this.#smallestLimit && this.#smallest.push([hash, second]) >= MAX_SMALLEST * 2) this.#trimSmallest();
   }
 
   /**
@@ -84,10 +85,12 @@ export class RowHistoryBuilder {
 
   #trimSmallest(): void {
     this.#smallest = [...new Map(this.#smallest)].sort(([a], [b]) => a - b).slice(0, MAX_SMALLEST);
+    if (this.#smallest.length === MAX_SMALLEST) this.#smallestLimit = this.#smallest.at(-1)?.[0] ?? MAX_HASH;
   }
 
   #trimOldest(): void {
     this.#oldest = this.#oldest.toSorted(([a], [b]) => a - b).slice(0, MAX_OLDEST);
+    if (this.#oldest.length === MAX_OLDEST) this.#oldestLimit = this.#oldest.at(-1)?.[0] ?? this.#oldestLimit;
   }
 }
 
@@ -136,6 +139,13 @@ export function shrinkHistory({ at, rows, smallest }: RowHistory, maxBytes: numb
     oldest: [],
     ...(smallest === undefined ? {} : { smallest }),
   };
+}
+
+/** Returns the first four bytes of a row's hash. */
+function hashRow(second: number, id: string): number {
+  // A text with one character per byte takes a quarter of the time of a Buffer.
+  const bytes = crypto.hash("sha256", `${second} ${id}`, "binary");
+  return [0, 1, 2, 3].reduce((hash, index) => hash * 256 + bytes.charCodeAt(index), 0);
 }
 
 function encodeNumbers(numbers: readonly number[]): string {

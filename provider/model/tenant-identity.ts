@@ -24,6 +24,8 @@ const MIN_DATES = 3;
 /** With this many, if the service gives them more precisely than to the second. */
 const MIN_PRECISE_DATES = 2;
 const FRACTION_OF_SECOND = /:\d\d[.,]\d*[1-9]/;
+/** Bounds the memory of a snapshot that doesn't keep its rows. */
+const MAX_UNHASHED_IDS = 10_000;
 const SMALL_HISTORY_BYTES = 128;
 /** The minimum share of equal hashes, if each single match may be a coincidence. */
 const MIN_SHARED_FRACTION = 0.8;
@@ -38,6 +40,8 @@ export class IdentityBuilder {
   /** Hashes, each followed by the id of its row. */
   readonly #rows = new Sample();
   readonly #ids = new Sample();
+  /** Ids that aren't hashed yet, because only sequential ids need hashes. */
+  #unhashedIds: string[] = [];
   readonly #dates = new Set<string>();
   readonly #history = new RowHistoryBuilder();
   readonly #vips = new Sample();
@@ -58,8 +62,9 @@ export class IdentityBuilder {
     const hash = hashEntry(row);
     if (hash === undefined || created_at == null) return;
     if (this.#earlierHashes.has(hash)) this.#foundHashes.add(hash);
-    this.#rows.add(`${hash} ${id}`);
-    this.#ids.add(hashParts("id", id));
+    this.#rows.add(hash, id);
+    this.#unhashedIds.push(id);
+    if (this.#unhashedIds.length >= MAX_UNHASHED_IDS) this.#hashIds();
     if (this.#dates.size < MIN_DATES) this.#dates.add(created_at);
   }
 
@@ -102,6 +107,7 @@ export class IdentityBuilder {
     const rows = this.#rows.hashes().map((row) => [row.slice(0, HASH_LENGTH), row.slice(HASH_LENGTH + 1)] as const);
     const hashes = rows.map(([hash]) => hash);
     const hasSequentialIds = rows.length > 0 && areSequentialIds(rows.map(([, id]) => id));
+    if (hasSequentialIds) this.#hashIds();
     const history = this.#history.build(serviceTimeMs);
     return {
       address: normalizeAddress(baseUrl),
@@ -113,6 +119,11 @@ export class IdentityBuilder {
       ...(this.#areVipsRead ? { people: this.#vips.hashes() } : {}),
       ...(history === undefined ? {} : { history }),
     };
+  }
+
+  #hashIds(): void {
+    for (const id of this.#unhashedIds) this.#ids.add(hashParts("id", id));
+    this.#unhashedIds = [];
   }
 
   #countDates(): number {

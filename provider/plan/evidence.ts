@@ -11,6 +11,7 @@ import {
   toReportRecord,
   toThreatRecord,
 } from "./mail-records";
+import { type ObservedState, readObservedState } from "./observed-state";
 import type { Evidence, EvidenceSummary } from "./plan";
 import { type NewestItems, readNewestItems } from "./read-newest-items";
 
@@ -82,6 +83,22 @@ export async function readMailHistory(options: EvidenceOptions): Promise<TenantM
     reports: getReadItems(reports),
     vips: new Set([...(options.vips ?? [])].map(canonicalizeMailbox)),
   };
+}
+
+/**
+ * Reads a tenant's lists and its mail in parallel. The caller closes the client, which ends the reads of mail after a list can't be read.
+ *
+ * @throws {ServiceError} if a list can't be read.
+ */
+export async function readListsAndMail(
+  client: SettingsClient,
+  { now, ...mailOptions }: Pick<EvidenceOptions, "days" | "maxPages"> & { readonly now: () => Date },
+): Promise<{ readonly observed: ObservedState; readonly history: TenantMailHistory }> {
+  const [observed, history] = await Promise.all([
+    readObservedState(client, now),
+    readMailHistory({ client, now: now(), ...mailOptions }),
+  ]);
+  return { observed, history: { ...history, vips: new Set([...observed.vips.keys()].map(canonicalizeMailbox)) } };
 }
 
 export function getEvidenceSummary({ summary }: TenantMailHistory): EvidenceSummary {

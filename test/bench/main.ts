@@ -23,6 +23,8 @@
  *   npm run bench -- fleet-scale --sizes 1000,10000  `fleet status`, `fleet site` and the journal over fleets of these
  *   sizes, in some
  *                                                    minutes; only printed
+ *   npm run bench -- connections                     own and shared connections, HTTP/1.1 and HTTP/2, at a TLS server; only
+ *                                                    printed
  *   npm run bench -- --latency 50                    commands at a service that answers 50 ms late, compared with the
  *                                                    same requests alone, in ten minutes; with `--quick`, smaller lists
  *                                                    in four; only printed
@@ -58,16 +60,22 @@ const { values, positionals } = parseArgs({
 });
 const [part, ...others] = positionals;
 if (
-  (part !== undefined && !["providers", "find", "fleet", "fleet-scale", "rollout-simulation"].includes(part)) ||
+  (part !== undefined &&
+    !["providers", "find", "fleet", "fleet-scale", "rollout-simulation", "connections"].includes(part)) ||
   others.length > 0
 ) {
   throw new Error(
-    `The parts by name are providers, find, fleet, fleet-scale and rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
+    `The parts by name are providers, find, fleet, fleet-scale, rollout-simulation and connections; not ${positionals.join(" ")}. Peers are chosen by --only.`,
   );
 }
 if (part === "rollout-simulation") {
   const { reportSimulation: simulationReport } = await import("#bench/simulation-report");
   console.log(await simulationReport());
+  process.exit();
+}
+if (part === "connections") {
+  const { reportConnections } = await import("#bench/connections");
+  console.log(await reportConnections());
   process.exit();
 }
 if (part === "find") {
@@ -157,7 +165,7 @@ try {
   }
 } catch (error) {
   if (!areCommandsStopped()) throw error;
-  console.error("\nStopped. `npm run bench -- --resume` goes on.");
+  console.error("\nStopped. `npm run bench -- --resume` continues.");
   process.exitCode = 1;
 }
 

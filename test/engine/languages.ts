@@ -111,7 +111,7 @@ export function describeExamples(languages: readonly Language[]): void {
     });
 
     it.skipIf(missing)(
-      `writes what the example declares, then nothing, and takes it away${missing ? ` (skipped: ${missing})` : ""}`,
+      `applies, keeps and destroys the resources of the example${missing ? ` (skipped: ${missing})` : ""}`,
       async () => {
         await using project = await openProject();
 

@@ -182,7 +182,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
         ? []
         : [
             {
-              reason: `Mend what failed${text}, then go on with the tenants that are left.`,
+              reason: `Fix the failures${text}, then resume the remaining tenants.`,
               command: `email-security rollout resume ${before.id}`,
             },
             {

@@ -120,7 +120,7 @@ async function checkTls(url: URL, { environment }: CheckContext): Promise<CheckO
   const host = getHostname(url);
   const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
   // Real requests ignore NODE_TLS_REJECT_UNAUTHORIZED, so this check does too.
-  const tlsOptions = { rejectUnauthorized: true, ...servername };
+  const tlsOptions = { rejectUnauthorized: true, ALPNProtocols: ["http/1.1", "h2"], ...servername };
   const socket = connectTls({ host, port: getPort(url), timeout: TIMEOUT_MS, ...tlsOptions });
   try {
     await waitForSocket(socket, "secureConnect");
@@ -159,7 +159,8 @@ function describeTlsFailure(code: string, url: URL): CheckOutcome {
 function checkCertificate(socket: TLSSocket, environment: CheckContext["environment"]): CheckOutcome {
   const expiresAt = Date.parse(socket.getPeerCertificate().valid_to);
   const expiryDay = new Date(expiresAt).toISOString().slice(0, 10);
-  const summary = `${socket.getProtocol()}, certificate until ${expiryDay}`;
+  const httpVersion = socket.alpnProtocol === "h2" ? "HTTP/2" : "HTTP/1.1";
+  const summary = `${socket.getProtocol()}, ${httpVersion}, certificate until ${expiryDay}`;
   if (environment["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
     return warn(
       `${summary}, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set`,
@@ -209,7 +210,11 @@ async function checkResponse(context: CheckContext): Promise<CheckOutcome> {
     return warn(`the service rejects requests for now (${status})`, "Wait a minute, and check again.");
   if (code === "ERR_SERVER")
     return fail(`the service reports an error (${status})`, "Try again. If it persists, ask the operators.");
-  return ok(code === "ERR_AUTH" ? "the service responds, and requires a key" : `the service responds (${status})`);
+  const connectionText = response.keepsConnection
+    ? "keeps connections open"
+    : "closes each connection after its response";
+  const responseText = code === "ERR_AUTH" ? "requires a key" : `responds (${status})`;
+  return ok(`the service ${responseText} and ${connectionText}`);
 }
 
 async function checkClock(context: CheckContext): Promise<CheckOutcome> {

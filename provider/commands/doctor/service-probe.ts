@@ -14,6 +14,8 @@ export interface ServiceProbe {
 interface ProbeResponse {
   readonly status: number;
   readonly contentType: string;
+  /** Whether further requests can use the same connection. */
+  readonly keepsConnection: boolean;
   /** The `Date` header of the response, in milliseconds since 1970. Undefined if it is missing or invalid. */
   readonly serverTime: number | undefined;
   /** The time the response arrived by this machine's clock, in milliseconds since 1970. */
@@ -62,13 +64,14 @@ export async function sendProbe(
     });
     const receivedAt = now();
     response.body.on("error", () => {}).destroy();
-    const { date, "content-type": contentType } = response.headers;
+    const { date, connection, "content-type": contentType } = response.headers;
     const serverTime = Date.parse(String(date));
     return {
       ...(proxy === undefined ? {} : { proxy }),
       response: {
         status: response.statusCode,
         contentType: String(contentType ?? ""),
+        keepsConnection: !/\bclose\b/i.test(String(connection ?? "")),
         serverTime: Number.isNaN(serverTime) ? undefined : serverTime,
         receivedAt,
       },

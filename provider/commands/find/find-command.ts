@@ -22,6 +22,7 @@ import { ConfigurationError, type SettingsClient } from "../../client";
 import { omitUndefined } from "../../model/omit-undefined";
 import { sanitizeMultiline } from "../../model/text";
 import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
+import { READ_CONCURRENCY } from "../../rollout/model/capacity";
 import type { TenantMatches } from "./find-schema";
 import type { QueryMatcher } from "./query-matcher";
 
@@ -68,7 +69,7 @@ export function createFindCommand(): Command {
     "--max-concurrent <number>",
     "Read this many tenants at once",
     parsePositiveInteger,
-    16,
+    READ_CONCURRENCY,
   );
   addJournalOption(command, "Use this rollout journal, to identify tenants and share rate limits").addOption(
     createTodayOption(),

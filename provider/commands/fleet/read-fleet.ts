@@ -17,6 +17,7 @@ import { omitUndefined } from "../../model/omit-undefined";
 import { sanitizeMultiline } from "../../model/text";
 import type { Database } from "../../rollout/database/database";
 import type { RolloutScope } from "../../rollout/journal/rollout-record";
+import { READ_CONCURRENCY } from "../../rollout/model/capacity";
 import type { NotificationSettings } from "../../rollout/model/notification-settings";
 import type { Target, Targets } from "../../rollout/model/target";
 
@@ -47,7 +48,7 @@ export function addFleetReadOptions(command: Command): Command {
     )
     .addOption(createWithinOption())
     .addOption(createTodayOption())
-    .option("--max-concurrent <number>", "Read this many tenants at once", parsePositiveInteger, 16)
+    .option("--max-concurrent <number>", "Read this many tenants at once", parsePositiveInteger, READ_CONCURRENCY)
     .option("--notify <file>", "Send notices of new drift and expiring entries; this file records what was sent");
 }
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { ConnectionPool } from "../../client/connection-pool";
 import { isEmptyTenantAccepted } from "../../model/mail-domains";
 import { omitUndefined } from "../../model/omit-undefined";
 import { hashJson } from "../../model/plan-digest";
@@ -10,6 +11,7 @@ import { removeKeyVariables } from "../../system/child-environment";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "../journal/rollout-record";
 import type { ReappliedChanges } from "../locks/rollout-locks";
+import { READ_CONCURRENCY } from "../model/capacity";
 import type { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { StackMarker } from "../model/stack-marker";
@@ -49,6 +51,7 @@ export interface PlanRolloutOptions {
   readonly backend: StateBackend;
   /** The source of the keys, and of the other variables that the CLI gets. */
   readonly environment: NodeJS.ProcessEnv;
+  /** The maximum number of processes at once, such as Pulumi's CLI. */
   readonly concurrency: number;
   /** Settings files of another time, which replace those of the working directory. */
   readonly files?: PackedFiles;
@@ -152,6 +155,7 @@ export async function planRollout(
     onProgress?.(digests.size, targets.length);
   };
   const workDirectory = extractBundle({ bundle: new Map(), directory: "." }, spec.project, backend.url);
+  const connections = new ConnectionPool();
   const oldFiles = options.files === undefined ? undefined : extractBundle(options.files, spec.project, backend.url);
   try {
     const requestContext: RequestContext = {
@@ -159,6 +163,7 @@ export async function planRollout(
       getTokens: (target, isAllowed) =>
         rateLimitBroker.getTokens(target.baseUrl, findServiceLimit(spec.services, target), isAllowed),
       signal,
+      connections,
     };
     const cliEnvironment = buildEngineEnvironment(environment, spec.keyVariables, backend);
     const { declaredStacks } = options;
@@ -211,7 +216,8 @@ export async function planRollout(
     });
     await planAllTargets<TargetPlan>(plannableTargets, {
       addresses,
-      concurrency,
+      concurrency: Math.max(concurrency, READ_CONCURRENCY),
+      processConcurrency: concurrency,
       tally: failureTally,
       signal,
       onToleranceExceeded: endPlanning,
@@ -309,6 +315,7 @@ export async function planRollout(
     await journal.deleteRollout(id).catch(() => {});
     throw error;
   } finally {
+    await connections.close();
     workDirectory.remove();
     oldFiles?.remove();
   }

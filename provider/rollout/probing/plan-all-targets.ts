@@ -12,7 +12,10 @@ export type RunInSlot = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface PlanAllTargetsOptions<Plan> {
   readonly addresses: AddressHealth;
+  /** The maximum number of tenants to plan at once, not counting those of addresses that don't respond. */
   readonly concurrency: number;
+  /** The maximum number of processes at once. Default: as many as tenants. */
+  readonly processConcurrency?: number;
   /** Counts failed tenants, including earlier ones. */
   readonly tally: FailureTally;
   /** Ends the planning with its reason. Also passed to the planner. */
@@ -44,6 +47,7 @@ export async function planAllTargets<Plan>(
   {
     addresses,
     concurrency,
+    processConcurrency = concurrency,
     tally,
     signal,
     onToleranceExceeded,
@@ -51,22 +55,26 @@ export async function planAllTargets<Plan>(
     onSettled,
   }: PlanAllTargetsOptions<Plan>,
 ): Promise<void> {
+  const tenantSlots = new PQueue({ concurrency });
   // The first runs alone: the first access to a new PostgreSQL backend creates Pulumi's table, which fails if two do so at once.
-  const slots = new PQueue({ concurrency: 1 });
-  const withSlot: RunInSlot = async (work) => {
+  const processSlots = new PQueue({ concurrency: 1 });
+  const withProcessSlot: RunInSlot = async (work) => {
     try {
-      return await slots.add(async () => {
+      return await processSlots.add(async () => {
         signal.throwIfAborted();
         return await work();
       });
     } finally {
-      slots.concurrency = concurrency;
+      processSlots.concurrency = processConcurrency;
     }
   };
   const planTarget = (target: Target, requestPolicy: RequestPolicy): Promise<Plan> => {
     signal.throwIfAborted();
-    if (!requestPolicy.isKnownHealthy) return plan(target, requestPolicy, withSlot);
-    return withSlot(async () => await plan(target, requestPolicy, (work) => work()));
+    if (!requestPolicy.isKnownHealthy) return plan(target, requestPolicy, withProcessSlot);
+    return tenantSlots.add(async () => {
+      signal.throwIfAborted();
+      return await plan(target, requestPolicy, withProcessSlot);
+    });
   };
   const settleTarget = async (target: Target): Promise<void> => {
     if (signal.aborted && !addresses.isDown(target)) return;

@@ -1,4 +1,5 @@
 import { SettingsClient } from "../../client";
+import { ConnectionPool } from "../../client/connection-pool";
 import { assertValidProxies } from "../../client/dispatcher";
 import type { RequestLimiter } from "../../client/rate-limiter";
 import { createAbortableTime } from "../../client/time";
@@ -13,6 +14,8 @@ export interface RequestContext {
   readonly getTokens: (target: Target, isAllowed?: () => boolean) => RequestLimiter;
   /** Aborts requests with its reason. Default: never. */
   readonly signal?: AbortSignal | undefined;
+  /** The connections that all tenants share. Default: each client has its own. */
+  readonly connections?: ConnectionPool;
 }
 
 /**
@@ -24,7 +27,7 @@ export interface RequestContext {
 export async function useTargetClient<T>(
   target: Target,
   apiKey: string,
-  { environment, getTokens, signal }: RequestContext,
+  { environment, getTokens, signal, connections }: RequestContext,
   request: (client: SettingsClient) => Promise<T>,
   requestPolicy: Pick<RequestPolicy, "retryMode"> = { retryMode: "whole" },
 ): Promise<T> {
@@ -42,6 +45,7 @@ export async function useTargetClient<T>(
     limiter: getTokens(target, () => !endSignal.aborted),
     signal: endSignal,
     time: createAbortableTime(endSignal),
+    connections: connections?.getAddress(baseUrl),
   };
   const client = new SettingsClient(options);
   try {
@@ -55,9 +59,25 @@ export async function useTargetClient<T>(
   }
 }
 
-/** Builds a probe: one small request without retries, of the same kind as the failed request of another tenant. */
-export function createProbe(
+/** Shares the connections to the services among all tenants, until the work is done. */
+export async function shareConnections<T>(
   requestContext: RequestContext,
+  work: (shared: RequestContext) => Promise<T>,
+): Promise<T> {
+  const connections = new ConnectionPool();
+  try {
+    return await work({ ...requestContext, connections });
+  } finally {
+    await connections.close();
+  }
+}
+
+/**
+ * Builds a probe: one small request without retries, of the same kind as the failed request of another tenant. It has its own connection, so
+ * it never waits for requests that got no response.
+ */
+export function createProbe(
+  { connections: _shared, ...requestContext }: RequestContext,
   getKey: (target: Target) => Promise<string> = (target) => readKey(target, requestContext),
 ): Probe {
   return async (target, failureText, signal) => {

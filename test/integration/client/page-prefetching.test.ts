@@ -89,7 +89,7 @@ describe("a list of 25 pages", () => {
   it.each([
     ["answers 503", (response: ServerResponse) => respondWithJson(response, 503, { error: "busy" })],
     ["breaks the connection", (response: ServerResponse) => response.destroy()],
-  ])("is read although the service %s for a second", async (_how, fail) => {
+  ])("is read although the service %s for a second", async (_label, fail) => {
     const time = new VirtualTime();
     let failsUntil: number | undefined;
     await using service = await RecordingService.start((request, response, index) => {

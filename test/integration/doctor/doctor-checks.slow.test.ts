@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
+import { createSecureServer } from "node:http2";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -22,7 +23,7 @@ describe("email-security doctor", () => {
     ["no URL", "acme", "isn't a valid URL"],
     ["plain http to another machine", "http://mail-security.example", "plain http would send the API key"],
     ["with a password", "https://user:secret@mail-security.example", "contains a user name"],
-  ])("rejects an address that is %s", async (_what, address, advice) => {
+  ])("rejects an address that is %s", async (_label, address, advice) => {
     const examination = await Examination.run({ EMAIL_SECURITY_BASE_URL: address });
     expect(examination.findCheck("address")).toMatchObject({
       status: "fail",
@@ -111,9 +112,9 @@ describe("email-security doctor", () => {
     });
     expect(examination.findCheck("tls")).toMatchObject({
       status: "ok",
-      result: "TLSv1.3, certificate until 2100-01-01",
+      result: "TLSv1.3, HTTP/1.1, certificate until 2100-01-01",
     });
-    expect(examination.findCheck("answer")?.result).toBe("the service responds, and requires a key");
+    expect(examination.findCheck("answer")?.result).toBe("the service requires a key and keeps connections open");
 
     const trusting = await Examination.run({
       EMAIL_SECURITY_BASE_URL: service.url,
@@ -122,7 +123,7 @@ describe("email-security doctor", () => {
     });
     expect(trusting.findCheck("tls")).toMatchObject({
       status: "warn",
-      result: "TLSv1.3, certificate until 2100-01-01, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set",
+      result: "TLSv1.3, HTTP/1.1, certificate until 2100-01-01, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set",
       advice: expect.stringContaining("Unset it"),
     });
   });
@@ -140,7 +141,7 @@ describe("email-security doctor", () => {
       "the response is a redirect (302)",
     ],
     ["a service in trouble", createListener(503, {}, ""), "the service reports an error (503)"],
-  ])("reports that the address serves %s", async (_what, listener, expectedOutput) => {
+  ])("reports that the address serves %s", async (_label, listener, expectedOutput) => {
     await using service = await startServer(listener);
     const examination = await Examination.run({
       EMAIL_SECURITY_BASE_URL: service.url,
@@ -165,6 +166,31 @@ describe("email-security doctor", () => {
       });
     },
   );
+
+  it("reports HTTP/2, and a service that closes its connections", async () => {
+    using directory = createTestDirectory();
+    const certificate = makeCertificate("localhost");
+    const authority = join(directory.path, "authority.pem");
+    await writeFile(authority, certificate.cert);
+    const server = createSecureServer({ ...certificate, allowHTTP1: true }, (_request, response) => {
+      response.writeHead(401).end("{}");
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const { port } = server.address() as AddressInfo;
+    const examination = await Examination.run({
+      EMAIL_SECURITY_BASE_URL: `https://localhost:${port}`,
+      NODE_EXTRA_CA_CERTS: authority,
+    });
+    await new Promise((done) => server.close(done));
+    expect(examination.findCheck("tls")?.result).toBe("TLSv1.3, HTTP/2, certificate until 2100-01-01");
+    expect(examination.findCheck("answer")?.result).toBe("the service requires a key and keeps connections open");
+
+    await using closing = await startServer(createListener(401, { connection: "close" }, "{}"));
+    const second = await Examination.run({ EMAIL_SECURITY_BASE_URL: closing.url });
+    expect(second.findCheck("answer")?.result).toBe(
+      "the service requires a key and closes each connection after its response",
+    );
+  });
 
   it.each([
     [-HOUR_MS, "ahead of"],
@@ -269,7 +295,7 @@ describe("email-security doctor", () => {
       status: "ok",
       result: `requests use http://${proxy.host}`,
     });
-    expect(examination.findCheck("answer")?.result).toBe("the service responds, and requires a key");
+    expect(examination.findCheck("answer")?.result).toBe("the service requires a key and keeps connections open");
     expect(examination.with("skipped")).toEqual(expect.arrayContaining(["dns", "tcp", "tls"]));
     expect(examination.output).not.toContain("pass-word");
   });

@@ -43,7 +43,7 @@ function getUpstream(repository: SettingsRepository): string {
 it.each([
   ["a pre-push hook", ".git/hooks/pre-push"],
   ["the remote", "hooks/pre-receive"],
-])("shows a push command that works once %s accepts the push", async (_what, hook) => {
+])("shows a push command that works once %s accepts the push", async (_label, hook) => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
   const program = hook.startsWith(".git") ? repository.at(hook) : remote.at(hook);

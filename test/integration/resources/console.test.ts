@@ -112,7 +112,7 @@ const entryCases: Record<string, KindCase> = {
       },
     ],
   },
-  "an entry is created that may be taken over": {
+  "an entry is created that may be adopted": {
     kind: "allowDenyEntry",
     args: buildEvilEntry({ adopt: true }),
     isHeldWrite: isPost,

@@ -80,7 +80,7 @@ describe.each(KINDS)(
     it.each([
       ["fails if the plan doesn't show the allow's removal", [addsDeny]],
       ["removes the allow if the plan shows that", [addsDeny, removesAllow]],
-    ])("%s", async (_what, changes) => {
+    ])("%s", async (_label, changes) => {
       await using service = await LiteralService.start({ allowsDuplicates: true });
       using plan = writePlan(service.url, changes);
       const access = { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" };

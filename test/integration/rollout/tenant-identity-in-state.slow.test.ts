@@ -113,7 +113,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   it.each([
     ["people", [], ["evil.example"]],
     ["entries", [0, 1, 2], ["evil.example", "gone0.example"]],
-  ])("refuses to destroy at a tenant with none of the recorded %s", async (_what, rowNumbers, declared) => {
+  ])("refuses to destroy at a tenant with none of the recorded %s", async (_label, rowNumbers, declared) => {
     const rows = rowNumbers.map((at) => ({
       id: `7f3c1b9e-52aa-4d0e-8b16-00000000000${at}`,
       entry_type: "domain",

@@ -631,7 +631,7 @@ describe("the circuit breaker", () => {
   it.each([
     ["500 writes", Array<"write">(500).fill("write"), 35],
     ["the reading of all three lists", Array<"read">(3).fill("read"), 12],
-  ])("opens after a few requests from %s", async (_what, kinds, most) => {
+  ])("opens after a few requests from %s", async (_label, kinds, most) => {
     const { limit } = createHarness();
     const { requestCount } = await simulateOutage(limit, kinds);
     expect(requestCount).toBeLessThanOrEqual(most);

@@ -276,7 +276,7 @@ describe("the sent-notices file", () => {
       /different format than this release/,
     ],
     ["an empty file", "", /it isn't valid JSON/],
-  ])("is left unchanged when it holds something else: %s", (_what, text, message) => {
+  ])("is left unchanged when it holds something else: %s", (_label, text, message) => {
     writeFileSync(file, text);
     expect(() => new FleetNotices(undefined, {}, file)).toThrow(message);
     expect(readFileSync(file, "utf8")).toBe(text);

@@ -89,7 +89,7 @@ it.each([
     "changed deny a.example",
   ],
   [
-    "moved to the other list in the console, and of another comment since",
+    "moved to the other list in the console, with a new comment in the file",
     "deny: [{ value: a.example, comment: new }]",
     [["allow", "a.example", "old"]],
     { "a.example": "deny: old" },
@@ -97,7 +97,7 @@ it.each([
     "changed allow a.example",
   ],
   [
-    "ended since",
+    "expired",
     "deny: [{ value: a.example, expires: 2026-11-20 }]",
     [["deny", "a.example"]],
     { "a.example": "deny" },
@@ -105,7 +105,7 @@ it.each([
     "pending-removal deny a.example",
   ],
   [
-    "of nobody, where an exclusive list would remove it",
+    "undeclared on an exclusive list",
     "lists: { entries: { mode: exclusive } }",
     [["allow", "a.example"]],
     {},
@@ -113,7 +113,7 @@ it.each([
     "added allow a.example",
   ],
   [
-    "of nobody, where an allow would be removed",
+    "undeclared allow on a list with exclusive allows",
     "lists: { entries: { mode: exclusive-allows } }",
     [["allow", "a.example"]],
     {},
@@ -121,7 +121,7 @@ it.each([
     "added allow a.example",
   ],
   [
-    "of nobody, where only an allow would be removed",
+    "undeclared deny on a list with exclusive allows",
     "lists: { entries: { mode: exclusive-allows } }",
     [["deny", "a.example"]],
     {},

@@ -290,7 +290,7 @@ describe("adopting drift", () => {
     ]);
   });
 
-  it.each(Object.entries(HOSTILE))("sanitizes %s in files, commands and reports", (_what, text) => {
+  it.each(Object.entries(HOSTILE))("sanitizes %s in files, commands and reports", (_label, text) => {
     const report = detectTestDrift(
       [
         ...asDeclared,

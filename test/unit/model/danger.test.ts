@@ -27,7 +27,7 @@ describe("danger rank", () => {
     ["another comment of a deny", { from: "deny", to: "deny" }, 4],
     ["another comment of a VIP", { from: "vip", to: "vip" }, 4],
     ["nothing", {}, 4],
-  ])("matches the danger of %s", (_what, transition, rank) => {
+  ])("matches the danger of %s", (_label, transition, rank) => {
     expect(getDangerRank(transition)).toBe(rank);
     expect(isDangerous(transition)).toBe(rank < 3);
     expect(formatDangerCounts([transition]) !== undefined).toBe(rank < 3);

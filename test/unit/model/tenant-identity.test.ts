@@ -125,3 +125,14 @@ it("recognizes a long list after many changes without storing values", () => {
   expect(JSON.stringify(a)).not.toMatch(/evil|ceo|ade_/);
   expect(JSON.stringify(compactIdentity(a)).length).toBeLessThan(2_500);
 });
+
+it.each([300, 10_001])("samples %d entries independently of their order", (count) => {
+  const rows = Array.from({ length: count }, (_, index) => {
+    const createdAt = new Date(Date.parse("2026-11-02T09:00:00Z") + index * 1_000).toISOString();
+    return buildEntry(String(index + 1), `evil${index}.example`, createdAt);
+  });
+  const identity = buildIdentity(rows);
+  expect(identity).toMatchObject({ entries: count, numbers: { length: 32 }, counted: { length: 32 } });
+  expect(identity.history?.oldest[0]).toMatch(`:${(Date.parse("2026-11-02T09:00:00Z") / 1_000).toString(36)}`);
+  expect(buildIdentity(rows.toReversed())).toEqual(identity);
+});

@@ -69,7 +69,7 @@ describe("a CSV table", () => {
     ["no line end", "value,list\nevil.example,deny"],
     ["white space", " value , list \n evil.example , deny \n"],
     ["Excel's Unicode text", Buffer.from("\uFEFFvalue\tlist\r\nevil.example\tdeny\r\n", "utf16le")],
-  ])("is read with %s", (_what, text) => {
+  ])("is read with %s", (_label, text) => {
     expect(readTable(text).rows).toEqual([[2, "deny", EVIL]]);
   });
 

@@ -197,7 +197,7 @@ describe("a .json file", () => {
     ["a key without quotes", "{version: 1}", "1:2 json-syntax: "],
     ["a text without quotes", '{"version": 1, "deny": [evil.example]}', "1:25 json-syntax: "],
     ["YAML", "version: 1\ndeny:\n  - evil.example\n", "1:1 json-syntax: "],
-  ])("is rejected for %s", (_what, text, finding) => {
+  ])("is rejected for %s", (_label, text, finding) => {
     expect(listFindings(text, "a.json")).toEqual([expect.stringContaining(finding)]);
   });
 

@@ -54,8 +54,12 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, string[]]>([
     ["json:a.md", "text:stdout"],
   ],
   ["several files", { output: ["markdown=a", "b.json"] }, ["markdown:a", "json:b.json", "text:stdout"]],
-  ["a file beside the printed format", { format: "markdown", output: ["json=a"] }, ["json:a", "markdown:stdout"]],
-  ["no text beside an output on stdout", { output: ["json=-", "a.md"] }, ["json:stdout", "markdown:a.md"]],
+  [
+    "a file in addition to the printed format",
+    { format: "markdown", output: ["json=a"] },
+    ["json:a", "markdown:stdout"],
+  ],
+  ["no text in addition to an output on stdout", { output: ["json=-", "a.md"] }, ["json:stdout", "markdown:a.md"]],
   ["the format to -", { format: "json", output: ["-"] }, ["json:stdout"]],
   ["text to -", { output: ["-"] }, ["text:stdout"]],
 ])("writes %s", (_, options, outputs) => {

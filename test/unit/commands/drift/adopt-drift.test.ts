@@ -385,7 +385,7 @@ it("leaves the cause of drift open without the stack's state", () => {
 });
 
 describe("hostile text", () => {
-  it.each(Object.entries(HOSTILE))("is adopted as plain text or skipped: %s", (_what, text) => {
+  it.each(Object.entries(HOSTILE))("is adopted as plain text or skipped: %s", (_label, text) => {
     const comment = text.toWellFormed();
     const acme = createAdoption({
       files: { "acme/settings.yaml": "version: 1\ndeny: [bad.example, b.example]\n" },

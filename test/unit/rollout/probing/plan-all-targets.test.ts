@@ -18,6 +18,7 @@ import { FailureTally } from "../../../../provider/rollout/targets/tolerance";
 import { getPropertyOptions, getTimeLimit } from "../../../support/matrix-sampling";
 import { buildTarget } from "../../../support/rollout-target";
 import { ScheduledTime } from "../../../support/scheduled-time";
+import { runReadyTasks } from "../../../support/virtual-time";
 
 const SEED = { seed: 20_261_121 };
 const TIMEOUT_MS = 30_000;
@@ -265,3 +266,42 @@ it(
   },
   getTimeLimit(120_000),
 );
+
+it("reads more tenants at once than it starts processes", async () => {
+  const targets = Array.from({ length: 20 }, (_, index) => buildTarget(`t${index}`, {}, { baseUrl: formatAddress(0) }));
+  let processes = 0;
+  let mostProcesses = 0;
+  let mostReads = 0;
+  const reads: (() => void)[] = [];
+  const done = planAllTargets<string>(targets, {
+    addresses: new AddressHealth({ probe: () => Promise.resolve(), targets }),
+    concurrency: 8,
+    processConcurrency: 2,
+    tally: new FailureTally({ waves: [] }),
+    signal: new AbortController().signal,
+    onToleranceExceeded: () => {},
+    planTarget: async (_target, _policy, runInSlot) => {
+      await runInSlot(async () => {
+        processes += 1;
+        mostProcesses = Math.max(mostProcesses, processes);
+        await runReadyTasks();
+        processes -= 1;
+      });
+      await new Promise<void>((resolve) => void reads.push(resolve));
+      return "planned";
+    },
+    onSettled: () => Promise.resolve(),
+  });
+  let isDone = false;
+  const ended = done.then(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    // Two tenants pass their process in a turn.
+    for (let turn = 0; turn < 16; turn += 1) await runReadyTasks();
+    mostReads = Math.max(mostReads, reads.length);
+    for (const answer of reads.splice(0)) answer();
+  }
+  await ended;
+  expect({ mostProcesses, mostReads }).toEqual({ mostProcesses: 2, mostReads: 8 });
+});

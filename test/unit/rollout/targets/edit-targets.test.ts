@@ -73,7 +73,7 @@ it.each([
   ["an anchor", "version: 1\ntenants:\n  a: &a {}\n  b: *a\n", "can't be edited line by line"],
   ["a list", "version: 1\ntenants: [a]\n", "its `tenants` isn't a mapping of names"],
   ["two documents' end", "version: 1\ntenants:\n  a: {}\n...\n", undefined],
-])("handles a file with %s when adding a tenant", (_what, text, reason) => {
+])("handles a file with %s when adding a tenant", (_label, text, reason) => {
   if (reason !== undefined) expect(() => addTenant(text, "new", NEW)).toThrow(reason);
   else
     expect(parse(addTenant(text, "new", NEW))).toMatchObject({

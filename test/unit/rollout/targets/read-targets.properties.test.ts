@@ -103,7 +103,7 @@ describe("a valid tenants file", () => {
   it.each([
     ["in blocks", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE" })],
     ["as JSON", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE", collectionStyle: "flow" })],
-  ])("reads back unchanged when written %s", (_how, text) => {
+  ])("reads back unchanged when written %s", (_label, text) => {
     using directory = createTestDirectory();
     fc.assert(
       fc.property(file, (content) => {
