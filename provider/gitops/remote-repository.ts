@@ -12,20 +12,37 @@ export interface RemoteRepository {
  * Parses the URL of a git remote in any form that git accepts; undefined if it has no page, for example a directory.
  *
  * @param url the output of `git remote get-url`: `git@github.com:acme/settings.git`, `https://user:token@…`, `ssh://…`.
+ * @param environment the variables that tell `gh` and `glab` the name of a self-hosted server.
  */
-export function parseRemoteUrl(url: string): RemoteRepository | undefined {
+export function parseRemoteUrl(
+  url: string,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): RemoteRepository | undefined {
   const parts = splitRemoteUrl(url);
   if (parts === undefined) return undefined;
   const { name, path, origin } = parts;
   const azureRepository = getAzurePath(name, path);
   if (azureRepository !== undefined) return { host: "azure", address: `https://dev.azure.com/${azureRepository}` };
-  const host = HOSTS.find((candidate) => new RegExp(`(?:^|[.-])${candidate}(?:[.-]|$)`).test(name));
+  const host =
+    SERVER_VARIABLES.find(([variable]) => parseServerName(environment[variable]) === name)?.[1] ??
+    HOSTS.find((candidate) => new RegExp(`(?:^|[.-])${candidate}(?:[.-]|$)`).test(name));
   if (path.length < 2) return undefined;
   const address = `${origin}/${path.map((item) => encodeURIComponent(item).replaceAll("%7E", "~")).join("/")}`;
   return host === undefined ? { address } : { host, address };
 }
 
 const HOSTS = ["github", "gitlab", "bitbucket"] as const;
+
+const SERVER_VARIABLES = [
+  ["GITLAB_HOST", "gitlab"],
+  ["GL_HOST", "gitlab"],
+  ["GH_HOST", "github"],
+] as const;
+
+/** Parses a host name or an address, as `gh` and `glab` accept them. */
+function parseServerName(server = ""): string | undefined {
+  return URL.parse(server.includes("://") ? server : `https://${server}`)?.hostname;
+}
 
 /** Returns the page for opening a pull or merge request of a branch; undefined for an unknown host. */
 export function getNewPullRequestUrl({ host, address }: RemoteRepository, branch: string): string | undefined {

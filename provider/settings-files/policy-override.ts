@@ -85,7 +85,8 @@ const OPTION_ORDERS = {
   "policy.approvers": subsetIsStricter,
   "policy.reviewEvery": soonerIsStricter,
   "policy.rejectWholeDomains": orderByStrictValue(true),
-  "policy.allowFrom": orderByStrictValue(false),
+  // A permission: files that don't grant it deny it.
+  "policy.allowFrom": { isWeaker: (value, reference) => value === true && reference !== true },
   "lists.entries.mode": modeOrder,
   "lists.entries.ignore": exactSetOnly,
   "lists.entries.protect": supersetIsStricter,
@@ -140,6 +141,38 @@ export function listImpliedDemands(
       ...imply(list, "maxRemovalFraction", ["maxRemovals"], LARGEST_PARTIAL_FRACTION),
     ];
   });
+}
+
+const ALLOW_FROM = "policy.allowFrom";
+
+/**
+ * Returns the denial that a file implies if neither it nor its included files decide about `allowFrom`. Otherwise, each tenant's file could
+ * grant itself the permission. Generated files imply nothing.
+ */
+export function listImpliedDenials(
+  { allowedOverrides = [], source }: SettingsFile,
+  demands: readonly OptionDemand[],
+  getLocation: (path: readonly string[]) => Place,
+): OptionDemand[] {
+  if (source !== undefined || demands.some(({ path }) => path === ALLOW_FROM)) return [];
+  return [
+    {
+      path: ALLOW_FROM,
+      value: undefined,
+      location: getLocation(["policy"]),
+      isOverridable: allowedOverrides.includes(ALLOW_FROM),
+    },
+  ];
+}
+
+/** Returns the demands of included files without duplicates, and without implied denials of `allowFrom` if one of them grants it. */
+export function collectInheritedDemands(
+  included: readonly { readonly options: EffectiveOptions; readonly demands: readonly OptionDemand[] }[],
+): readonly OptionDemand[] {
+  const demands = [...new Set(included.flatMap((file) => file.demands))];
+  return included.some(({ options }) => options.getValue(ALLOW_FROM) === true)
+    ? demands.filter(({ path, value }) => path !== ALLOW_FROM || value !== undefined)
+    : demands;
 }
 
 /** The largest fraction that can't empty a list. */
@@ -212,6 +245,15 @@ export class EffectiveOptions {
       if (tighter === undefined) this.conflicts.push([existing as OptionDemand, demand]);
       else this.#demandByPath.set(demand.path, tighter);
     }
+  }
+
+  /** Withdraws the permission of `allowFrom` if an included file doesn't grant it, so that a sync doesn't rely on it. */
+  withdrawAllowFrom(inherited: readonly OptionDemand[]): void {
+    const denial = inherited.find(
+      ({ path, value, isOverridable }) =>
+        path === ALLOW_FROM && !isOverridable && isLooserValue(path, this.getValue(path), value),
+    );
+    if (denial !== undefined) this.#demandByPath.set(ALLOW_FROM, { ...denial, value: false });
   }
 
   get demands(): OptionDemand[] {

@@ -16,7 +16,15 @@ import {
 import { type Finding, formatLineLocation, hasErrors, type Place, SettingsFileError, sortFindings } from "./finding";
 import { checkDeclarationOverride, checkDeclarationRemoval } from "./included-declaration-checks";
 import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-file";
-import { EffectiveOptions, findOverrides, listDemands, listImpliedDemands, type OptionDemand } from "./policy-override";
+import {
+  collectInheritedDemands,
+  EffectiveOptions,
+  findOverrides,
+  listDemands,
+  listImpliedDemands,
+  listImpliedDenials,
+  type OptionDemand,
+} from "./policy-override";
 import type { SettingsReadCache, SettingsReadOptions, SettingsReadResult } from "./read-options";
 import { createFileReader, isFinding, readYamlFile, validateIncludePath } from "./read-yaml-file";
 import type {
@@ -355,10 +363,8 @@ class SettingsReader {
   ): Pick<EffectiveFile, "options" | "demands"> {
     const own = listDemands(content, source.locate);
     const inheritedDemands = collectInheritedDemands(below);
-    const options = new EffectiveOptions(
-      own,
-      below.map((file) => file.options),
-    );
+    const inherited = below.map((file) => file.options);
+    const options = new EffectiveOptions(own, inherited);
     for (const [a, b] of options.conflicts) {
       this.#reportError(
         "duplicate-declaration",
@@ -368,7 +374,9 @@ class SettingsReader {
     }
     // An included file can also be weaker than another included file.
     for (const finding of findOverrides(options.demands, inheritedDemands)) this.#reportOnce(finding);
-    return { options, demands: [...inheritedDemands, ...own, ...listImpliedDemands(own, content)] };
+    options.withdrawAllowFrom(inheritedDemands);
+    const demands = [...inheritedDemands, ...own, ...listImpliedDemands(own, content)];
+    return { options, demands: [...demands, ...listImpliedDenials(content, demands, source.locate)] };
   }
 
   /** Reports a finding once, even if several include paths lead to it. */
@@ -385,11 +393,6 @@ class SettingsReader {
 }
 
 const STANDALONE_CACHE = new WeakMap<FileDeclarations["declarations"], EffectiveFile>();
-
-/** Returns the demands of all files without duplicates. */
-function collectInheritedDemands(below: readonly EffectiveFile[]): readonly OptionDemand[] {
-  return [...new Set(below.flatMap(({ demands }) => demands))];
-}
 
 function sortByKey<One extends DeclaredElement>(declared: Iterable<One>): One[] {
   return [...declared].sort((a, b) => (a.key < b.key ? -1 : 1));

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { SettingsFileError } from "./finding";
 import { findMentioningFiles, resolveSettingsFiles } from "./lint-files";
 import { inspectSettings } from "./read-settings";
@@ -36,7 +36,7 @@ export function readTopLevelSettings(
 }
 
 function isInSources(file: string): boolean {
-  return /(?:^|[\\/])sources[\\/][a-z0-9-]+\.yaml$/.test(file);
+  return /(?:^|[\\/])sources[\\/][a-z0-9][a-z0-9-]{0,62}\.yaml$/.test(file);
 }
 
 function createLenientReader(topFile: string): (path: string) => string {
@@ -46,7 +46,7 @@ function createLenientReader(topFile: string): (path: string) => string {
       return readFile(path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT" || !isInSources(path)) throw error;
-      return "version: 1\n";
+      return `version: 1\nsource: { name: ${basename(path, ".yaml")}, kind: url, synced: 1970-01-01 }\n`;
     }
   };
 }

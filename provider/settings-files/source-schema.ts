@@ -258,7 +258,9 @@ export type SourceRecord = Readonly<z.infer<typeof sourceRecordSchema>>;
 export const seenSchema = z.strictObject(
   {
     first: dayField.describe("The date (UTC) of the first sync that found it."),
-    last: dayField.describe("The date (UTC) of the last sync that found it, once it has left the source.").optional(),
+    last: dayField
+      .describe("The date (UTC) of the last day on which the source may have listed it, once it has left the source.")
+      .optional(),
   },
   { error: (issue) => formatMappingError(issue.input) },
 );

@@ -8,7 +8,7 @@ export const ALLOWED_SOURCES_VARIABLE = "EMAIL_SECURITY_SOURCES";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns the address below which a source may read; undefined if the run doesn't allow it. */
-export function getAllowedAddress(name: string, environment: Environment): string | undefined {
+function getAllowedAddress(name: string, environment: Environment): string | undefined {
   for (const pair of environment[ALLOWED_SOURCES_VARIABLE]?.split(/[\s,]+/) ?? []) {
     const separator = pair.indexOf("=");
     if (separator > 0 && pair.slice(0, separator) === name) return pair.slice(separator + 1);
@@ -33,6 +33,28 @@ export function assertAllowedSource(name: string, address: string, environment: 
   throw new SourceError(
     `This run isn't allowed to read ${quote(`${url.protocol}//${url.host}${url.pathname}`)} for the source ${name}. If the address is correct, allow it where the run is started: ${ALLOWED_SOURCES_VARIABLE}=${name}=${url.protocol}//${url.host}/`,
   );
+}
+
+/** The addresses of the groups of each directory with an API. */
+const GROUPS_ADDRESSES = {
+  "microsoft-graph": "https://graph.microsoft.com/v1.0/groups",
+  "google-directory": "https://admin.googleapis.com/admin/directory/v1/groups",
+} as const;
+
+/**
+ * Returns the address of a directory's groups, at the server that the run allows, such as that of a national cloud.
+ *
+ * @throws {SourceError} if the run doesn't allow one. No credentials are requested then.
+ */
+export function getGroupsAddress(
+  kind: keyof typeof GROUPS_ADDRESSES,
+  { name, environment }: { readonly name: string; readonly environment: Environment },
+): string {
+  const { origin, pathname } = new URL(GROUPS_ADDRESSES[kind]);
+  const allowed = URL.parse(getAllowedAddress(name, environment) ?? "");
+  const address = `${allowed !== null && /^https?:$/.test(allowed.protocol) ? allowed.origin : origin}${pathname}`;
+  assertAllowedSource(name, address, environment);
+  return address;
 }
 
 function isBelow(url: URL, allowed: URL): boolean {

@@ -12,6 +12,8 @@ export interface AssessmentContext {
   readonly ownDomains: OwnDomains;
   /** The declared VIPs, in canonical form. */
   readonly vips: ReadonlySet<string>;
+  /** The domains of their mailboxes, with all parents. */
+  readonly vipDomains: ReadonlySet<string>;
   /** Returns where a value is declared outside of the source's own file. */
   readonly findDeclaration: (section: SourceSection, value: string) => string | undefined;
   /** Whether a person accepted the risk of a value. */
@@ -86,7 +88,7 @@ const URL_FORM = /^\s*[a-z]{2,8}\[?:\]?\/\/|^[^\s@]+\/./i;
 function findRejection(
   { canonical: value, entryType }: EntryValue,
   list: "allow" | "deny",
-  { ownDomains, vips, isAccepted }: AssessmentContext,
+  { ownDomains, vips, vipDomains, isAccepted }: AssessmentContext,
 ): string | undefined {
   if (isAccepted(value)) return undefined;
   const [risk] = findEntryRisks({ list, value, entryType }, ownDomains);
@@ -94,6 +96,7 @@ function findRejection(
   if (entryType === "email_address" && vips.has(value)) return "is the mailbox of a VIP";
   if (entryType === "domain" && isPublicSuffix(value))
     return "is a public suffix, under which anyone can have a domain";
+  if (entryType === "domain" && vipDomains.has(value)) return "is the domain of a VIP";
   if (list === "deny" && entryType === "domain" && isPopularDomain(value.replace(/^www\./, "")))
     return "is a popular domain, from which nearly every organization receives mail";
   return undefined;

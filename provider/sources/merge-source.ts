@@ -9,7 +9,7 @@ export interface MergeInput {
   readonly source: SourceDeclaration;
   /** The elements of the generated file; empty if there is no file. */
   readonly previous: readonly SourceElement[];
-  /** The elements of a change that waits for its review. Their dates stay, so that the review doesn't start again each day. */
+  /** The elements of a change that waits for its review. Their dates stay, so that its text doesn't change each day. */
   readonly proposed?: ReadonlyMap<string, SourceElement>;
   /** The day (UTC) of the last sync that changed the file. */
   readonly lastSync: string | undefined;
@@ -43,7 +43,7 @@ export interface MergeResult {
  * never changes, and an expiry date is renewed only in the second half of its term.
  */
 export function mergeSource(input: MergeInput): MergeResult {
-  const { source, previous, lastSync, present, isRejected, today } = input;
+  const { source, previous, present, isRejected, today } = input;
   const getProposedExpiry = (value: string): unknown => {
     const proposed = input.proposed?.get(value);
     return proposed?.seen?.last === undefined ? proposed?.fields["expires"] : undefined;
@@ -76,8 +76,10 @@ export function mergeSource(input: MergeInput): MergeResult {
       removed.push(value);
       continue;
     }
-    const last = seen?.last ?? lastSync ?? today;
-    const expires = seen?.last === undefined ? addDaysToDate(last, term) : String(fields["expires"] ?? "");
+    const last = seen?.last ?? getLastDay(element, input);
+    // An entry that has expired stays expired, however long nobody has synced.
+    const isOver = String(fields["expires"] ?? "never") < today;
+    const expires = seen?.last === undefined && !isOver ? addDaysToDate(last, term) : String(fields["expires"] ?? "");
     if (expires < today) {
       removed.push(value);
       continue;
@@ -92,6 +94,16 @@ export function mergeSource(input: MergeInput): MergeResult {
   }
   const blocker = findBlocker(input, leaving);
   return { elements, added, departed, returned, removed, renewed, ...(blocker === undefined ? {} : { blocker }) };
+}
+
+/**
+ * Returns the last day on which the source may have listed an element that it no longer lists. A sync without changes leaves no trace, so that
+ * it is the day before; an entry never ends too early.
+ */
+function getLastDay({ value, seen }: SourceElement, { proposed, lastSync, today }: MergeInput): string {
+  const proposedDay = proposed?.get(value)?.seen?.last;
+  if (proposedDay !== undefined && proposedDay <= today && proposedDay >= (lastSync ?? today)) return proposedDay;
+  return [addDaysToDate(today, -1), lastSync ?? today, seen?.first ?? ""].sort().at(-1) ?? today;
 }
 
 /** Returns the number of days that an entry stays; `never`, or undefined for none. */

@@ -38,7 +38,7 @@ export async function requestSource(
   assertAllowedSource(context.name, url, context.environment);
   const dispatcher = await loadDispatcher(url);
   try {
-    return await followRedirects(dispatcher, url, context, { ...headers, ...readCredentials(context) });
+    return await followRedirects(dispatcher, url, context, { ...headers, ...readFeedCredentials(context) });
   } finally {
     await dispatcher.destroy();
   }
@@ -54,10 +54,17 @@ async function followRedirects(
   for (let redirects = 0; ; redirects++) {
     const response = await requestWithRetries(dispatcher, address, context, headers);
     const { status } = response;
-    if (status === 304) return "not-modified";
+    if (status === 304 && CONDITIONS.some((condition) => condition in headers)) return "not-modified";
     if (status === 200) {
       assertNoWebPage(response, context.name);
-      return response;
+      const { etag } = response.headers;
+      return {
+        text: maskCredentials(context, response.text),
+        headers: {
+          ...response.headers,
+          ...(etag === undefined ? {} : { etag: maskCredentials(context, [etag].flat()[0] ?? "") }),
+        },
+      };
     }
     const location = [response.headers["location"]].flat()[0];
     const target = status >= 301 && status <= 308 && location !== undefined ? URL.parse(location, address) : null;
@@ -74,6 +81,8 @@ async function followRedirects(
     address = target.href;
   }
 }
+
+const CONDITIONS = ["if-none-match", "if-modified-since"];
 
 async function requestWithRetries(
   dispatcher: Dispatcher,
@@ -112,7 +121,15 @@ function isRetryableStatus(status: number): boolean {
   return [408, 429, 500, 502, 503, 504].includes(status);
 }
 
-function readCredentials({ name, environment }: SourceContext): Record<string, string> {
+/**
+ * Returns the header with the credentials of a feed; empty if it has none.
+ *
+ * @throws {SourceError} if the variable of the header has another form.
+ */
+export function readFeedCredentials({
+  name,
+  environment,
+}: Pick<SourceContext, "name" | "environment">): Record<string, string> {
   const token = environment[formatSourceVariable(name, "TOKEN")];
   if (token) return { authorization: `Bearer ${token}` };
   const variable = formatSourceVariable(name, "HEADER");
@@ -125,26 +142,39 @@ function readCredentials({ name, environment }: SourceContext): Record<string, s
   return { [field.toLowerCase()]: value };
 }
 
+/** The first tag of HTML or XML, such as the error page of a file store. A list may start with a mailbox or a domain in angle brackets. */
+const MARKUP = /^\s*<(?:[!?]|[a-z][a-z0-9]*[\s/>])/i;
+
 function assertNoWebPage({ headers, text }: RawResponse, name: string): void {
   const type = [headers["content-type"]].flat()[0] ?? "";
-  if (!/\bx?html\b/i.test(type) && !/^\s*(?:<!--[\s\S]*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b/i.test(text))
-    return;
+  if (!/\bx?html\b/i.test(type) && !MARKUP.test(text)) return;
   throw new SourceError(
     `The source ${name} can't be read. It returned a web page instead of a list, maybe a login or an error page. Check its address and credentials.`,
   );
 }
 
 function describeStatus(status: number, name: string): string {
+  if (status === 304)
+    return "It returned 304 (not modified), although the request had no condition. Check its address.";
   if (status !== 401 && status !== 403) return `It returned ${status}. Check its address.`;
   return `It returned ${status}. Check the credentials: ${formatSourceVariable(name, "TOKEN")} or ${formatSourceVariable(name, "HEADER")}.`;
 }
 
-function fail({ name, environment }: SourceContext, reason: string, options?: ErrorOptions): SourceError {
+function fail(context: SourceContext, reason: string, options?: ErrorOptions): SourceError {
+  return new SourceError(maskCredentials(context, `The source ${context.name} can't be read. ${reason}`), options);
+}
+
+/** Masks the credentials in text that a report may quote, because a source can repeat what it received. */
+function maskCredentials({ name, environment }: SourceContext, text: string): string {
   const header = environment[formatSourceVariable(name, "HEADER")] ?? "";
   const secrets = [
     environment[formatSourceVariable(name, "TOKEN")] ?? "",
     header,
     header.replace(/^[^:]*:\s*/, "").trim(),
   ];
-  return new SourceError(maskSecrets(secrets, `The source ${name} can't be read. ${reason}`), options);
+  // Shorter ones occur in values by chance.
+  return maskSecrets(
+    secrets.filter(({ length }) => length >= 6),
+    text,
+  );
 }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { OwnDomains } from "../model/own-domains";
+import { getParentDomains, OwnDomains } from "../model/own-domains";
 import { quote } from "../model/text";
 import { formatLineLocation } from "../settings-files/finding";
 import type { DeclaredEntry, DeclaredSource, DeclaredVip, Settings } from "../settings-files/settings-model";
@@ -77,6 +77,16 @@ export class DeclarationLookup {
     };
   }
 
+  /** Returns the VIPs of all tenants that a source concerns, also those of sources that were synced before it, in canonical form. */
+  listVips({ tenants }: SourceTarget): ReadonlySet<string> {
+    const claimed = this.#claims.filter(
+      ({ target: { source, tenants: others } }) =>
+        source.into === "vips" && others.some((tenant) => tenants.includes(tenant)),
+    );
+    const declared = tenants.flatMap(({ vips }) => vips.map(({ email }) => email));
+    return new Set([...declared, ...claimed.flatMap(({ values }) => [...values])]);
+  }
+
   #getDeclarations(tenant: Settings): ReadonlyMap<string, string> {
     const known = this.#ownDeclarations.get(tenant);
     if (known !== undefined) return known;
@@ -96,7 +106,9 @@ export function collectOwnDomains({ tenants }: SourceTarget): OwnDomains {
   return new OwnDomains([...new Set(tenants.flatMap(({ ownDomains }) => ownDomains))]);
 }
 
-/** Returns the VIPs of all tenants that a source concerns, in canonical form. */
-export function collectVips({ tenants }: SourceTarget): ReadonlySet<string> {
-  return new Set(tenants.flatMap(({ vips }) => vips.map(({ email }) => email)));
+/** Returns the domains of mailboxes, with all parents. */
+export function collectMailboxDomains(mailboxes: Iterable<string>): ReadonlySet<string> {
+  const domains = new Set<string>();
+  for (const mailbox of mailboxes) domains.add(mailbox.slice(mailbox.lastIndexOf("@") + 1));
+  return new Set([...domains].flatMap((domain) => [domain, ...getParentDomains(domain)]));
 }

@@ -4,18 +4,25 @@ import { EmailSecurityError } from "../model/email-security-error";
 import { findNearestName } from "../model/nearest-name";
 import { omitUndefined } from "../model/omit-undefined";
 import { formatFirstItems, isPrintable, quote } from "../model/text";
+import { formatCount } from "../render/safe-text";
 import type { ChangedFile } from "../settings-files/edit-files";
 import { createFileReader } from "../settings-files/read-yaml-file";
 import { createOutsideRepositoryTest } from "../settings-files/repository";
 import { readTopLevelSettings } from "../settings-files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed, type SourceRecord } from "../settings-files/source-schema";
 import { createCachingYamlReader, type YamlReader } from "../settings-files/yaml-source";
-import { assessItems } from "./assess-items";
+import { type AssessedItems, assessItems } from "./assess-items";
 import { type MergeResult, mergeSource } from "./merge-source";
 import { readSourceItems } from "./read-source-items";
-import { type SourceContent, type SourceContext, SourceError } from "./source-content";
+import { type SkippedItems, type SourceContent, type SourceContext, SourceError } from "./source-content";
 import { formatSourceFile, parseSourceFile, type SourceElement } from "./source-file";
-import { collectOwnDomains, collectVips, DeclarationLookup, listSources, type SourceTarget } from "./source-targets";
+import {
+  collectMailboxDomains,
+  collectOwnDomains,
+  DeclarationLookup,
+  listSources,
+  type SourceTarget,
+} from "./source-targets";
 import type { SourceReport } from "./sync-report";
 
 export interface SyncOptions {
@@ -60,7 +67,11 @@ export async function syncSources({
   const proposedTexts = (await readProposedTexts?.(targets.filter(isSelected))) ?? new Map<string, string>();
   const index = new DeclarationLookup(targets);
   const results: SyncedSource[] = [];
-  for (const target of targets) {
+  // A feed must not deny the people that a directory lists in the same sync.
+  const ordered = [...targets].sort(
+    (one, other) => Number(other.source.into === "vips") - Number(one.source.into === "vips"),
+  );
+  for (const target of ordered) {
     const proposedText = proposedTexts.get(target.file);
     const synced = isSelected(target)
       ? await syncSource(target, index, { ...options, readYaml, proposedText })
@@ -68,7 +79,7 @@ export async function syncSources({
     index.claim(target, synced?.values ?? listGeneratedValues(target));
     if (synced !== undefined) results.push(synced.result);
   }
-  return results;
+  return results.sort((one, other) => (one.report.name < other.report.name ? -1 : 1));
 }
 
 function assertKnownSources(targets: readonly SourceTarget[], names: readonly string[] | undefined): void {
@@ -189,21 +200,38 @@ function hashDeclaration(source: SourceTarget["source"]): string {
 
 type PreviousFile = ReturnType<typeof parseSourceFile> | undefined;
 
-function assertCurrent({ name }: SourceTarget, previous: PreviousFile, content: SourceContent | "not-modified"): void {
+function assertCurrent(
+  { name, file }: SourceTarget,
+  previous: PreviousFile,
+  content: SourceContent | "not-modified",
+): void {
   if (content === "not-modified" || previous === undefined) return;
   for (const key of ["lastModified", "published"] as const) {
     const [before, now] = [previous.record[key], content[key]];
     if (before !== undefined && now !== undefined && Date.parse(now) < Date.parse(before)) {
       throw new SourceError(
-        `The source ${name} is older than at the last sync: ${now}, and before ${before}. It may be a stale copy. Nothing was changed.`,
+        `The source ${name} is older than at the last sync: ${now}, and before ${before}. It may be a stale copy. Nothing was changed. Sync it again later. If it was reset on purpose, remove \`${key}\` from ${quote(file, 300)}.`,
       );
     }
   }
-  if (content.items.length === 0 && previous.elements.length > 0) {
-    throw new SourceError(
-      `The source ${name} lists nothing, but its file has ${previous.elements.length} elements. Nothing was changed. If the source is discontinued, remove it, its file and its \`include\`.`,
-    );
-  }
+}
+
+/** An answer without a valid value is rejected, because an error message would look as if all values had left. */
+function assertNotEmpty(
+  { name }: SourceTarget,
+  previous: PreviousFile,
+  { names, rejectedValues, skipped }: AssessedItems,
+  skippedByReader: readonly SkippedItems[],
+): void {
+  const count = previous?.elements.filter(({ seen }) => seen?.last === undefined).length;
+  if (names.size > 0 || rejectedValues.size > 0 || count === 0) return;
+  const [example] = [...skippedByReader, ...skipped].flatMap(({ examples }) => examples);
+  const problem =
+    example === undefined ? "lists nothing" : `lists no valid value, only items such as ${quote(example)}`;
+  const difference = count === undefined ? "" : `, but its file has ${formatCount(count, "element")}`;
+  throw new SourceError(
+    `The source ${name} ${problem}${difference}. Nothing was changed. Check its address and its declaration. If the source is discontinued, remove it, its file and its \`include\`.`,
+  );
 }
 
 type AssessedMerge = MergeResult & Pick<SourceReport, "rejected" | "skipped">;
@@ -226,12 +254,16 @@ function mergeContent(
     previous.filter(({ fields }) => fields["acceptRisk"] !== undefined).map(({ value }) => value),
   );
   const hasHosts = isFeed(source) && source.hosts === true;
-  const { names, rejectedValues, rejected, skipped } = assessItems(items, source.into, hasHosts, {
+  const vips = index.listVips(target);
+  const assessed = assessItems(items, source.into, hasHosts, {
     ownDomains: collectOwnDomains(target),
-    vips: collectVips(target),
+    vips,
+    vipDomains: collectMailboxDomains(vips),
     findDeclaration: index.createLookup(target),
     isAccepted: (value) => accepted.has(value),
   });
+  const { names, rejectedValues, rejected, skipped } = assessed;
+  if (!isUnmodified) assertNotEmpty(target, previousFile, assessed, content.skipped);
   const max = source.max ?? DEFAULT_MAX_ITEMS;
   if (names.size > max) {
     throw new SourceError(

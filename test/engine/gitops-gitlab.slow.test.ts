@@ -2,6 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { FeedServer } from "../integration/sources/feed-server";
+import { TOKEN } from "../support/gitlab/small-gitlab";
 import { click } from "../support/tenant-console";
 import { listWrites } from "../support/write-requests";
 import { SimulatedGitLabProject } from "./simulated-gitlab-project";
@@ -171,5 +173,70 @@ describe("monthly review", () => {
     await writeFile(join(look.workspace, "review/code"), "0\n");
     expect((await project.run("report-review", "main", look)).code).toBe(0);
     expect(listReviewIssues()).toMatchObject([{ state: "closed" }]);
+  });
+});
+
+describe("nightly sync", () => {
+  const branch = "email-security/sync-phish";
+  const variables = { CI_PIPELINE_SOURCE: "schedule" };
+  let feed: FeedServer;
+
+  beforeAll(async () => {
+    feed = await FeedServer.start();
+    await project.git.edit(
+      "settings/acme.yaml",
+      "include: [baseline.yaml]\n",
+      "include: [baseline.yaml, sources/phish.yaml]\n",
+    );
+    await project.git.edit(
+      "settings/acme.yaml",
+      "vips:\n  - email",
+      `sources:\n  phish: { kind: url, url: ${feed.origin}/phish.txt, into: deny, expires: 14d }\n\nvips:\n  - email`,
+    );
+    await project.git.commit("Follow a feed");
+    await project.git.git("push", "--quiet", "origin", "main");
+  });
+  afterAll(() => feed[Symbol.asyncDispose]());
+
+  const sync = () =>
+    project.run("sync", "main", undefined, { ...variables, EMAIL_SECURITY_SOURCES: `phish=${feed.origin}/` });
+
+  it("opens a merge request without the tenant's key", async () => {
+    feed.list(["evil.test", "acme.example"]);
+    sandbox.clearRequests();
+    const run = await sync();
+    expect(run.code, run.log).toBe(0);
+    expect(project.mergeRequests).toMatchObject([{ source_branch: branch, state: "opened" }]);
+    expect(project.mergeRequests[0]?.description).toMatch(
+      /Added \(1\)[\s\S]*`evil\.test`[\s\S]*Rejected:[\s\S]*`acme\.example`/,
+    );
+    expect(await project.readArtifact(run, "sync/sync.md")).toContain("evil.test");
+    await project.git.git("fetch", "--quiet", "origin");
+    const generated = await project.git.git("show", `origin/${branch}:settings/sources/phish.yaml`);
+    expect(generated).toContain("value: evil.test");
+    expect(sandbox.requests).toEqual([]);
+  });
+
+  it("updates it when the feed changes, and pushes nothing when it doesn't", async () => {
+    feed.list(["evil.test", "bad.test"]);
+    const changed = await sync();
+    expect(changed.code, changed.log).toBe(0);
+    expect(project.mergeRequests).toMatchObject([{ description: expect.stringContaining("`bad.test`") }]);
+    await project.git.git("fetch", "--quiet", "origin");
+    const tip = await project.git.git("rev-parse", `origin/${branch}`);
+    expect(await project.git.git("rev-list", "--count", `main..origin/${branch}`)).toBe("1");
+
+    const same = await sync();
+    expect(same.code, same.log).toBe(0);
+    await project.git.git("fetch", "--quiet", "origin");
+    expect(await project.git.git("rev-parse", `origin/${branch}`)).toBe(tip);
+    expect(project.mergeRequests).toHaveLength(1);
+  });
+
+  it("keeps the tokens out of the log, the artifacts and the workspace", async () => {
+    const run = await sync();
+    const config = await project.readArtifact(run, ".git/config");
+    const report = await project.readArtifact(run, "sync/sync.md");
+    expect([run.log, config, report].filter((text) => text.includes(TOKEN))).toEqual([]);
   });
 });

@@ -1,9 +1,11 @@
+import { execFile } from "node:child_process";
 import { cp, mkdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { runStep } from "../support/github/workflow-run";
+import { SmallGitLab, TOKEN } from "../support/gitlab/small-gitlab";
 import { GitopsRepository, type RepositoryOptions } from "../support/gitops-repository";
 import { readGitLabJobs, readGitLabPipeline } from "../support/pipeline-files";
-import { SmallGitLab, TOKEN } from "../support/small-gitlab";
 
 /** The result of a job. */
 export interface GitLabRun {
@@ -13,8 +15,8 @@ export interface GitLabRun {
 }
 
 /**
- * The example on GitLab: its job scripts run unmodified and call a minimal GitLab on loopback over HTTP. Simulated are
- * the checkout and the artifacts, by copying files, and Vault.
+ * The example on GitLab: its job scripts run unmodified and call a minimal GitLab on loopback over HTTP, also
+ * for fetches and pushes. Simulated are the artifacts, by copying files, `glab`, and Vault.
  */
 export class SimulatedGitLabProject implements AsyncDisposable {
   readonly git: GitopsRepository;
@@ -27,7 +29,12 @@ export class SimulatedGitLabProject implements AsyncDisposable {
 
   static async create(options: RepositoryOptions): Promise<SimulatedGitLabProject> {
     const git = await GitopsRepository.create(options);
-    return new SimulatedGitLabProject(git, await SmallGitLab.start());
+    const gitLab = await SmallGitLab.start(git.origin);
+    await git.install("glab", resolve("test/support/gitlab/glab.mjs"));
+    // Jobs push with https, which a server on loopback doesn't speak.
+    const redirect = `url.${gitLab.origin.replace("//", `//project:${TOKEN}@`)}/.insteadOf`;
+    await git.git("config", "--global", redirect, `https://project:${TOKEN}@gitlab.example/`);
+    return new SimulatedGitLabProject(git, gitLab);
   }
 
   get packages(): SmallGitLab["packages"] {
@@ -40,6 +47,10 @@ export class SimulatedGitLabProject implements AsyncDisposable {
 
   get approvedBy(): SmallGitLab["approvedBy"] {
     return this.#gitLab.approvedBy;
+  }
+
+  get mergeRequests(): SmallGitLab["mergeRequests"] {
+    return this.#gitLab.mergeRequests;
   }
 
   get issues(): SmallGitLab["issues"] {
@@ -56,6 +67,7 @@ export class SimulatedGitLabProject implements AsyncDisposable {
     const job = readGitLabJobs()[name];
     if (job === undefined) throw new Error(`there is no job ${name}`);
     const workspace = await this.git.checkout(branch);
+    await promisify(execFile)("git", ["remote", "set-url", "origin", this.#gitLab.cloneUrl], { cwd: workspace });
     for (const directory of ["new-plan", "drift", "review"]) {
       if (before !== undefined)
         await cp(join(before.workspace, directory), join(workspace, directory), COPY).catch(() => {});
@@ -75,19 +87,16 @@ export class SimulatedGitLabProject implements AsyncDisposable {
       CI_MERGE_REQUEST_SOURCE_PROJECT_ID: "7",
       CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "main",
       CI_PIPELINE_SOURCE: "push",
-      CI_PROJECT_PATH: "acme/email-security",
-      CI_SERVER_HOST: "gitlab.example",
-      // Redirects a job's pushes to the test's remote.
-      GIT_CONFIG_COUNT: "1",
-      GIT_CONFIG_KEY_0: `url.${this.git.origin}.insteadOf`,
-      GIT_CONFIG_VALUE_0: `https://project:${TOKEN}@gitlab.example/acme/email-security.git`,
+      CI_PROJECT_URL: "https://gitlab.example/acme/email-security",
     };
-    Object.assign(environment, job.variables, variables);
+    const expand = (text: string): string => text.replace(/\$(\w+)/g, (_, name: string) => environment[name] ?? "");
+    for (const [variable, text] of Object.entries(job.variables ?? {})) environment[variable] = expand(text);
+    Object.assign(environment, variables);
     if (hidden !== undefined) {
       for (const [token, { aud }] of Object.entries(hidden.id_tokens)) environment[token] = `a token for ${aud}`;
       for (const secret of Object.keys(hidden.secrets)) environment[secret] ??= this.git.key;
       for (const [variable, text] of Object.entries(hidden.variables)) {
-        environment[variable] = text.replace(/\$(\w+)/g, (_, name: string) => environment[name] ?? "");
+        environment[variable] = expand(text);
       }
     }
     const before_script = job.before_script ?? hidden?.before_script ?? standard.before_script;

@@ -18,7 +18,7 @@ export function createDoctorCommand(): Command {
   return addHelp(
     addOutputOptions(new Command("doctor"), FORMATS)
       .description(
-        "Check the tenant's address and key, the clock, Pulumi and the settings files, and show how to fix problems",
+        "Check the tenant's address and key, the clock, Pulumi, the settings files and their sources, and show how to fix problems",
       )
       .argument(
         "[files...]",

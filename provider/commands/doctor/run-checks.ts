@@ -5,6 +5,7 @@ import { pluginChecks } from "./plugin-check";
 import { previewChecks } from "./preview-check";
 import { serviceChecks } from "./service-checks";
 import { type ServiceProbe, sendProbe } from "./service-probe";
+import { sourceChecks } from "./source-check";
 
 /** The outcome of a named check. */
 export interface Diagnosis extends CheckOutcome {
@@ -31,6 +32,7 @@ const CHECKS: readonly Check[] = [
   ...pluginChecks,
   ...previewChecks,
   ...settingsChecks,
+  ...sourceChecks,
 ];
 
 /** The names of all checks, in order. */
@@ -38,7 +40,7 @@ export const CHECK_NAMES: readonly string[] = CHECKS.map(({ name }) => name);
 
 /**
  * Checks the requirements for managing a tenant from this machine: programs, address, connection, key and its permissions, clock, engine,
- * state, native plugin and settings files. It only reads, and shows no part of the key. It skips checks that depend on a failed one.
+ * state, native plugin, settings files and sources. It only reads, and shows no part of the key. It skips checks that depend on a failed one.
  */
 export async function* runChecks(options: DoctorOptions): AsyncGenerator<Diagnosis, void, undefined> {
   const { environment, packageVersion, files, now = Date.now } = options;

@@ -1,14 +1,13 @@
 import { z } from "zod";
 import { omitUndefined } from "../../model/omit-undefined";
 import { quote } from "../../model/text";
-import { getAllowedAddress } from "../allowed-sources";
+import { getGroupsAddress } from "../allowed-sources";
 import { type SourceContent, type SourceContext, SourceError } from "../source-content";
 import { formatSourceVariable } from "../source-variables";
 import { getAccessToken } from "./access-token";
 import { GroupPeople } from "./group-people";
 import { type ErrorExplanation, isTransientStatus, JsonApi, type JsonResponse } from "./request-json";
 
-const DEFAULT_ADDRESS = "https://admin.googleapis.com";
 const API = "Google's Directory API";
 const SCOPE = "https://www.googleapis.com/auth/admin.directory.group.member.readonly";
 /** The largest page that the API returns. */
@@ -41,7 +40,7 @@ export async function readGoogleDirectory(
   { group }: GoogleDirectoryGroup,
   context: SourceContext,
 ): Promise<SourceContent> {
-  const { origin } = new URL(getAllowedAddress(context.name, context.environment) ?? DEFAULT_ADDRESS);
+  const groupsUrl = getGroupsAddress("google-directory", context);
   const token = await getAccessToken(context, {
     feature: "googleDirectory",
     request: () => requestGoogleToken(context),
@@ -50,12 +49,12 @@ export async function readGoogleDirectory(
   await using api = await JsonApi.open({
     context,
     api: API,
-    baseUrl: origin,
+    baseUrl: groupsUrl,
     token,
     isTransient,
     explain: explainGoogleError,
   });
-  return await readGroupTree(api, `${origin}/admin/directory/v1/groups/${encodeURIComponent(group)}/members`, context);
+  return await readGroupTree(api, `${groupsUrl}/${encodeURIComponent(group)}/members`, context);
 }
 
 /** Only a service account with domain-wide delegation acts for a user. One with an administrator's role acts for itself. */

@@ -8,7 +8,7 @@ import { maskSecrets } from "../../model/secrets";
 import { excerptSentences, quote } from "../../model/text";
 import { assertAllowedSource } from "../allowed-sources";
 import { type SourceContext, SourceError } from "../source-content";
-import { formatSourceVariable } from "../source-variables";
+import { formatSourceVariable, readSourceAccount } from "../source-variables";
 
 const TIMEOUT_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 15_000;
@@ -83,16 +83,15 @@ async function startTls(client: Client, options: ConnectionOptions, isPlain: boo
 }
 
 async function authenticate(client: Client, { environment, name }: SourceContext): Promise<void> {
-  const [userVariable, passwordVariable] = [formatSourceVariable(name, "USER"), formatSourceVariable(name, "PASSWORD")];
-  const [user, password] = [environment[userVariable], environment[passwordVariable]];
-  if (!user && !password) return;
-  // A server accepts a user without a password as anonymous (RFC 4513, section 5.1.2).
-  if (!user || !password) throw new Error(`set both ${userVariable} and ${passwordVariable}, or neither`);
+  const account = readSourceAccount(name, environment);
+  if (account === undefined) return;
   try {
-    await client.bind(user, password);
+    await client.bind(account.user, account.password);
   } catch (error) {
     if (getResultCode(error) !== INVALID_CREDENTIALS) throw error;
-    throw new Error(`the server rejects the user or the password. Check ${userVariable} and ${passwordVariable}`);
+    throw new Error(
+      `the server rejects the user or the password. Check ${formatSourceVariable(name, "USER")} and ${formatSourceVariable(name, "PASSWORD")}`,
+    );
   }
 }
 

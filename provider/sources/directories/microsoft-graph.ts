@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { quote } from "../../model/text";
-import { getAllowedAddress } from "../allowed-sources";
+import { getGroupsAddress } from "../allowed-sources";
 import { type SourceContent, type SourceContext, SourceError } from "../source-content";
 import { getAccessToken } from "./access-token";
 import { GroupPeople, parseProxyAddresses } from "./group-people";
 import { type ErrorExplanation, isTransientStatus, JsonApi, type JsonResponse } from "./request-json";
 
-const DEFAULT_ADDRESS = "https://graph.microsoft.com";
 const API = "Microsoft Graph";
 const USER_PROPERTIES = "id,displayName,mail,userPrincipalName,accountEnabled,userType,proxyAddresses";
 /** The largest page that Microsoft Graph returns for directory objects. */
@@ -45,7 +44,8 @@ const usersSchema = z.object({
  * @throws {SourceError} if the group can't be read completely.
  */
 export async function readMicrosoftGraph(source: MicrosoftGraphGroup, context: SourceContext): Promise<SourceContent> {
-  const { origin } = new URL(getAllowedAddress(context.name, context.environment) ?? DEFAULT_ADDRESS);
+  const groupsUrl = getGroupsAddress("microsoft-graph", context);
+  const { origin } = new URL(groupsUrl);
   const token = await getAccessToken(context, {
     feature: "microsoftGraph",
     request: () => requestGraphToken(origin, context.signal),
@@ -60,8 +60,8 @@ export async function readMicrosoftGraph(source: MicrosoftGraphGroup, context: S
     isTransient: ({ status }) => isTransientStatus(status),
     explain: explainGraphError,
   });
-  const id = source.groupId ?? (await findGroup(api, origin, source.group ?? "", context));
-  return await readTransitiveMembers(api, `${origin}/v1.0/groups/${encodeURIComponent(id)}`, context);
+  const id = source.groupId ?? (await findGroup(api, groupsUrl, source.group ?? "", context));
+  return await readTransitiveMembers(api, `${groupsUrl}/${encodeURIComponent(id)}`, context);
 }
 
 async function requestGraphToken(origin: string, signal: AbortSignal): Promise<string> {
@@ -70,8 +70,8 @@ async function requestGraphToken(origin: string, signal: AbortSignal): Promise<s
   return token;
 }
 
-async function findGroup(api: JsonApi, origin: string, group: string, { name }: SourceContext): Promise<string> {
-  const url = new URL(`${origin}/v1.0/groups`);
+async function findGroup(api: JsonApi, groupsUrl: string, group: string, { name }: SourceContext): Promise<string> {
+  const url = new URL(groupsUrl);
   url.searchParams.set("$filter", `displayName eq '${group.replaceAll("'", "''")}'`);
   url.searchParams.set("$select", "id,displayName");
   const { value: groups } = parseGraphPage(groupsSchema, await api.get(url.href), name);

@@ -3,11 +3,13 @@ import { ItemCounter } from "../skipped-items";
 import { SourceError, type SourceItem } from "../source-content";
 import { type ParsedFeed, parseFeedJson } from "./json-feed";
 
+const flagSchema = z.union([z.boolean(), z.string(), z.number()]);
+
 const attributeSchema = z.object({
   type: z.string(),
   value: z.string(),
-  to_ids: z.union([z.boolean(), z.string(), z.number()]).optional(),
-  deleted: z.union([z.boolean(), z.string(), z.number()]).optional(),
+  to_ids: flagSchema.optional(),
+  deleted: flagSchema.optional(),
 });
 
 const attributesSchema = z.array(attributeSchema);
@@ -16,7 +18,7 @@ const eventSchema = z.object({
   info: z.string().optional(),
   timestamp: z.union([z.string(), z.number()]).optional(),
   Attribute: attributesSchema.optional(),
-  Object: z.array(z.object({ Attribute: attributesSchema.optional() })).optional(),
+  Object: z.array(z.object({ Attribute: attributesSchema.optional(), deleted: flagSchema.optional() })).optional(),
 });
 
 const wrappedEventSchema = z.object({ Event: eventSchema });
@@ -49,7 +51,9 @@ export function parseMispFeed(text: string, name: string): ParsedFeed {
   const items: SourceItem[] = [];
   const skipped = new ItemCounter();
   for (const { Event: event } of feed.data) {
-    const attributes = [event, ...(event.Object ?? [])].flatMap(({ Attribute = [] }) => Attribute);
+    // The attributes of a deleted object aren't marked themselves.
+    const objects = (event.Object ?? []).filter(({ deleted }) => !isTrue(deleted));
+    const attributes = [event, ...objects].flatMap(({ Attribute = [] }) => Attribute);
     for (const { type, value, to_ids: isIndicator, deleted } of attributes) {
       if (isTrue(deleted)) continue;
       if (!VALUE_TYPES.has(type)) skipped.add(`has the type ${type}, which an entry can't express`, value);

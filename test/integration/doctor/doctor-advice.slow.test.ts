@@ -16,7 +16,7 @@ describe("email-security doctor", () => {
     };
     const examination = await Examination.run(environment, { files: settings });
     expect(examination.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
-    expect(examination.with("skipped")).toEqual(["tls", "plugin", "preview"]);
+    expect(examination.with("skipped")).toEqual(["tls", "plugin", "preview", "sources"]);
     expect(examination.findCheck("own-domains")?.result).toMatch(/own domain: it seems to be the right tenant/);
     expect(examination.with("warn")).toEqual([]);
     expect(examination.with("fail")).toEqual([]);

@@ -8,9 +8,9 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import type { JobRun } from "../../support/github/workflow-run";
 import { runStep } from "../../support/github/workflow-run";
+import { SmallGitLab } from "../../support/gitlab/small-gitlab";
 import { openFleetJournal } from "../../support/rollout-fixtures";
 import { buildConsoleEntry as entry, buildTenant as tenant } from "../../support/scenario-tenant";
-import { SmallGitLab } from "../../support/small-gitlab";
 import { click } from "../../support/tenant-console";
 import { createTestDirectory } from "../../support/test-directory";
 import { type Hook, startHook } from "../../support/webhook-receiver";

@@ -1,80 +1,13 @@
-import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync } from "node:fs";
-import { delimiter } from "node:path";
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { syncSchema } from "../../../provider/sources/sync-report";
-import { createCli } from "../../support/cli";
-import type { GitHubState } from "../../support/github/simulated-github-repository";
-import { runEnvironment } from "../../support/run-environment";
-import { addRemote, createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
-import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { FeedServer } from "./feed-server";
+import { BRANCH, GENERATED, SyncProject } from "./sync-project";
 
 let feed: FeedServer;
 beforeAll(async () => {
   feed = await FeedServer.start();
 });
 afterAll(() => feed[Symbol.asyncDispose]());
-
-const GENERATED = "settings/sources/phish.yaml";
-const BRANCH = "email-security/sync-phish";
-
-/** A repository whose settings declare two feeds, with its remote on GitHub. */
-class SyncProject implements Disposable {
-  readonly repository: SettingsRepository;
-  readonly remote: TestDirectory;
-  readonly #host: TestDirectory;
-
-  constructor() {
-    this.repository = createSettingsRepository({
-      "settings/acme.yaml": `version: 1
-include: [sources/phish.yaml, sources/spam.yaml]
-ownDomains: [acme.example]
-sources:
-  phish: { kind: url, url: "${feed.origin}/phish.txt", into: deny, expires: 14d }
-  spam: { kind: url, url: "${feed.origin}/spam.txt", into: deny, expires: 14d }
-`,
-    });
-    this.remote = addRemote(this.repository, "git@github.com:acme/email-security.git");
-    this.repository.git("push", "--quiet", "origin", "main");
-    const state: GitHubState = { artifacts: [], comments: [], issues: [], reviews: [], pulls: [] };
-    this.#host = createTestDirectory({ "state.json": JSON.stringify(state) });
-    mkdirSync(this.#host.at("bin"));
-    copyFileSync("test/support/github/gh.mjs", this.#host.at("bin/gh"));
-    chmodSync(this.#host.at("bin/gh"), 0o755);
-  }
-
-  async sync(today: string, ...args: string[]) {
-    const run = createCli(this.repository.path, {
-      ...runEnvironment(),
-      PATH: `${this.#host.at("bin")}${delimiter}${process.env["PATH"]}`,
-      GH_CONFIG_DIR: this.#host.path,
-      GH_TOKEN: "a token",
-      EMAIL_SECURITY_SOURCES: `phish=${feed.origin}/ spam=${feed.origin}/`,
-    });
-    const { code, stdout, output } = await run("sync", "--pr", "--today", today, "--format", "json", ...args);
-    expect(output).not.toContain("a token");
-    return { code, sources: syncSchema.parse(JSON.parse(stdout)).sources };
-  }
-
-  get pulls(): GitHubState["pulls"] {
-    return (JSON.parse(readFileSync(this.#host.at("state.json"), "utf8")) as GitHubState).pulls;
-  }
-
-  runRemoteGit(...args: string[]): string {
-    return execFileSync("git", ["--git-dir", this.remote.path, ...args], { encoding: "utf8" }).trim();
-  }
-
-  /** Merges a branch at the remote as a host does, and updates the clone. */
-  merge(branch: string): void {
-    this.repository.git("pull", "--quiet", "--no-rebase", "--no-edit", "origin", branch);
-    this.repository.git("push", "--quiet", "origin", "main");
-  }
-
-  [Symbol.dispose](): void {
-    for (const directory of [this.repository, this.remote, this.#host]) directory[Symbol.dispose]();
-  }
-}
 
 function listBoth(phish: readonly string[], spam: readonly string[] = ["spam.test"]): void {
   feed.answer = (request, response) => {
@@ -84,7 +17,7 @@ function listBoth(phish: readonly string[], spam: readonly string[] = ["spam.tes
 }
 
 it("proposes each source in one lasting pull request", async () => {
-  using project = new SyncProject();
+  using project = new SyncProject(feed);
   listBoth(["evil.test", "bad.test", "acme.example"]);
   const first = await project.sync("2026-11-20");
   expect(first.code).toBe(0);
@@ -113,7 +46,7 @@ it("proposes each source in one lasting pull request", async () => {
 });
 
 it("proposes the other sources if one is blocked, and exits with 1", async () => {
-  using project = new SyncProject();
+  using project = new SyncProject(feed);
   feed.answer = (request, response) => {
     if (request.url === "/phish.txt") response.writeHead(503).end();
     else response.writeHead(200, { "content-type": "text/plain" }).end("spam.test\n");
@@ -128,7 +61,7 @@ it("proposes the other sources if one is blocked, and exits with 1", async () =>
 });
 
 it("proposes nothing from settings that differ from the default branch", async () => {
-  using project = new SyncProject();
+  using project = new SyncProject(feed);
   listBoth(["evil.test"]);
   const file = "settings/acme.yaml";
   project.repository.write(file, `${readFileSync(project.repository.at(file), "utf8")}# mine\n`);

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { lintFiles } from "../../../provider/settings-files/lint-files";
 import { readSettings } from "../../../provider/settings-files/read-settings";
@@ -164,6 +165,18 @@ deny:
     ]);
   });
 
+  it("rejects the people whom another source lists in the same sync, and their domains", async () => {
+    using directory = createRepository("", "  staff: { kind: csv, file: ../staff.csv, into: vips }\n");
+    directory.write("staff.csv", "Mail\njane@mail.partner.example\n");
+    feed.list(["jane@mail.partner.example", "mail.partner.example", "partner.example", "www.partner.example"]);
+    const { added, rejected } = await syncDirectory(directory);
+    expect(added).toEqual(["www.partner.example"]);
+    expect(rejected.map(({ reason, examples }) => [reason, examples])).toEqual([
+      ["is the domain of a VIP", ["mail.partner.example", "partner.example"]],
+      ["is the mailbox of a VIP", ["jane@mail.partner.example"]],
+    ]);
+  });
+
   it("leaves a value to the source with the earlier name", async () => {
     using directory = createRepository(
       "",
@@ -231,6 +244,16 @@ sources:
     expect(await syncDirectory(directory)).toMatchObject({ outcome: "changed", added: ["partner.example"] });
     writeFileSync(file, text);
     expect(lintFiles([file], { today: TODAY }).findings.map(({ code }) => code)).toContain("policy-allow-from");
+
+    // With a baseline, only the baseline permits it.
+    const include = (text: string) => text.replace("include: [", "include: [baseline.yaml, ");
+    directory.write("settings/baseline.yaml", "version: 1\n");
+    writeFileSync(file, include(`${text}policy: { allowFrom: true }\n`));
+    feed.list(["partner.example", "other.example"]);
+    expect((await syncDirectory(directory)).problem?.message).toMatch(/adds allow entries, but the policy/);
+    directory.write("settings/baseline.yaml", "version: 1\npolicy: { allowFrom: true }\n");
+    writeFileSync(file, include(text));
+    expect(await syncDirectory(directory)).toMatchObject({ added: ["other.example"] });
   });
 });
 
@@ -238,7 +261,7 @@ const page = "<!DOCTYPE html><html><body>Sign in</body></html>";
 
 /** Answers that must change nothing, and the reason that the report gives. */
 const FAULTS: readonly [label: string, answer: FeedServer["answer"], reason: RegExp][] = [
-  ["an empty answer", (_request, response) => response.end(""), /lists nothing, but its file has 1 elements/],
+  ["an empty answer", (_request, response) => response.end(""), /lists nothing, but its file has 1 element\./],
   ["an answer of comments", (_request, response) => response.end("# moved\n"), /lists nothing/],
   [
     "an answer that is shorter than announced",
@@ -266,6 +289,27 @@ const FAULTS: readonly [label: string, answer: FeedServer["answer"], reason: Reg
     (_request, response) => response.writeHead(200, { "content-type": "text/plain" }).end(page),
     /a web page instead of a list/,
   ],
+  [
+    "a web page after comments",
+    (_request, response) => response.end(`<!-- one -->\n<!-- two -->\n${page}`),
+    /a web page instead of a list/,
+  ],
+  [
+    "an error of a file store",
+    (_request, response) => response.end("<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"),
+    /a web page instead of a list/,
+  ],
+  [
+    "an error in JSON",
+    (_request, response) => response.end('{"error":"expired token"}'),
+    /lists no valid value, only items such as '\{"error":"expired token"\}', but its file has 1 element\./,
+  ],
+  [
+    "a message",
+    (_request, response) => response.end("Rate limit exceeded.\nTry again later.\n"),
+    /lists no valid value, only items such as "Rate limit exceeded\."/,
+  ],
+  ["a compressed answer", (_request, response) => response.end(gzipSync("a.example\n")), /lists no valid value/],
   [
     "a redirect to a login",
     (_request, response) => response.writeHead(302, { location: "/login?next=x" }).end(),
@@ -318,6 +362,29 @@ describe("a source changes nothing and says why for", () => {
     expect(report).toMatchObject({ outcome: "blocked", problem: { code: "ERR_SOURCE" }, elements: 1 });
     expect(report.problem?.message).toMatch(reason);
     expect(readGenerated(directory)).toBe(before);
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["only comments", "# evil.example\n; evil.example\n// evil.example\n"],
+    ["a message", "Access denied\n"],
+  ])("%s at the first sync", async (_what, text) => {
+    using directory = createRepository();
+    feed.answer = (_request, response) => response.end(text);
+    expect((await syncDirectory(directory)).problem?.message).toMatch(/lists no.*Nothing was changed\./);
+    expect(existsSync(directory.at(GENERATED))).toBe(false);
+  });
+
+  it("a 304 that it didn't ask for", async () => {
+    using directory = createRepository();
+    feed.answer = (_request, response) => response.writeHead(304).end();
+    expect((await syncDirectory(directory)).problem?.message).toMatch(/returned 304 \(not modified\), although/);
+    feed.list(["https://a.example/x", "b.example"], { etag: '"1"' });
+    await syncDirectory(directory);
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("expires: 14d", "expires: 14d\n    hosts: true"));
+    feed.answer = (_request, response) => response.writeHead(304).end();
+    expect(await syncDirectory(directory)).toMatchObject({ outcome: "blocked" });
   });
 
   it("removals beyond the limit, until they are confirmed", async () => {
@@ -405,6 +472,36 @@ describe("the environment of the run", () => {
     expect(report.problem?.message).toContain(`EMAIL_SECURITY_SOURCES=phish=${feed.origin}/`);
     expect(feed.requests).toEqual([]);
     expect(existsSync(directory.at(GENERATED))).toBe(false);
+  });
+
+  it.each([
+    ["kind: microsoft-graph, group: Board", "https://graph.microsoft.com/"],
+    ["kind: google-directory, group: board@acme.example", "https://admin.googleapis.com/"],
+  ])("keeps a directory without a valid address from asking for credentials: %s", async (declaration, address) => {
+    using directory = createRepository("", `  board: { ${declaration}, into: vips }\n`);
+    feed.list(["a.example"]);
+    for (const allowed of ["", "board=graph.microsoft.com ", "board=ldaps://ldap.acme.example "]) {
+      const [board, phish] = await syncSources({
+        files: [directory.at("settings")],
+        environment: { EMAIL_SECURITY_SOURCES: `${allowed}phish=${feed.origin}` },
+        signal: new AbortController().signal,
+        today: TODAY,
+      });
+      expect(board?.report.problem?.message).toMatch(new RegExp(`EMAIL_SECURITY_SOURCES=board=${address}$`));
+      expect(phish?.report.added).toEqual(["a.example"]);
+    }
+  });
+
+  it("supplies a token, which nothing repeats if the feed does", async () => {
+    using directory = createRepository();
+    const environment = { EMAIL_SECURITY_SOURCE_PHISH_TOKEN: "canary-5eafb1" };
+    feed.answer = (request, response) =>
+      response
+        .writeHead(200, { etag: `"${request.headers.authorization}"` })
+        .end(`a.example\n${request.headers.authorization}\n`);
+    const report = await syncDirectory(directory, { environment });
+    expect(report.skipped).toMatchObject([{ count: 1 }]);
+    expect(JSON.stringify(report) + readGenerated(directory)).not.toContain("canary");
   });
 
   it("supplies a header, which no report repeats", async () => {

@@ -44,6 +44,18 @@ it.each<[url: string, host: string | undefined, address: string | undefined]>([
   );
 });
 
+it.each<[variable: string, server: string, host: string | undefined]>([
+  ["GITLAB_HOST", "https://code.acme.example:8443", "gitlab"],
+  ["GITLAB_HOST", "code.acme.example", "gitlab"],
+  ["GL_HOST", "Code.acme.example", "gitlab"],
+  ["GH_HOST", "code.acme.example", "github"],
+  ["GH_HOST", "acme.example", undefined],
+  ["GH_HOST", "", undefined],
+])("recognizes a self-hosted server by %s=%s", (variable, server, host) => {
+  const url = "https://code.acme.example:8443/mail/settings.git";
+  expect(parseRemoteUrl(url, { [variable]: server })?.host).toBe(host);
+});
+
 it.each([
   "/srv/git/settings.git",
   "../settings",

@@ -42,6 +42,58 @@ describe("lint of a source", () => {
     expect(lintSources(`${include}${allows}policy: { allowFrom: true }\n`, files)).toEqual([]);
   });
 
+  it.each<[label: string, tenant: string, files: Record<string, string>, codes: string[]]>([
+    [
+      "a tenant that grants it itself",
+      "GRANT",
+      { baseline: "" },
+      ["error override-rejected", "error policy-allow-from"],
+    ],
+    [
+      "a tenant that grants it next to other rules",
+      "GRANT",
+      { baseline: "policy: { requireTicket: [vips] }\n" },
+      ["error override-rejected", "error policy-allow-from"],
+    ],
+    [
+      "a middle file that grants it",
+      "",
+      { middle: "include: [baseline.yaml]\nGRANT", baseline: "" },
+      ["error override-rejected", "error policy-allow-from"],
+    ],
+    ["a baseline that grants it", "", { baseline: "GRANT" }, []],
+    [
+      "a baseline that grants it next to another file",
+      "",
+      { baseline: "GRANT", shared: "policy: { requireTicket: [vips] }\n" },
+      [],
+    ],
+    [
+      "a baseline that lets a tenant grant it",
+      "GRANT",
+      { baseline: "allowedOverrides: [policy.allowFrom]\n" },
+      ["note override"],
+    ],
+    [
+      "a baseline that forbids it next to one that grants it",
+      "",
+      { baseline: "policy: { allowFrom: false }\n", shared: "GRANT" },
+      ["error policy-allow-from"],
+    ],
+  ])("judges the permission for allows of %s", (_label, tenant, files, codes) => {
+    const grant = "policy: { allowFrom: true }\n";
+    const top = `include: [${[...Object.keys(files), "sources/phish"].map((name) => `${name}.yaml`).join(", ")}]\n${SOURCE.replace("into: deny", "into: allow")}${tenant.replace("GRANT", grant)}`;
+    const texts = Object.entries(files).map(([name, text]) => [
+      `${name}.yaml`,
+      `version: 1\n${text.replace("GRANT", grant)}`,
+    ]);
+    const findings = lintSources(top, {
+      ...Object.fromEntries(texts),
+      "sources/phish.yaml": GENERATED.replace("deny:", "allow:"),
+    });
+    expect(findings.map((finding) => finding.replace(/ [^ ]+$/, ""))).toEqual(codes);
+  });
+
   it("reports expired entries of a generated file once", () => {
     const files = { "sources/phish.yaml": GENERATED };
     expect(lintSources(`include: [sources/phish.yaml]\n${SOURCE}`, files, "2026-12-20")).toEqual([

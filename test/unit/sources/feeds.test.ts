@@ -11,6 +11,10 @@ const getValues = (items: readonly { readonly value: string }[]): string[] => it
 describe("a text feed", () => {
   it.each([
     ["# title\nevil.example # why\n; x\n// y\n\n", ["evil.example"]],
+    [
+      "a.example ; SBL1\nb.example\t// why\nhttps://c.example/x;y\n",
+      ["a.example", "b.example", "https://c.example/x;y"],
+    ],
     ["\uFEFFa.example\r\nb.example\rc.example", ["a.example", "b.example", "c.example"]],
     ["0.0.0.0 a.example\n127.0.0.1\tb.example\n127.0.0.1\n", ["a.example", "b.example", "127.0.0.1"]],
     ["hxxps://a[.]example/x#y\n  b[.]example  \n", ["hxxps://a[.]example/x#y", "b[.]example"]],
@@ -146,6 +150,19 @@ describe("MISP events", () => {
       "isn't meant for detection (to_ids)",
     ]);
     expect(published).toBe(new Date(1796000000 * 1_000).toISOString());
+  });
+
+  it("have no items in a deleted object", () => {
+    const Attribute = [{ type: "domain", value: "a.example", to_ids: true }];
+    const content = {
+      Event: {
+        Object: [
+          { Attribute, deleted: true },
+          { Attribute, deleted: "0" },
+        ],
+      },
+    };
+    expect(parseMispFeed(JSON.stringify(content), "misp").items).toEqual([{ value: "a.example" }]);
   });
 
   it("have no time of publication if there are several", () => {

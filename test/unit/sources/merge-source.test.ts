@@ -23,12 +23,14 @@ function mergeItems(
   items: ReadonlyMap<string, string | undefined>,
   today: string,
   source: SourceDeclaration = FEED,
+  proposed?: SourceFile,
 ) {
   const merged = mergeSource({
     name: NAME,
     source,
     previous: elements,
     lastSync: synced,
+    ...(proposed === undefined ? {} : { proposed: new Map(proposed.elements.map((one) => [one.value, one])) }),
     present: items,
     hasNames: true,
     isRejected: () => false,
@@ -68,15 +70,29 @@ describe("an entry of a feed with a term", () => {
     });
   });
 
-  it("stays after it left until its term has passed since the last sync with it", () => {
+  it("stays after it left until its term has passed since the day before", () => {
     const { merged, state } = mergeItems(first, buildItems("a.example"), "2026-11-05");
     expect(merged).toMatchObject({ departed: ["b.example"], removed: [] });
     expect(findElement(state, "b.example")).toMatchObject({
-      fields: { expires: "2026-11-15" },
-      seen: { first: "2026-11-01", last: "2026-11-01" },
+      fields: { expires: "2026-11-18" },
+      seen: { first: "2026-11-01", last: "2026-11-04" },
     });
-    expect(mergeItems(state, buildItems("a.example"), "2026-11-15").merged.removed).toEqual([]);
-    expect(mergeItems(state, buildItems("a.example"), "2026-11-16").merged.removed).toEqual(["b.example"]);
+    expect(mergeItems(state, buildItems("a.example"), "2026-11-18").merged.removed).toEqual([]);
+    expect(mergeItems(state, buildItems("a.example"), "2026-11-19").merged.removed).toEqual(["b.example"]);
+  });
+
+  it("keeps its last day while the change waits for its review", () => {
+    const proposed = mergeItems(first, buildItems("a.example"), "2026-11-05").state;
+    const merge = (before: SourceFile, today: string) =>
+      mergeItems(before, buildItems("a.example"), today, FEED, proposed).state;
+    expect(findElement(merge(first, "2026-11-07"), "b.example")).toEqual(findElement(proposed, "b.example"));
+    // Another change was merged in the meantime, with the entry.
+    const later = { ...first, synced: "2026-11-06" };
+    expect(findElement(merge(later, "2026-11-07"), "b.example")?.seen?.last).toBe("2026-11-06");
+  });
+
+  it("is removed if it expired because nobody synced", () => {
+    expect(mergeItems(first, buildItems("a.example"), "2026-11-16").merged.removed).toEqual(["b.example"]);
   });
 
   it("has no last day once it is back", () => {
@@ -160,6 +176,31 @@ it("gives the same bytes twice, and never loses the first day", () => {
       }
     }),
     { numRuns: 200 },
+  );
+});
+
+it("keeps an entry for its whole term after each day with it, if somebody syncs daily", () => {
+  const source = fc.constantFrom<readonly [term: number, declared: SourceDeclaration]>(
+    [14, FEED],
+    [3, { ...FEED, expires: "3d" }],
+    [1, { ...FEED, expires: "1d" }],
+  );
+  fc.assert(
+    fc.property(fc.array(items, { maxLength: 40 }), source, (days, [term, declared]) => {
+      let state: SourceFile = EMPTY;
+      const lastDays = new Map<string, number>();
+      for (const [index, values] of days.entries()) {
+        state = mergeItems(state, buildItems(...values), getDay(index), declared).state;
+        for (const value of values) lastDays.set(value, index);
+        for (const [value, day] of lastDays) {
+          const element = findElement(state, value);
+          expect([value, element !== undefined]).toEqual([value, index <= day + term]);
+          const earliest = getDay(day === index ? index : day + term);
+          if (element !== undefined) expect(String(element.fields["expires"]) >= earliest).toBe(true);
+        }
+      }
+    }),
+    { numRuns: 100 },
   );
 });
 
