@@ -5,6 +5,7 @@ import { runBacktest } from "../../../provider/plan/backtest";
 import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
 import { collectEvidence } from "../../../provider/plan/evidence";
 import { buildEvidenceBase, type ThreatFields } from "../../support/mail-history";
+import { getRunCount } from "../../support/matrix-sampling";
 
 /** Few labels, so that mail and entries match often. */
 const domain = fc
@@ -123,7 +124,7 @@ it("matches a brute-force backtest for every new entry", () => {
       const unmatched = allDenies.filter((entry) => !threats.some((one) => isAbout(entry, one)));
       expect(result.unmatchedDenies).toEqual(unmatched.map(({ key }) => key).sort());
     }),
-    { numRuns: 500 },
+    { numRuns: getRunCount(500) },
   );
 });
 
@@ -136,6 +137,6 @@ it("matches a brute-force search for a domain's or mailbox's threats", () => {
       expect(evidence?.threats).toBe(threats.filter((one) => isAbout(of, one)).length);
       expect(evidence?.verdicts.reduce((sum, { count }) => sum + count, 0)).toBe(evidence?.threats);
     }),
-    { numRuns: 500 },
+    { numRuns: getRunCount(500) },
   );
 });
