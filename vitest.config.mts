@@ -14,7 +14,7 @@ const CONFORMANCE = [
 const NATIVE_ONLY = ["integration/plugin/**/*"];
 
 /** Tests of neither provider, or of the internals of the dynamic one. */
-const DYNAMIC_ONLY = ["import", "detailed-diff", "concurrent-configuration"].map(
+const DYNAMIC_ONLY = ["import", "detailed-diff", "calls-during-configuration"].map(
   (name) => `integration/resources/${name}`,
 );
 

@@ -27,13 +27,13 @@ const rules: readonly Rule[] = [
     exceptions: ["provider/model/list-mode.ts"],
     check: (node) =>
       ts.isStringLiteralLike(node) && PRUNING_MODES.has(node.text)
-        ? "use the functions of settings/list-mode.ts instead of the name of a mode"
+        ? "use the functions of model/list-mode.ts instead of the name of a mode"
         : undefined,
   },
   {
-    files: /^provider\/(?:client|tenant|settings|resources)\//,
+    files: /^provider\/(?:client|model|resources|tenant)\//,
     // Only a program's own resources have its messages.
-    exceptions: ["provider/resources/prepare-registration.ts"],
+    exceptions: ["provider/resources/registration-preflight.ts"],
     check: (node) =>
       isText(node) && PROGRAM_COMMAND.test(node.text)
         ? "don't suggest a command that needs a program: a rollout shows the message, too"

@@ -29,15 +29,19 @@ const sentenceLengths = new Map<string, number[]>();
 /** Generated pages repeat strings of the code. */
 const GENERATED_PATH = /^docs\/reference\/(?:api|cli|errors)\/|^sdk\//;
 
-const checkSentencePatterns: TextlintRuleModule = ({ Syntax, RuleError, report, getSource, locator }) => ({
-  [Syntax.Paragraph](node) {
-    const text = getSource(node);
+const checkSentencePatterns: TextlintRuleModule = ({ Syntax, RuleError, report, getSource, locator }) => {
+  const check = (node: Parameters<typeof report>[0]): void => {
+    const source = getSource(node);
+    // The marks of a heading or a cell precede its text. A heading has no full stop.
+    const start = /^[#|\s]*/.exec(source)?.[0].length ?? 0;
+    const text = `${source.slice(start)}${node.type === Syntax.Header ? "." : ""}`;
     for (const [pattern, advice] of Object.entries(sentences)) {
       for (const { index, 0: match } of text.matchAll(new RegExp(pattern, "gu")))
-        report(node, new RuleError(`“${match.trim()}”: ${advice}`, { padding: locator.at(index) }));
+        report(node, new RuleError(`“${match.trim()}”: ${advice}`, { padding: locator.at(start + index) }));
     }
-  },
-});
+  };
+  return { [Syntax.Paragraph]: check, [Syntax.Header]: check, TableCell: check };
+};
 
 /** Adds the word count of each sentence of a page to `sentenceLengths`. */
 const countSentenceWords: TextlintRuleModule = ({ Syntax, getSource, getFilePath }) => ({

@@ -48,7 +48,7 @@ export function isWindows(platform: Platform): boolean {
 export function getCurrentPlatform(): Platform {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const platform = `${system}-${process.arch === "x64" ? "amd64" : process.arch}`;
-  const match = PLATFORMS.find((one) => one === platform);
+  const match = PLATFORMS.find((candidate) => candidate === platform);
   if (match === undefined) throw new Error(`node-runtime.json has no Node.js for ${platform}.`);
   return match;
 }

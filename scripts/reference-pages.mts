@@ -124,7 +124,7 @@ completely or not at all. Each page lists the formats of its command.`;
 
 function renderCommandPage(command: Command): string {
   const parts: string[] = [];
-  forEachCommand(command, (one) => parts.push(...buildCommandParts(one, one === command ? 1 : 2)));
+  forEachCommand(command, (item) => parts.push(...buildCommandParts(item, item === command ? 1 : 2)));
   return `${formatGeneratedNotice("provider/commands")}\n${parts.join("\n\n")}\n`;
 }
 
@@ -141,19 +141,19 @@ function buildCommandParts(command: Command, level: number): string[] {
     parts.push(
       renderTable(
         "argument",
-        args.map((one) => [`\`${formatArgument(one)}\``, one.description, describeDefault(one)]),
+        args.map((arg) => [`\`${formatArgument(arg)}\``, arg.description, describeDefault(arg)]),
       ),
     );
   if (command.options.length > 0) {
     parts.push(
       renderTable(
         "option",
-        command.options.map((one) => [`\`${one.flags}\``, one.description, describeDefault(one)]),
+        command.options.map((option) => [`\`${option.flags}\``, option.description, describeDefault(option)]),
       ),
     );
   }
   if (command.commands.length > 0) {
-    const rows = command.commands.map((one) => [`\`${one.name()}\``, one.description(), ""] as const);
+    const rows = command.commands.map((item) => [`\`${item.name()}\``, item.description(), ""] as const);
     parts.push(renderTable("subcommand", rows));
   }
   const codes = Object.entries(exits).map(([code, when]) => `| ${code} | ${escapeCell(when)} |`);
@@ -186,7 +186,7 @@ function formatArgument(argument: Argument): string {
 
 /** Describes the choices and the default, unless the description already states them. */
 function describeDefault({ argChoices, defaultValue, defaultValueDescription }: Argument | Option): string {
-  const choices = argChoices === undefined ? "" : `one of ${argChoices.map((one) => `\`${one}\``).join(", ")}`;
+  const choices = argChoices === undefined ? "" : `one of ${argChoices.map((choice) => `\`${choice}\``).join(", ")}`;
   const hasPrintableDefault = defaultValue !== undefined && defaultValue !== false && defaultValue !== true;
   return [choices, hasPrintableDefault ? `default: \`${defaultValueDescription ?? defaultValue}\`` : ""]
     .filter(Boolean)
@@ -226,12 +226,17 @@ const EXIT_MEANINGS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], string>> 
 
 /** Builds the page that explains each response and the consequence of each scope. */
 function buildResponsesPage(): ReferencePages {
-  const responses = RESPONSE_CLASSES.map((one) => {
-    const [, only] = /^2xx to a (\w+)/.exec(one.response) ?? [];
+  const responses = RESPONSE_CLASSES.map((responseClass) => {
+    const [, only] = /^2xx to a (\w+)/.exec(responseClass.response) ?? [];
     const cells = ["GET", "DELETE", "POST"].map((method) =>
-      only === undefined || only === method ? describeHandling(one, method) : "",
+      only === undefined || only === method ? describeHandling(responseClass, method) : "",
     );
-    return [one.response, ...cells, one.scope, `[\`${one.code}\`](errors/${one.code}.md)`];
+    return [
+      responseClass.response,
+      ...cells,
+      responseClass.scope,
+      `[\`${responseClass.code}\`](errors/${responseClass.code}.md)`,
+    ];
   });
   const scopes = Object.entries(FAILURE_SCOPES).map(([scope, effects]) => [
     scope,
@@ -256,9 +261,9 @@ function buildResponsesPage(): ReferencePages {
   return new Map([["reference/responses.md", `${text.join("\n\n")}\n`]]);
 }
 
-function describeHandling(one: ResponseClass, method: string): string {
-  const handling = getFailureHandling(one, method);
-  return handling === "retry" && one.scope === "rate limit" ? "pause, then retry" : handling;
+function describeHandling(responseClass: ResponseClass, method: string): string {
+  const handling = getFailureHandling(responseClass, method);
+  return handling === "retry" && responseClass.scope === "rate limit" ? "pause, then retry" : handling;
 }
 
 function renderRows(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -281,7 +286,7 @@ function escapeCell(text: string): string {
     .map((part) =>
       part.startsWith("`")
         ? part
-        : part.replace(/[<>]/g, (one) => (one === "<" ? "&lt;" : "&gt;")).replaceAll("*", "\\*"),
+        : part.replace(/[<>]/g, (item) => (item === "<" ? "&lt;" : "&gt;")).replaceAll("*", "\\*"),
     )
     .join("")
     .replaceAll("|", "\\|");

@@ -51,7 +51,7 @@ function fillTable(path: string, table: string, rows: Rows): string {
   const written = new Map(lines.map((line) => [splitRow(line)[0], splitRow(line)]));
   // The order is written by hand, because a module's names come in alphabetical order. New rows are last.
   const position = [...written.keys(), ...rows.keys()];
-  const ordered = [...rows].toSorted(([one], [other]) => position.indexOf(one) - position.indexOf(other));
+  const ordered = [...rows].toSorted(([a], [b]) => position.indexOf(a) - position.indexOf(b));
   const filled = ordered.map(([key, cells]) => {
     const all = [key, ...cells].map((cell, index) => cell ?? written.get(key)?.[index]);
     if (all.includes(undefined)) throw new Error(`Add a row for ${key} to the table in docs/${path}.`);

@@ -26,7 +26,7 @@ const pluginScripts = ["build-plugin.mts", "build-native-sdk.mts", "read-jsdoc.m
   path.join("scripts", file),
 );
 /** Files that load their own modules on first use, because a program doesn't use most of the package. */
-const lazyFiles = ["index.js", "resources/prepare-registration.js"];
+const lazyFiles = ["index.js", "resources/registration-preflight.js"];
 const sdkDirectory = path.join("sdk", "nodejs");
 const templateDirectory = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";

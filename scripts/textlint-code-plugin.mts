@@ -8,7 +8,8 @@ interface Range {
   end: number;
 }
 
-const CODE = /\\?`[^`\n]*`|\$\{[^}]*\}|\{@link [^}]*\}|@\w+ [\w.]+|https?:\/\/\S+/g;
+const CODE =
+  /\\?`[^`\n]*`|\$\{[^}]*\}|\{@link [^}]*\}|@(?:param|typeParam|template) [\w.]+|@\w+ \{[^}]*\}|@\w+|https?:\/\/\S+/g;
 const COMMENT_MARKER = /^([ \t]*)(?:\/\*\*|\*|\/\/)(?= )/gm;
 const DIRECTIVE = /^(?:\/\/|\/\*\*?)\s*(?:biome-ignore|@ts-|#)/;
 const TEST_FUNCTION = /^(?:describe|it|test)\b/;
@@ -43,8 +44,10 @@ function parseProse(code: string, file: string): { text: string; ast: TxtDocumen
       if (!DIRECTIVE.test(code.slice(pos, end))) comments.set(pos, { start: pos, end });
     }
     if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)) {
-      const range = { start: node.getStart(source) + 1, end: node.getEnd() - 1 };
-      if (PROSE.test(code.slice(range.start, range.end)) && (!isTest || isTitle(node))) strings.push(range);
+      const literal = getWholeLiteral(node);
+      if (PROSE.test(getConstantText(literal)) && (!isTest || isTitle(literal))) {
+        strings.push({ start: node.getStart(source) + 1, end: node.getEnd() - 1 });
+      }
     }
     for (const child of node.getChildren(source)) if (!ts.isJSDoc(child)) collectComments(child);
   };
@@ -73,10 +76,33 @@ function maskCode(code: string, paragraphs: readonly Range[]): string {
   return text + code.slice(copiedTo);
 }
 
-/** Whether a text is the first argument of a function like `it.each(…)`. */
+type Literal = ts.StringLiteralLike | ts.TemplateExpression | ts.TemplateLiteralTypeNode;
+
+/** Returns the template of a template's part, because a part alone may be too short to be recognized as prose. */
+function getWholeLiteral(part: ts.StringLiteralLike | ts.TemplateHead | ts.TemplateMiddle | ts.TemplateTail): Literal {
+  if (ts.isStringLiteralLike(part)) return part;
+  return ts.isTemplateHead(part) ? part.parent : part.parent.parent;
+}
+
+/** Returns a text with x instead of its computed parts. */
+function getConstantText(literal: Literal): string {
+  if (ts.isStringLiteralLike(literal)) return literal.text;
+  return [literal.head, ...literal.templateSpans.map((span) => span.literal)].map(({ text }) => text).join("x");
+}
+
+/** Whether a text is the first argument of a function like `it.each(…)`, or the first text of one of its rows. */
 function isTitle(node: ts.Node): boolean {
   const { parent } = node;
+  if (ts.isArrayLiteralExpression(parent) && parent.elements[0] === node) {
+    const rows = parent.parent;
+    return ts.isArrayLiteralExpression(rows) && ts.isCallExpression(rows.parent) && isTable(rows.parent);
+  }
   return ts.isCallExpression(parent) && parent.arguments[0] === node && TEST_FUNCTION.test(parent.expression.getText());
+}
+
+/** Whether a call is `it.each(rows)` or the like. */
+function isTable({ expression }: ts.CallExpression): boolean {
+  return ts.isPropertyAccessExpression(expression) && expression.name.text === "each";
 }
 
 /** Joins `//` comments of adjacent lines. */

@@ -164,8 +164,8 @@ export function pageList(folder: string, from: string): string {
     `- [${title}](${relative(dirname(from), path).split(sep).join("/")})`;
   const firsts = foldersIn(folder)
     .map((name) => `${folder}/${name}`)
-    .filter((one) => one !== API_FOLDER)
-    .flatMap((one) => getFirstPage(one) ?? []);
+    .filter((candidate) => candidate !== API_FOLDER)
+    .flatMap((item) => getFirstPage(item) ?? []);
   const pages = [...sortedPages(folder), ...firsts];
   const groups = groupByTitle(folder, pages, ({ path }) => getName(folder, path));
   if (groups === undefined) return pages.map(toLine).join("\n");

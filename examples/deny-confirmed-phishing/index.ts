@@ -54,7 +54,7 @@ async function denySenders(): Promise<string[]> {
       continue;
     }
     // An entry of another scope doesn't deny everything, so it stays next to the new one.
-    const entry = known.find((one) => (one.verdictScope ?? "global") === "global");
+    const entry = known.find((candidate) => (candidate.verdictScope ?? "global") === "global");
     const comment = entry === undefined ? `Confirmed phishing, report ${report}` : entry.comment;
     new AllowDenyEntry(
       sender,

@@ -37,29 +37,29 @@ function policiesOf(team, today) {
   const judge = createPolicyCheck(team.policy, today);
 
   /** @type {(one: Declared) => import("pulumi-email-security/policy").RiskCode[]} */
-  const risks = (one) => (one.kind === "vip" ? [] : findEntryRisks(one, own).map(({ code }) => code));
+  const risks = (item) => (item.kind === "vip" ? [] : findEntryRisks(item, own).map(({ code }) => code));
   /** @type {(one: Declared) => boolean} */
-  const isAccepted = (one) => one.kind === "entry" && one.acceptRisk !== undefined;
+  const isAccepted = (item) => item.kind === "entry" && item.acceptRisk !== undefined;
 
   return [
-    policy("risky-entry", "mandatory", "Risky entries require `acceptRisk`", (one) =>
-      isAccepted(one) ? undefined : formatRisks(risks(one)),
+    policy("risky-entry", "mandatory", "Risky entries require `acceptRisk`", (item) =>
+      isAccepted(item) ? undefined : formatRisks(risks(item)),
     ),
-    policy("never-accepted", "mandatory", "These risks can't be accepted by a program", (one) =>
-      isAccepted(one) ? formatRisks(risks(one).filter((code) => team.neverAccepted.includes(code))) : undefined,
+    policy("never-accepted", "mandatory", "These risks can't be accepted by a program", (item) =>
+      isAccepted(item) ? formatRisks(risks(item).filter((code) => team.neverAccepted.includes(code))) : undefined,
     ),
-    policy("accepted-risk", "advisory", "Review entries with an accepted risk", (one) =>
-      isAccepted(one) ? formatRisks(risks(one)) : undefined,
+    policy("accepted-risk", "advisory", "Review entries with an accepted risk", (item) =>
+      isAccepted(item) ? formatRisks(risks(item)) : undefined,
     ),
-    policy("expired", "advisory", "Remove expired entries", (one, isFromFiles) => {
-      const { expires = today } = readComment(one, team);
+    policy("expired", "advisory", "Remove expired entries", (item, isFromFiles) => {
+      const { expires = today } = readComment(item, team);
       return !isFromFiles && expires < today ? "has expired" : undefined;
     }),
     ...RULES.map(({ code, description, what, isInComment }) =>
-      policy(code, "mandatory", description, (one, isFromFiles) => {
+      policy(code, "mandatory", description, (item, isFromFiles) => {
         // A settings file has its own fields for these, which the engine doesn't see.
         if (isInComment && isFromFiles) return undefined;
-        return judge({ ...one, ...readComment(one, team) }).includes(code) ? what : undefined;
+        return judge({ ...item, ...readComment(item, team) }).includes(code) ? what : undefined;
       }),
     ),
   ];
@@ -145,9 +145,9 @@ function policy(name, enforcementLevel, description, findProblem) {
     description,
     validateResource(resource, report) {
       const isFromFiles = isFromSettingsFiles(resource);
-      const problems = listDeclaredItems(resource).flatMap((one) => {
-        const what = findProblem(one, isFromFiles);
-        return what === undefined ? [] : [`${one.key}: ${what}`];
+      const problems = listDeclaredItems(resource).flatMap((item) => {
+        const what = findProblem(item, isFromFiles);
+        return what === undefined ? [] : [`${item.key}: ${what}`];
       });
       for (const text of problems.slice(0, SHOWN)) report(text);
       if (problems.length > SHOWN) report(`and ${problems.length - SHOWN} more`);

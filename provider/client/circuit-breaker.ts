@@ -58,9 +58,9 @@ export class CircuitBreaker {
     this.#consecutiveBursts = 0;
   }
 
-  recordFailure(error: Error, currentBurst = this.#currentBurst): void {
+  recordFailure(error: Error, requestBurst = this.#currentBurst): void {
     this.#lastFailure = { error, message: error.message };
-    if (currentBurst !== this.#currentBurst) return;
+    if (requestBurst !== this.#currentBurst) return;
     this.#currentBurst += 1;
     this.#consecutiveBursts += 1;
     if (this.#consecutiveBursts >= this.#threshold) this.#probeAt = this.#now() + CIRCUIT_OPEN_MS;

@@ -119,7 +119,7 @@ function buildStatusError(response: HttpResponse, context: ResponseContext<unkno
   const responseClass = classifyResponse({ status, headers });
   const punctuation =
     responseClass.code === "ERR_REDIRECT" ? "," : /[.!?]$/.test(messageSuffix) ? messageSuffix : `${messageSuffix}.`;
-  const message = `${requestText} returned ${status}${punctuation} ${adviseOnResponse(responseClass, response, context)}`;
+  const message = `${requestText} returned ${status}${punctuation} ${getResponseAdvice(responseClass, response, context)}`;
   return buildServiceError(responseClass, message, {
     request,
     status,
@@ -128,7 +128,7 @@ function buildStatusError(response: HttpResponse, context: ResponseContext<unkno
   });
 }
 
-function adviseOnResponse(
+function getResponseAdvice(
   { code, retryAfterMs: waitMs }: ResponseClass,
   response: HttpResponse,
   { key, addressHint }: ResponseContext<unknown>,

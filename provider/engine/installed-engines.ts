@@ -93,7 +93,7 @@ function findNewestCached(engineDirectory: string): InstalledEngine | undefined 
       return version !== undefined && name === getInstallationName(formatVersion(version)) ? [version] : [];
     })
     .filter((version) => isAtLeast(version, MINIMUM_VERSION))
-    .sort((one, other) => (isAtLeast(one, other) ? -1 : 1))
+    .sort((a, b) => (isAtLeast(a, b) ? -1 : 1))
     .map((version) => findCachedEngine(engineDirectory, formatVersion(version)))
     .find((engine) => engine !== undefined);
 }

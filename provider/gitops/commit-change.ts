@@ -91,8 +91,8 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
       const failures = await restoreWorkingTree(programs, { before: originalHead, branch, paths, originals });
       const [failureText, reason] =
         error instanceof GitStepError ? [error.message, error.reason] : [getShortErrorMessage(error), ""];
-      const otherChanges = (await listChanges(programs)).filter((one) => !changesBefore.includes(one));
-      const hookChanges = otherChanges.map((one) => excerpt(one.slice(3), 200)).join(", ");
+      const otherChanges = (await listChanges(programs)).filter((change) => !changesBefore.includes(change));
+      const hookChanges = otherChanges.map((change) => excerpt(change.slice(3), 200)).join(", ");
       const state =
         failures.length === 0
           ? `files and branch are unchanged${hookChanges === "" ? "" : `, except what a hook changed (${hookChanges})`}`
@@ -205,7 +205,7 @@ export async function findFreeBranch({ git }: Programs, requestedName: string): 
     .toLowerCase()
     .replace(/[^a-z0-9.@-]+/g, "-")
     .replace(/@/g, "-at-")
-    .replace(/\.{2,}|-{2,}/g, (one) => one.slice(0, 1))
+    .replace(/\.{2,}|-{2,}/g, (item) => item.slice(0, 1))
     .slice(0, MAX_BRANCH_LENGTH)
     .replace(/^[.-]+|[.-]+$/g, "")
     .replace(/\.lock$/, "-lock");

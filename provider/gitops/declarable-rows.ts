@@ -66,9 +66,11 @@ function findIgnorePatterns<Row>(
   declarables: readonly DeclarableResult<Row>[],
   getKeyAndText: (row: Row) => readonly [key: string, text: string] | undefined,
 ): (string | undefined)[] {
-  const declared = declarables.flatMap((one) => (one.ok ? [kind.getPatternTarget(one.key, one.text)] : []));
-  return declarables.map((one) => {
-    const [key, text] = (one.ok ? undefined : getKeyAndText(one.row)) ?? [];
+  const declared = declarables.flatMap((declarable) =>
+    declarable.ok ? [kind.getPatternTarget(declarable.key, declarable.text)] : [],
+  );
+  return declarables.map((declarable) => {
+    const [key, text] = (declarable.ok ? undefined : getKeyAndText(declarable.row)) ?? [];
     if (key === undefined || text === undefined) return undefined;
     const target = kind.getPatternTarget(key, text);
     const prefix = target.list === undefined ? "" : `${target.list}:`;

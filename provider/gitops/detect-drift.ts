@@ -68,15 +68,15 @@ export function detectDrift(
       : observed.entries.get(getObservedKey(key, list))?.find((row) => row.list === list)?.id;
   const buildItem = (
     driftKind: DriftKind,
-    one: Pick<PlanChange, "kind" | "key" | "value" | "entryType" | "verdictScope">,
+    item: Pick<PlanChange, "kind" | "key" | "value" | "entryType" | "verdictScope">,
     fields: Partial<DriftItem>,
   ): DriftItem => {
-    const { kind, key, value, entryType, verdictScope } = one;
+    const { kind, key, value, entryType, verdictScope } = item;
     const id = findRowId(kind, key, fields.actual?.list);
     return { driftKind, kind, key, value, ...omitUndefined({ entryType, verdictScope, id, ...fields }) };
   };
   const items = [
-    ...plan.unmanaged.map((one) => buildItem("added", one, { actual: one.before })),
+    ...plan.unmanaged.map((item) => buildItem("added", item, { actual: item.before })),
     ...plan.changes.map((change) => {
       const { operation, before, after, place, reason } = change;
       if (operation === "remove") {
@@ -97,21 +97,21 @@ export function detectDrift(
     }),
   ];
   // Without the state, the files show what has expired, but not whether the stack ever declared it.
-  const allItems = items.map((one): DriftItem => {
+  const allItems = items.map((item): DriftItem => {
     const expiredItem = plan.expired.find(
-      ({ kind, key, isPresent }) => isPresent && kind === one.kind && key === one.key,
+      ({ kind, key, isPresent }) => isPresent && kind === item.kind && key === item.key,
     );
-    if (one.driftKind !== "added" || expiredItem === undefined) return one;
+    if (item.driftKind !== "added" || expiredItem === undefined) return item;
     const locationField = omitUndefined({ place: expiredItem.place });
     return knownLists === undefined
       ? {
-          ...one,
+          ...item,
           driftKind: "pending-removal",
           reason: `expired on ${expiredItem.expires}; the next run removes it if the stack has declared it (see --stack)`,
           ...locationField,
         }
       : {
-          ...one,
+          ...item,
           reason: `expired on ${expiredItem.expires}; this stack has never declared it, so the next run doesn't remove it`,
           ...locationField,
         };
@@ -122,9 +122,9 @@ export function detectDrift(
     host,
     file: settings.file,
     items: allItems.sort(
-      (one, mismatch) =>
-        DIFFERENCE_ORDER.indexOf(one.driftKind) - DIFFERENCE_ORDER.indexOf(mismatch.driftKind) ||
-        (`${one.kind} ${one.key}` < `${mismatch.kind} ${mismatch.key}` ? -1 : 1),
+      (a, b) =>
+        DIFFERENCE_ORDER.indexOf(a.driftKind) - DIFFERENCE_ORDER.indexOf(b.driftKind) ||
+        (`${a.kind} ${a.key}` < `${b.kind} ${b.key}` ? -1 : 1),
     ),
     unchanged: plan.counts.unchanged,
   };

@@ -98,7 +98,7 @@ export function exportSettings(observed: ObservedState, options: ExportOptions):
     files: new Map([[SETTINGS_FILE, top], ...parts]),
     entries: allow.length + deny.length,
     vips: vips.length,
-    risky: entries.filter((one) => one.ok && one.element["acceptRisk"] !== undefined).length,
+    risky: entries.filter((entry) => entry.ok && entry.element["acceptRisk"] !== undefined).length,
     automatic: automatic.length,
     likelyOwnDomains: content.likelyOwnDomains,
     undeclarable: describeUndeclarable(content),
@@ -284,10 +284,10 @@ function listUndeclarable<Row>(
   patterns: readonly (string | undefined)[],
   describe: (row: Row) => string,
 ): UndeclarableItem[] {
-  return all.flatMap((one, index): UndeclarableItem[] => {
-    if (one.ok) return [];
+  return all.flatMap((result, index): UndeclarableItem[] => {
+    if (result.ok) return [];
     const pattern = patterns[index];
-    const undeclarable = { description: describe(one.row), reason: one.reason };
+    const undeclarable = { description: describe(result.row), reason: result.reason };
     return [pattern === undefined ? undeclarable : { ...undeclarable, pattern }];
   });
 }
@@ -304,7 +304,7 @@ export function renderOwnDomains({
   const domains = [...ownDomains, ...likelyOwnDomains];
   if (domains.length === 0) return "";
   const note = likelyOwnDomains.length > 0 ? formatYamlComment(LIKELY_DOMAINS_NOTE, 0) : "";
-  return `${note}ownDomains:\n${domains.map((one) => `  - ${formatYamlText(one)}\n`).join("")}\n`;
+  return `${note}ownDomains:\n${domains.map((domain) => `  - ${formatYamlText(domain)}\n`).join("")}\n`;
 }
 
 export function renderListOptions({ undeclarable }: Pick<ExportContent, "undeclarable">): string {
@@ -329,7 +329,7 @@ export function renderUndeclarable(
     ? items.map(({ description, reason }) => ({ description, reason }))
     : items.filter(({ pattern }) => pattern === undefined);
   if (listedItems.length === 0) return "";
-  const lines = listedItems.map((one) => formatYamlComment(`  ${formatUndeclarable(one)}`, 0));
+  const lines = listedItems.map((item) => formatYamlComment(`  ${formatUndeclarable(item)}`, 0));
   return `\n${formatYamlComment("At the service, but not in these files: it can't be declared.", 0)}${lines.join("")}`;
 }
 
@@ -354,9 +354,9 @@ function renderIgnoreOption(list: "entries" | "vips", undeclarable: readonly Und
   return `  ${list}:\n    # At the service, but a file can't declare it.\n    ignore:\n${patterns.join("")}`;
 }
 
-function sortBy<T>(all: readonly T[], getKey: (one: T) => string): T[] {
+function sortBy<T>(all: readonly T[], getKey: (item: T) => string): T[] {
   return all
-    .map((one) => ({ one, key: getKey(one) }))
+    .map((item) => ({ item, key: getKey(item) }))
     .sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)))
-    .map(({ one }) => one);
+    .map(({ item }) => item);
 }

@@ -102,7 +102,7 @@ export async function describePush(
   if (remote === undefined)
     return `Add one with \`${git} remote add origin URL\`, then run ${formatPushCommand("origin")}, and open the branch for review.`;
   if (remotes.length > 1) {
-    const commands = remotes.map((one) => formatPushCommand(one)).join(" or ");
+    const commands = remotes.map((item) => formatPushCommand(item)).join(" or ");
     return `Choose one, run ${commands}, and open the branch for review.`;
   }
   const remoteRef = getTrackingRef(remote, branch);

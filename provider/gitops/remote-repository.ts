@@ -19,9 +19,9 @@ export function parseRemoteUrl(url: string): RemoteRepository | undefined {
   const { name, path, origin } = parts;
   const azureRepository = getAzurePath(name, path);
   if (azureRepository !== undefined) return { host: "azure", address: `https://dev.azure.com/${azureRepository}` };
-  const host = HOSTS.find((one) => new RegExp(`(?:^|[.-])${one}(?:[.-]|$)`).test(name));
+  const host = HOSTS.find((candidate) => new RegExp(`(?:^|[.-])${candidate}(?:[.-]|$)`).test(name));
   if (path.length < 2) return undefined;
-  const address = `${origin}/${path.map((one) => encodeURIComponent(one).replaceAll("%7E", "~")).join("/")}`;
+  const address = `${origin}/${path.map((item) => encodeURIComponent(item).replaceAll("%7E", "~")).join("/")}`;
   return host === undefined ? { address } : { host, address };
 }
 
@@ -70,7 +70,7 @@ function splitRemoteUrl(
   if (parsed === null || !/^(?:https?|ssh|git|git\+ssh|ssh\+git):$/.test(parsed.protocol)) return undefined;
   const path = parsed.pathname
     .split("/")
-    .filter((one) => one !== "")
+    .filter((part) => part !== "")
     .map(decodeSegment);
   const last = path.length - 1;
   const name = parsed.hostname
@@ -105,6 +105,6 @@ function getAzurePath(name: string, path: readonly string[]): string | undefined
     if (remainder[1] === "_git" && remainder.length === 3) parts = [organization, remainder[0], remainder[2]];
   }
   if (parts === undefined) return undefined;
-  const [owner, project, repository] = parts.map((one) => encodeURIComponent(one ?? ""));
+  const [owner, project, repository] = parts.map((part) => encodeURIComponent(part ?? ""));
   return `${owner}/${project}/_git/${repository}`;
 }

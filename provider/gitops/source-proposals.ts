@@ -1,5 +1,5 @@
 import { findFileRepository, getRepositoryPath } from "../settings-files/repository";
-import type { SourceTarget } from "../sources/declared-sources";
+import type { SourceTarget } from "../sources/source-targets";
 import { GitError } from "./git";
 import { type ProposedFile, SourceBranches } from "./source-branches";
 import { type ProposalResult, proposeSourceChange } from "./source-pull-request";

@@ -14,11 +14,11 @@ export function toComparableComment(comment: unknown): unknown {
   return toComparable(comment, toComparisonText) || undefined;
 }
 
-export function isSameComment(one: string | undefined, other: string | undefined): boolean {
-  return one === other || toComparisonText(one) === toComparisonText(other);
+export function isSameComment(a: string | undefined, b: string | undefined): boolean {
+  return a === b || toComparisonText(a) === toComparisonText(b);
 }
 
 /** Whether two texts of an encoded list are equivalent. White space in comments may differ. */
-export function isSameListText(one: string, other: string): boolean {
-  return one === other || toComparisonText(one) === toComparisonText(other);
+export function isSameListText(a: string, b: string): boolean {
+  return a === b || toComparisonText(a) === toComparisonText(b);
 }

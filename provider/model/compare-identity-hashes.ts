@@ -4,20 +4,20 @@ import { HASH_SAMPLE_SIZE, SMALL_SAMPLE_SIZE, type TenantIdentity } from "./iden
 
 /** Compares the VIPs of two identities. Undefined if VIPs were not read on one side, or neither side has any. */
 export function compareVips(
-  { people: one }: TenantIdentity,
-  { people: other }: TenantIdentity,
+  { people: a }: TenantIdentity,
+  { people: b }: TenantIdentity,
 ): "none" | "some" | "unequal" | undefined {
-  if (one === undefined || other === undefined || one.length + other.length === 0) return undefined;
-  if (one.length === 0 || other.length === 0) return "unequal";
-  if (countShared(one, other) > 0) return "some";
+  if (a === undefined || b === undefined || a.length + b.length === 0) return undefined;
+  if (a.length === 0 || b.length === 0) return "unequal";
+  if (countShared(a, b) > 0) return "some";
   // A sample proves nothing about hashes after its last one.
-  const last = [one, other]
+  const last = [a, b]
     .flatMap((hashes) =>
       hashes.length === HASH_SAMPLE_SIZE || hashes.length === SMALL_SAMPLE_SIZE ? hashes.slice(-1) : [],
     )
     .sort()[0];
   const isDecided = (hash: string): boolean => last === undefined || hash <= last;
-  return one.some(isDecided) && other.some(isDecided) ? "none" : "unequal";
+  return a.some(isDecided) && b.some(isDecided) ? "none" : "unequal";
 }
 
 type EntryHashes = Readonly<Record<"unique" | "counted", readonly string[]>>;
@@ -26,8 +26,8 @@ type EntryHashes = Readonly<Record<"unique" | "counted", readonly string[]>>;
  * Returns the entry hashes of two identities, in samples of equal size. An id counts as unique if either identity classifies it as unique. The
  * other identity may have had too few ids to tell.
  */
-export function alignSamples(one: TenantIdentity, other: TenantIdentity): readonly [EntryHashes, EntryHashes] {
-  const isSmall = [one, other].some(
+export function alignSamples(a: TenantIdentity, b: TenantIdentity): readonly [EntryHashes, EntryHashes] {
+  const isSmall = [a, b].some(
     ({ entries, unique, counted }) =>
       unique.length <= SMALL_SAMPLE_SIZE &&
       counted.length <= SMALL_SAMPLE_SIZE &&
@@ -42,18 +42,18 @@ export function alignSamples(one: TenantIdentity, other: TenantIdentity): readon
       ? { unique: unique.slice(0, SMALL_SAMPLE_SIZE), counted: counted.slice(0, SMALL_SAMPLE_SIZE) }
       : { unique, counted };
   };
-  return [getEntryHashes(one, other), getEntryHashes(other, one)];
+  return [getEntryHashes(a, b), getEntryHashes(b, a)];
 }
 
-export function countAllShared(one: TenantIdentity, other: TenantIdentity): number {
-  return countShared(listHashes(one), listHashes(other));
+export function countAllShared(a: TenantIdentity, b: TenantIdentity): number {
+  return countShared(listHashes(a), listHashes(b));
 }
 
 export function listHashes({ unique, counted, people: vipHashes = [] }: TenantIdentity): readonly string[] {
   return [...unique, ...counted, ...vipHashes];
 }
 
-export function countShared(one: readonly string[], other: readonly string[]): number {
-  const knownHashes = new Set(one);
-  return other.filter((hash) => knownHashes.has(hash)).length;
+export function countShared(a: readonly string[], b: readonly string[]): number {
+  const knownHashes = new Set(a);
+  return b.filter((hash) => knownHashes.has(hash)).length;
 }

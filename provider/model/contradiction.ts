@@ -12,10 +12,10 @@ interface ListedValue {
  * Whether two entries contradict each other: the same value on different lists, in overlapping scopes. The types aren't compared: a value
  * implies its type, and a service may report another name for it.
  */
-export function isContradiction(one: ListedValue, other: ListedValue): boolean {
+export function isContradiction(a: ListedValue, b: ListedValue): boolean {
   return (
-    one.list !== other.list &&
-    isOverlappingScope(one.verdictScope, other.verdictScope) &&
-    canonicalizeValue(one.value) === canonicalizeValue(other.value)
+    a.list !== b.list &&
+    isOverlappingScope(a.verdictScope, b.verdictScope) &&
+    canonicalizeValue(a.value) === canonicalizeValue(b.value)
   );
 }

@@ -88,9 +88,7 @@ export class CoverageIndex {
       }
     }
     for (const ranges of addresses.values()) {
-      ranges.sort((coveringValue, other) =>
-        coveringValue.first < other.first ? -1 : Number(coveringValue.first > other.first),
-      );
+      ranges.sort((a, b) => (a.first < b.first ? -1 : Number(a.first > b.first)));
     }
     this.#addresses = addresses;
   }
@@ -145,9 +143,6 @@ function countBelow(sorted: readonly NumberedRange[], limit: bigint): number {
 }
 
 /** Whether two verdict scopes overlap. The default scope is assumed to apply to all mail. */
-export function isOverlappingScope(
-  one: string = DEFAULT_VERDICT_SCOPE,
-  other: string = DEFAULT_VERDICT_SCOPE,
-): boolean {
-  return one === other || one === DEFAULT_VERDICT_SCOPE || other === DEFAULT_VERDICT_SCOPE;
+export function isOverlappingScope(a: string = DEFAULT_VERDICT_SCOPE, b: string = DEFAULT_VERDICT_SCOPE): boolean {
+  return a === b || a === DEFAULT_VERDICT_SCOPE || b === DEFAULT_VERDICT_SCOPE;
 }

@@ -75,9 +75,9 @@ export function isDangerous(transition: Transition): boolean {
 /** Sorts the most dangerous items first. The sort is stable. */
 export function sortByDanger<T>(items: readonly T[], getTransition: (item: T) => Transition): T[] {
   return items
-    .map((item) => ({ one: item, rank: getDangerRank(getTransition(item)) }))
+    .map((item) => ({ item, rank: getDangerRank(getTransition(item)) }))
     .sort((a, b) => a.rank - b.rank)
-    .map(({ one }) => one);
+    .map(({ item }) => item);
 }
 
 /** Counts the dangerous transitions by kind: `2 new allows and 1 removed deny`. Undefined if there are none. */
@@ -88,7 +88,7 @@ export function formatDangerCounts(transitions: readonly Transition[]): string |
     if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + (transition.count ?? 1));
   }
   const parts = [...counts]
-    .sort(([singular], [other]) => DANGER_KINDS.indexOf(singular) - DANGER_KINDS.indexOf(other))
+    .sort(([a], [b]) => DANGER_KINDS.indexOf(a) - DANGER_KINDS.indexOf(b))
     .map(([{ singular, plural }, count]) => `${count.toLocaleString("en-US")} ${count === 1 ? singular : plural}`);
   return parts.length < 2 ? parts[0] : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }

@@ -138,9 +138,9 @@ export function pickSentFields(entryState: object): Pick<EntryState, SentField> 
 type SentState = { readonly [Name in SentField]?: unknown };
 
 /** Whether the service treats two states as equal. Each may be declared or a row of the service. */
-export function isSameEntryState(one: SentState | undefined, other: SentState | undefined): boolean {
-  if (one === undefined || other === undefined) return one === other;
-  return SENT_FIELDS.every(([name, field]) => isSameValue(field, (one as Values)[name], (other as Values)[name]));
+export function isSameEntryState(a: SentState | undefined, b: SentState | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return SENT_FIELDS.every(([name, field]) => isSameValue(field, (a as Values)[name], (b as Values)[name]));
 }
 
 export type DetailName = Exclude<SentField, "list">;
@@ -161,8 +161,8 @@ type DetailValues<Source> = {
 };
 
 /** Returns the names of the details that differ. */
-export function findDifferingDetails(one: SentState, other: SentState): readonly DetailName[] {
-  return DETAIL_NAMES.filter((name) => !isSameValue(ENTRY_FIELD_DEFINITIONS[name], one[name], other[name]));
+export function findDifferingDetails(a: SentState, b: SentState): readonly DetailName[] {
+  return DETAIL_NAMES.filter((name) => !isSameValue(ENTRY_FIELD_DEFINITIONS[name], a[name], b[name]));
 }
 
 /** Returns the values sent to the service, in the form used for comparison. A missing value becomes an empty text. */
@@ -180,16 +180,13 @@ function pickCanonicalValues(fields: typeof ENTRY_STATE_FIELDS, values: object):
 }
 
 /** Whether two values of a field are equal. A value unknown during a preview differs from every other value. */
-export function isSameValue({ comparable = returnUnchanged }: FieldDefinition, one: unknown, other: unknown): boolean {
-  return one === other || comparable(one) === comparable(other);
+export function isSameValue({ comparable = returnUnchanged }: FieldDefinition, a: unknown, b: unknown): boolean {
+  return a === b || comparable(a) === comparable(b);
 }
 
 /** Returns the names of the fields whose values differ, without options of the run. */
-export function findDifferingFields(fields: Fields, one: Values, other: Values): readonly string[] {
-  return filterFieldNames(
-    fields,
-    (field, name) => field.change !== "none" && !isSameValue(field, one[name], other[name]),
-  );
+export function findDifferingFields(fields: Fields, a: Values, b: Values): readonly string[] {
+  return filterFieldNames(fields, (field, name) => field.change !== "none" && !isSameValue(field, a[name], b[name]));
 }
 
 /** Returns the values that are set, without options of the run. An empty comment counts as not set. */
@@ -230,8 +227,8 @@ export function applyArguments<State extends object>(fields: Fields, state: Stat
 }
 
 /** Whether two sets of arguments agree in every field that an in-place change sends. */
-export function areSentFieldsEqual(fields: Fields, one: Values, other: Values): boolean {
-  return !findDifferingFields(fields, one, other).some((name) => isSentInChange(fields[name] as FieldDefinition));
+export function areSentFieldsEqual(fields: Fields, a: Values, b: Values): boolean {
+  return !findDifferingFields(fields, a, b).some((name) => isSentInChange(fields[name] as FieldDefinition));
 }
 
 function isSentInChange({ wire, change }: FieldDefinition): boolean {
@@ -239,10 +236,10 @@ function isSentInChange({ wire, change }: FieldDefinition): boolean {
 }
 
 /** Whether two rows agree in every field that an in-place change could modify. */
-export function isSameRow(fields: Fields, one: object, other: object): boolean {
+export function isSameRow(fields: Fields, a: object, b: object): boolean {
   return Object.values(fields).every((field) => {
     const { wire = "" } = field;
-    return !isSentInChange(field) || isSameValue(field, (one as Values)[wire], (other as Values)[wire]);
+    return !isSentInChange(field) || isSameValue(field, (a as Values)[wire], (b as Values)[wire]);
   });
 }
 

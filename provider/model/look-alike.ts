@@ -43,11 +43,11 @@ const BAIT_WORDS = new Set(
  * Whether one name can be mistaken for another. The names may have the same or similar letters under any suffix. They may differ by hyphens
  * or by words such as `login`, or by a single typing error.
  */
-export function isLookAlike(one: DomainName, ownName: DomainName): boolean {
-  if (one.bareAppearance === ownName.bareAppearance) {
-    return ownName.bareAppearance.length >= MIN_LENGTHS.ofAnotherSuffix || one.name !== ownName.name;
+export function isLookAlike(name: DomainName, ownName: DomainName): boolean {
+  if (name.bareAppearance === ownName.bareAppearance) {
+    return ownName.bareAppearance.length >= MIN_LENGTHS.ofAnotherSuffix || name.name !== ownName.name;
   }
-  return hasAddedWords(one, ownName) || isOneEditAway(one, ownName);
+  return hasAddedWords(name, ownName) || isOneEditAway(name, ownName);
 }
 
 function hasAddedWords({ appearance, bareAppearance }: DomainName, ownName: DomainName): boolean {
@@ -64,26 +64,26 @@ function hasAddedWords({ appearance, bareAppearance }: DomainName, ownName: Doma
   return bareAppearance.endsWith(ownName.bareAppearance) && BAIT_WORDS.has(bareAppearance.slice(0, -length));
 }
 
-function isOneEditAway(one: DomainName, ownName: DomainName): boolean {
-  const shortest = Math.min(one.bareAppearance.length, ownName.bareAppearance.length);
-  if (shortest < MIN_LENGTHS.oneEditAway || Math.abs(one.bareAppearance.length - ownName.bareAppearance.length) > 1)
+function isOneEditAway(name: DomainName, ownName: DomainName): boolean {
+  const shortest = Math.min(name.bareAppearance.length, ownName.bareAppearance.length);
+  if (shortest < MIN_LENGTHS.oneEditAway || Math.abs(name.bareAppearance.length - ownName.bareAppearance.length) > 1)
     return false;
   const isWord =
-    one.bareAppearance.length === ownName.bareAppearance.length && shortest < MIN_LENGTHS.oneSubstitutionAway;
+    name.bareAppearance.length === ownName.bareAppearance.length && shortest < MIN_LENGTHS.oneSubstitutionAway;
   // Many four-letter words differ in one letter, so a different suffix means no suspicion.
-  if (isWord && one.suffix !== ownName.suffix) return false;
-  return isOneEdit(one.bareAppearance, ownName.bareAppearance);
+  if (isWord && name.suffix !== ownName.suffix) return false;
+  return isOneEdit(name.bareAppearance, ownName.bareAppearance);
 }
 
 /** Whether one edit turns one text into the other: one character added, removed or changed, or two neighbours swapped. */
-export function isOneEdit(one: string, other: string): boolean {
-  if (one === other || Math.abs(one.length - other.length) > 1) return false;
+export function isOneEdit(a: string, b: string): boolean {
+  if (a === b || Math.abs(a.length - b.length) > 1) return false;
   let start = 0;
-  while (start < one.length && one[start] === other[start]) start += 1;
-  const remainingOne = one.slice(start);
-  const remainingOther = other.slice(start);
-  if (one.length < other.length) return remainingOne === remainingOther.slice(1);
-  if (one.length > other.length) return remainingOne.slice(1) === remainingOther;
+  while (start < a.length && a[start] === b[start]) start += 1;
+  const remainingOne = a.slice(start);
+  const remainingOther = b.slice(start);
+  if (a.length < b.length) return remainingOne === remainingOther.slice(1);
+  if (a.length > b.length) return remainingOne.slice(1) === remainingOther;
   if (remainingOne.slice(1) === remainingOther.slice(1)) return true;
   const swapped = `${remainingOne[1] ?? ""}${remainingOne[0] ?? ""}${remainingOne.slice(2)}`;
   return swapped === remainingOther;
@@ -138,5 +138,5 @@ export const CONFUSABLES: Readonly<Record<string, string>> = {
 };
 
 const ASCII_BY_CONFUSABLE = new Map(
-  Object.entries(CONFUSABLES).flatMap(([letter, others]) => [...others].map((one) => [one, letter] as const)),
+  Object.entries(CONFUSABLES).flatMap(([letter, others]) => [...others].map((other) => [other, letter] as const)),
 );

@@ -30,15 +30,15 @@ export function findNearestName(
 export function findLikelyTypo(input: string, known: readonly string[]): string | undefined {
   const suggestion = findNearestName(input, known);
   if (suggestion === undefined) return undefined;
-  const [one, other] = [normalizeBareName(input), normalizeBareName(suggestion)];
-  const maxEdits = Math.max(1, Math.floor(Math.max(one.length, other.length) / 4));
-  return leven(one, other) <= maxEdits ? suggestion : undefined;
+  const [a, b] = [normalizeBareName(input), normalizeBareName(suggestion)];
+  const maxEdits = Math.max(1, Math.floor(Math.max(a.length, b.length) / 4));
+  return leven(a, b) <= maxEdits ? suggestion : undefined;
 }
 
 /** Whether two names differ only in their numbers, such as t001 and t031. These are separate things, not a typing error. */
-function differOnlyInNumbers(one: string, other: string): boolean {
+function differOnlyInNumbers(a: string, b: string): boolean {
   const maskNumbers = (name: string): string => name.replace(/\d+/g, "#");
-  return one !== other && /\d/.test(other) && maskNumbers(one) === maskNumbers(other);
+  return a !== b && /\d/.test(b) && maskNumbers(a) === maskNumbers(b);
 }
 
 /** Removes differences of style: capitals, hyphens, underscores. */

@@ -125,8 +125,8 @@ const SPECIAL_RANGES = [
   .flatMap((line) => line.split(" ").map(parseAddressRange))
   .filter((range) => range !== undefined);
 
-function isOverlappingRange(one: AddressRange, other: AddressRange): boolean {
-  return one.width === other.width && one.first <= other.last && other.first <= one.last;
+function isOverlappingRange(a: AddressRange, b: AddressRange): boolean {
+  return a.width === b.width && a.first <= b.last && b.first <= a.last;
 }
 
 type CidrRange = ReturnType<typeof ipaddr.parseCIDR>;

@@ -83,11 +83,11 @@ export class RowHistoryBuilder {
   }
 
   #trimSmallest(): void {
-    this.#smallest = [...new Map(this.#smallest)].sort(([one], [other]) => one - other).slice(0, MAX_SMALLEST);
+    this.#smallest = [...new Map(this.#smallest)].sort(([a], [b]) => a - b).slice(0, MAX_SMALLEST);
   }
 
   #trimOldest(): void {
-    this.#oldest = this.#oldest.toSorted(([one], [other]) => one - other).slice(0, MAX_OLDEST);
+    this.#oldest = this.#oldest.toSorted(([a], [b]) => a - b).slice(0, MAX_OLDEST);
   }
 }
 

@@ -140,19 +140,18 @@ export function buildTenantIdentity(
  */
 export function findSameTenants<T>(identities: ReadonlyMap<T, TenantIdentity>): readonly (readonly [T, T, ...T[]])[] {
   const identityList = [...identities];
-  const order = new Map(identityList.map(([one], index) => [one, index]));
+  const order = new Map(identityList.map(([item], index) => [item, index]));
   const groups = new Map<T, T[]>();
-  for (const [one, other] of listCandidatePairs(identityList)) {
-    const [firstGroup, secondGroup] = [groups.get(one) ?? [one], groups.get(other) ?? [other]];
-    if (firstGroup === secondGroup || !isSameIdentity(identities, one, other)) continue;
+  for (const [a, b] of listCandidatePairs(identityList)) {
+    const [firstGroup, secondGroup] = [groups.get(a) ?? [a], groups.get(b) ?? [b]];
+    if (firstGroup === secondGroup || !isSameIdentity(identities, a, b)) continue;
     const mergedGroup = [...firstGroup, ...secondGroup];
     for (const member of mergedGroup) groups.set(member, mergedGroup);
   }
-  const compare = (one: T | undefined, other: T | undefined): number =>
-    (order.get(one as T) ?? 0) - (order.get(other as T) ?? 0);
+  const compare = (a: T | undefined, b: T | undefined): number => (order.get(a as T) ?? 0) - (order.get(b as T) ?? 0);
   return [...new Set(groups.values())]
     .map((members) => members.toSorted(compare))
-    .toSorted(([one], [other]) => compare(one, other)) as unknown as readonly (readonly [T, T, ...T[]])[];
+    .toSorted(([a], [b]) => compare(a, b)) as unknown as readonly (readonly [T, T, ...T[]])[];
 }
 
 /** Whether an identity contains nothing that identifies a tenant. */
@@ -175,8 +174,8 @@ export function pickVipIdentity({ address, people: vipHashes = [] }: TenantIdent
 }
 
 /** Whether two identities belong to the same tenant, without considering any others. */
-export function isSameTenant(one: TenantIdentity, other: TenantIdentity): boolean {
-  return findSameTenants(new Map([one, other].entries())).length > 0;
+export function isSameTenant(a: TenantIdentity, b: TenantIdentity): boolean {
+  return findSameTenants(new Map([a, b].entries())).length > 0;
 }
 
 /** Lists the pairs that share a hash. Identities without a shared hash can't belong to the same tenant. */
@@ -277,27 +276,27 @@ export function shrinkIdentity({ history, people: vipHashes, ...identity }: Tena
 }
 
 function isSameIdentity<T>(identities: ReadonlyMap<T, TenantIdentity>, first: T, second: T): boolean {
-  const [one, other] = [identities.get(first), identities.get(second)];
-  if (one === undefined || other === undefined) return false;
-  const comparison = compareIdentities(one, other);
+  const [a, b] = [identities.get(first), identities.get(second)];
+  if (a === undefined || b === undefined) return false;
+  const comparison = compareIdentities(a, b);
   // Two tenants can hold equal rows if a script filled both in the same second and ids begin at 1 per tenant.
   return comparison === "same" || (comparison === "equal" && areNumberedTogether(identities, first, second));
 }
 
 /** Compares two identities in isolation. `equal` means that their rows are the same, which may be a coincidence. */
-function compareIdentities(one: TenantIdentity, other: TenantIdentity): "same" | "equal" | "different" {
-  if (one.address !== other.address) return "different";
-  const vipComparison = compareVips(one, other);
+function compareIdentities(a: TenantIdentity, b: TenantIdentity): "same" | "equal" | "different" {
+  if (a.address !== b.address) return "different";
+  const vipComparison = compareVips(a, b);
   // Each mailbox belongs to one tenant.
   if (vipComparison === "none") return "different";
-  const [firstHashes, secondHashes] = alignSamples(one, other);
+  const [firstHashes, secondHashes] = alignSamples(a, b);
   const minUnique = Math.min(firstHashes.unique.length, secondHashes.unique.length);
   if (minUnique > 0 && countShared(firstHashes.unique, secondHashes.unique) >= minUnique / 2) return "same";
-  if (one.entries === 0 && other.entries === 0) return vipComparison === "some" ? "same" : "different";
+  if (a.entries === 0 && b.entries === 0) return vipComparison === "some" ? "same" : "different";
   const maxCounted = Math.max(firstHashes.counted.length, secondHashes.counted.length);
   const shared = countShared(firstHashes.counted, secondHashes.counted);
   if (shared === 0 || shared < maxCounted * MIN_SHARED_FRACTION || vipComparison === "unequal") return "different";
-  return vipComparison === "some" || Math.min(one.dates, other.dates) >= MIN_DATES ? "same" : "equal";
+  return vipComparison === "some" || Math.min(a.dates, b.dates) >= MIN_DATES ? "same" : "equal";
 }
 
 /**
@@ -305,11 +304,11 @@ function compareIdentities(one: TenantIdentity, other: TenantIdentity): "same" |
  * these ids.
  */
 function areNumberedTogether<T>(identities: ReadonlyMap<T, TenantIdentity>, first: T, second: T): boolean {
-  const one = identities.get(first);
-  const numbers = one?.numbers ?? [];
+  const identity = identities.get(first);
+  const numbers = identity?.numbers ?? [];
   const otherIdentities = [...identities].filter(
     ([identityKey, { address, numbers: ids }]) =>
-      identityKey !== first && identityKey !== second && address === one?.address && ids.length > 0,
+      identityKey !== first && identityKey !== second && address === identity?.address && ids.length > 0,
   );
   return otherIdentities.length > 0 && otherIdentities.every(([, { numbers: ids }]) => countShared(ids, numbers) === 0);
 }

@@ -48,11 +48,10 @@ export function runBacktest(base: TenantMailHistory, { entries, changedKeys }: B
   return {
     threats: threats.length,
     allows: Array.from(allows, ([key, counter]) => counter.buildResult(key, vips)).sort(
-      (one, other) => other.deliveredCount - one.deliveredCount || compareByVips(one, other),
+      (a, b) => b.deliveredCount - a.deliveredCount || compareByVips(a, b),
     ),
     denies: Array.from(denies, ([key, counter]) => counter.buildResult(key, vips)).sort(
-      (one, other) =>
-        other.stoppedCount - one.stoppedCount || other.matchCount - one.matchCount || compareByVips(one, other),
+      (a, b) => b.stoppedCount - a.stoppedCount || b.matchCount - a.matchCount || compareByVips(a, b),
     ),
     unmatchedDenies: allDenies
       .filter((entry) => entry.entryType !== "ip" && !matchedEntries.has(entry))
@@ -63,10 +62,10 @@ export function runBacktest(base: TenantMailHistory, { entries, changedKeys }: B
 }
 
 function compareByVips(
-  one: { readonly key: string; readonly vipCount: number },
-  other: { readonly key: string; readonly vipCount: number },
+  a: { readonly key: string; readonly vipCount: number },
+  b: { readonly key: string; readonly vipCount: number },
 ): number {
-  return other.vipCount - one.vipCount || (one.key < other.key ? -1 : 1);
+  return b.vipCount - a.vipCount || (a.key < b.key ? -1 : 1);
 }
 
 class AllowCounter {
@@ -120,10 +119,7 @@ function selectExamples(threats: readonly ThreatRecord[], vips: ReadonlySet<stri
   const getWeight = ({ verdict, recipient = "" }: ThreatRecord): number =>
     2 * Number(verdict === "malicious") + Number(vips.has(recipient));
   return threats
-    .toSorted(
-      (one, other) =>
-        getWeight(other) - getWeight(one) || (parseInstant(other.time) ?? 0) - (parseInstant(one.time) ?? 0),
-    )
+    .toSorted((a, b) => getWeight(b) - getWeight(a) || (parseInstant(b.time) ?? 0) - (parseInstant(a.time) ?? 0))
     .slice(0, MAX_EXAMPLES)
     .map(buildExample);
 }

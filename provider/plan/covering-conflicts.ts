@@ -29,7 +29,7 @@ export function findCoveringConflicts(
     const [first] = rows;
     if (first === undefined || removed.has(key) || isDeclared(key)) continue;
     const value = canonicalizeValue(first.value);
-    const getChanges = (values: readonly string[]) => values.flatMap((one) => byValue.get(one) ?? []);
+    const getChanges = (values: readonly string[]) => values.flatMap((item) => byValue.get(item) ?? []);
     const findOtherList = (change: UnratedChange): string | undefined =>
       rows.find((row) => row.list !== change.after?.list && isOverlappingScope(row.verdict_scope, change.verdictScope))
         ?.list;
@@ -63,7 +63,7 @@ function buildExceptionFinding(
   exceptions: readonly ExceptionEntry[],
 ): PlanFinding {
   const [changeEffect, otherEffect] = after?.list === "allow" ? ["allowed", "denied"] : ["denied", "allowed"];
-  const names = exceptions.map((one) => quote(one.value)).sort();
+  const names = exceptions.map((exception) => quote(exception.value)).sort();
   const namesText = names.slice(0, MAX_EXCEPTIONS).join(", ");
   const moreText = names.length > MAX_EXCEPTIONS ? ` and ${names.length - MAX_EXCEPTIONS} more` : "";
   const isKnown = exceptions.every(({ list }) => list === "allow" || list === "deny");

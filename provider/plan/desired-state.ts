@@ -104,7 +104,7 @@ function* listKeyTexts(declared: readonly (DeclaredEntry | DeclaredVip)[]): Gene
 
 function indexDeclarations(declared: readonly (DeclaredEntry | DeclaredVip)[]): DesiredList["declarations"] {
   const declarations = new Map<string, DeclaredEntry | DeclaredVip>();
-  for (const one of declared) declarations.set(one.key, one);
+  for (const item of declared) declarations.set(item.key, item);
   return declarations;
 }
 
@@ -115,8 +115,8 @@ export function getListKind({ kind }: Pick<DesiredList, "kind">): ListKind {
 export function hashDesiredState({ lists, rules, expired }: DesiredState): string {
   // The engine reports the resources of a program in any order.
   const declared = lists.map((list) => JSON.stringify(buildDigestParts(list))).sort();
-  const expiredTexts = expired.map((one) =>
-    JSON.stringify([one.kind, one.key, one.expires, one.kind === "entry" ? one.acceptRisk : undefined]),
+  const expiredTexts = expired.map((item) =>
+    JSON.stringify([item.kind, item.key, item.expires, item.kind === "entry" ? item.acceptRisk : undefined]),
   );
   return hashJson([declared, sortEntries(rules), expiredTexts.sort()]);
 }
@@ -124,7 +124,7 @@ export function hashDesiredState({ lists, rules, expired }: DesiredState): strin
 function buildDigestParts({ kind, resource, options, declared, declarations }: DesiredList): unknown {
   const metadata = Array.from(
     declarations,
-    ([key, one]) => [key, METADATA_FIELD_NAMES.map((name) => one[name])] as const,
+    ([key, item]) => [key, METADATA_FIELD_NAMES.map((name) => item[name])] as const,
   );
   return [kind, resource, sortEntries(options), sortEntries(declared), sortPairs(metadata)];
 }
@@ -134,5 +134,5 @@ function sortEntries(object: object): unknown[] {
 }
 
 function sortPairs<Pair extends readonly [string, unknown]>(pairs: Pair[]): Pair[] {
-  return pairs.sort((one, other) => (one[0] < other[0] ? -1 : 1));
+  return pairs.sort((a, b) => (a[0] < b[0] ? -1 : 1));
 }

@@ -43,7 +43,7 @@ export class EntryPrecedence {
       domains.flatMap((domain) => [domain, ...listCoveringValues(domain)]),
     );
     for (const value of new Set(covering)) entries.push(...this.#findEntries(value, verdict));
-    return entries.sort((one, other) => getSpecificity(other) - getSpecificity(one) || this.#compareOrder(one, other));
+    return entries.sort((a, b) => getSpecificity(b) - getSpecificity(a) || this.#compareOrder(a, b));
   }
 
   #findEntries(value: string, verdict: string): ProposedEntry[] {
@@ -51,10 +51,10 @@ export class EntryPrecedence {
     return entries.filter((entry) => appliesToVerdict(entry, verdict));
   }
 
-  #compareOrder(one: ProposedEntry, other: ProposedEntry): number {
+  #compareOrder(a: ProposedEntry, b: ProposedEntry): number {
     const getWeight = ({ list, key }: ProposedEntry): number =>
       (list === "deny" ? 0 : 2) + Number(this.#newKeys.has(key));
-    return getWeight(one) - getWeight(other) || (one.key < other.key ? -1 : 1);
+    return getWeight(a) - getWeight(b) || (a.key < b.key ? -1 : 1);
   }
 }
 

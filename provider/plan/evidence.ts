@@ -207,7 +207,7 @@ function buildEvidenceSummary(
   days: number,
   now: Date,
 ): EvidenceSummary {
-  const missing = [threats.missing, reports.missing].filter((one) => one !== undefined);
+  const missing = [threats.missing, reports.missing].filter((candidate) => candidate !== undefined);
   const start = new Date(now.getTime() - days * MINUTES_PER_DAY * 60_000);
   const completeSince = getCompleteSince(Number.isNaN(start.getTime()) ? undefined : start.toISOString(), [
     threats,
@@ -295,8 +295,8 @@ class DomainIndex<Seen extends MessageWithSender> {
         else existing.push(seen);
       }
     }
-    this.#rows = Array.from(byDomain, ([domain, seen]) => ({ domain: reverseDomain(domain), seen })).sort(
-      (one, other) => (one.domain < other.domain ? -1 : 1),
+    this.#rows = Array.from(byDomain, ([domain, seen]) => ({ domain: reverseDomain(domain), seen })).sort((a, b) =>
+      a.domain < b.domain ? -1 : 1,
     );
   }
 

@@ -61,10 +61,12 @@ export function isDesiredStateApplied(
 ): boolean {
   const resources = (state as ExportedStack).deployment?.resources ?? [];
   if (hasPendingOperations(state)) return false;
-  if (resources.some((one) => one.delete === true || (one.initErrors ?? []).length > 0)) return false;
+  if (resources.some((resource) => resource.delete === true || (resource.initErrors ?? []).length > 0)) return false;
   return lists.every((list) =>
     resources.some(
-      (one) => one.type === getResourceType(provider, LIST_TYPES[list.kind]) && isResourceAsDeclared(one, list, host),
+      (resource) =>
+        resource.type === getResourceType(provider, LIST_TYPES[list.kind]) &&
+        isResourceAsDeclared(resource, list, host),
     ),
   );
 }
@@ -83,7 +85,7 @@ export function findUndeclaredResources(state: unknown, resource: string): reado
     ((type === TENANT_SETTINGS_TYPE ||
       (getUrnTypes(urn).at(-2) === TENANT_SETTINGS_TYPE && getListProvider(type) !== undefined)) &&
       getUrnName(urn) === resource);
-  return resources.filter((one) => !isOwnResource(one)).map(({ urn }) => urn);
+  return resources.filter((stackResource) => !isOwnResource(stackResource)).map(({ urn }) => urn);
 }
 
 export function getStackProvider(state: unknown): ProviderKind | undefined {

@@ -35,6 +35,6 @@ export function countRecipients(
   };
 }
 
-function compareByCount(one: NamedCount, other: NamedCount): number {
-  return other.count - one.count || (one.name < other.name ? -1 : 1);
+function compareByCount(a: NamedCount, b: NamedCount): number {
+  return b.count - a.count || (a.name < b.name ? -1 : 1);
 }

@@ -85,7 +85,7 @@ export class ListComparison {
     const entry = decodeEntry(key, list.declared[key] ?? "");
     if (entry === undefined) return;
     const row = match.matches.get(key);
-    if (row !== undefined) for (const one of match.getDuplicates(row)) this.#accountedRows.add(one);
+    if (row !== undefined) for (const duplicate of match.getDuplicates(row)) this.#accountedRows.add(duplicate);
     if (row !== undefined && isSameEntryState(row, entry)) {
       this.unchanged += 1;
       return;
@@ -248,7 +248,7 @@ export class ListComparison {
     }
     this.#noteKeptVips(list, content);
     for (const [key, row] of toRemove) {
-      const expired = this.#desired.expired.find((one) => one.kind === list.kind && one.key === key);
+      const expired = this.#desired.expired.find((candidate) => candidate.kind === list.kind && candidate.key === key);
       const reason =
         expired !== undefined
           ? `expired on ${expired.expires}`
@@ -310,8 +310,8 @@ export class ListComparison {
       });
       return;
     }
-    for (const one of this.#observed.entries.get(encodeRowKey(row)) ?? []) {
-      if (one.list === row.list) this.#accountedRows.add(one);
+    for (const item of this.#observed.entries.get(encodeRowKey(row)) ?? []) {
+      if (item.list === row.list) this.#accountedRows.add(item);
     }
     const entry = decodeEntry(key, encodeEntry(row));
     if (entry === undefined) return;
@@ -348,7 +348,7 @@ export class ListComparison {
       (list) => [list.kind, createIgnoreFilter(getListKind(list), list.options)] as const,
     );
     const isIgnored = (kind: "entry" | "vip", key: string, text: string): boolean =>
-      ignored.some(([one, matchesIgnore]) => one === kind && matchesIgnore(key, text));
+      ignored.some(([item, matchesIgnore]) => item === kind && matchesIgnore(key, text));
     const unmanagedItems: UnmanagedItem[] = [];
     const remaining = this.#observed.rows.filter((row) => !this.#accountedRows.has(row));
     const keys = remaining.length === 0 ? undefined : this.#getUnmanagedKeys();
@@ -365,7 +365,7 @@ export class ListComparison {
       if (this.#accountedRows.has(row) || !isStoredRow(row) || isIgnored("vip", key, encodeVip(row))) continue;
       unmanagedItems.push({ kind: "vip", key, value: key, before: getVipRowState(row) });
     }
-    return unmanagedItems.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
+    return unmanagedItems.sort((a, b) => (`${a.kind} ${a.key}` < `${b.kind} ${b.key}` ? -1 : 1));
   }
 
   /** Returns the undeclared rows with unique keys. */

@@ -110,7 +110,9 @@ function buildMessageSender(email: string | undefined, domain: string | undefine
   const isMailbox = senderAddress?.includes("@") ?? false;
   const mailboxDomain = isMailbox ? senderAddress?.slice(senderAddress.lastIndexOf("@") + 1) : senderAddress;
   const namedDomain = canonicalizeSender(domain?.replace(/^@/, ""));
-  const domains = new Set([mailboxDomain, namedDomain].filter((one) => one !== undefined && one !== ""));
+  const domains = new Set(
+    [mailboxDomain, namedDomain].filter((candidate) => candidate !== undefined && candidate !== ""),
+  );
   return {
     ...(isMailbox && senderAddress !== undefined ? { mailbox: senderAddress } : {}),
     domains: [...domains] as string[],

@@ -133,9 +133,9 @@ export function makePlan({
 }
 
 function addUnicode(plan: Plan): Plan {
-  const addUnicodeValue = <Item extends { readonly value: string }>(one: Item): Item => {
-    const unicode = decodePunycode(one.value);
-    return unicode === undefined ? one : { ...one, unicode };
+  const addUnicodeValue = <Item extends { readonly value: string }>(item: Item): Item => {
+    const unicode = decodePunycode(item.value);
+    return unicode === undefined ? item : { ...item, unicode };
   };
   return {
     ...plan,
@@ -160,7 +160,9 @@ function findRiskyAllows(
     const evidence = mail.getEvidence({ ...getEntrySubject(entry, key) });
     const malicious = evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0;
     if (malicious === 0) return [];
-    const location = lists.map(({ declarations }) => declarations.get(key)?.location).find((one) => one !== undefined);
+    const location = lists
+      .map(({ declarations }) => declarations.get(key)?.location)
+      .find((place) => place !== undefined);
     const lastText =
       evidence?.lastThreatAt === undefined ? "" : `, last ${sanitizeLine(evidence.lastThreatAt.slice(0, 10))}`;
     return [
@@ -181,7 +183,7 @@ const LOWEST_RANK = Number.POSITIVE_INFINITY;
 const ACTION_ORDER: readonly PlanChange["operation"][] = ["remove", "change", "add"];
 
 /** Sorts by severity, then amount of malicious mail, then danger; then removals, changes and additions. */
-function compareByImportance(one: PlanChange, other: PlanChange): number {
+function compareByImportance(left: PlanChange, right: PlanChange): number {
   const getRanks = (change: PlanChange): readonly number[] => [
     SEVERITY_ORDER.indexOf(change.severity),
     -(change.evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0),
@@ -191,9 +193,9 @@ function compareByImportance(one: PlanChange, other: PlanChange): number {
     ACTION_ORDER.indexOf(change.operation),
     change.kind === "vip" ? 0 : 1,
   ];
-  const [a, b] = [getRanks(one), getRanks(other)];
+  const [a, b] = [getRanks(left), getRanks(right)];
   const index = a.findIndex((number, index) => number !== b[index]);
-  return index < 0 ? (one.key < other.key ? -1 : 1) : (a[index] ?? 0) - (b[index] ?? 0);
+  return index < 0 ? (left.key < right.key ? -1 : 1) : (a[index] ?? 0) - (b[index] ?? 0);
 }
 
 function getChangeClass({ after, operation, kind }: PlanChange): number {
@@ -232,25 +234,25 @@ function buildExpiredItems(
     return isPresent && isKnown && !removedIds.has(`${kind} ${key}`) ? { isKept: true } : {};
   };
   return expired
-    .filter((one) => !isDeclared(one))
-    .map((one): ExpiredItem => {
-      const expiryFields = { expires: one.expires ?? "", place: one.location };
-      if (one.kind === "vip") {
-        const row = observed.vips.get(one.key);
+    .filter((candidate) => !isDeclared(candidate))
+    .map((item): ExpiredItem => {
+      const expiryFields = { expires: item.expires ?? "", place: item.location };
+      if (item.kind === "vip") {
+        const row = observed.vips.get(item.key);
         // Other notices cover VIPs that the stack keeps (onDelete) and detected ones.
         const isKeptOnDelete = lists.some(({ kind, options }) => kind === "vip" && options["onDelete"] === "keep");
-        const keptFields = row !== undefined && isStoredRow(row) && !isKeptOnDelete ? getKeptFields(one, true) : {};
+        const keptFields = row !== undefined && isStoredRow(row) && !isKeptOnDelete ? getKeptFields(item, true) : {};
         return {
           kind: "vip",
-          key: one.key,
-          value: one.email,
+          key: item.key,
+          value: item.email,
           ...expiryFields,
           isPresent: row !== undefined,
           ...keptFields,
         };
       }
-      const exists = (observed.entries.get(one.key) ?? []).some(({ list }) => list === one.list);
-      const { key, value, entryType, verdictScope, list } = one;
+      const exists = (observed.entries.get(item.key) ?? []).some(({ list }) => list === item.list);
+      const { key, value, entryType, verdictScope, list } = item;
       return {
         kind: "entry",
         key,
@@ -260,7 +262,7 @@ function buildExpiredItems(
         list,
         ...expiryFields,
         isPresent: exists,
-        ...getKeptFields(one, exists),
+        ...getKeptFields(item, exists),
       };
     });
 }

@@ -36,5 +36,5 @@ export function isEntryRow(row: AllowDenyEntryRow | VipEmployeeRow): row is Allo
 }
 
 export function isSupportedList(list: string): list is List {
-  return ENTRY_LISTS.some((one) => one === list);
+  return ENTRY_LISTS.some((entryList) => entryList === list);
 }

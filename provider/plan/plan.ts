@@ -10,7 +10,8 @@ export interface ChangedLists {
 }
 
 export function getChangeTransition({ kind, before, after }: ChangedLists): Transition {
-  const getListName = (one: ChangedLists["before"]): string | undefined => one && (kind === "vip" ? "vip" : one.list);
+  const getListName = (item: ChangedLists["before"]): string | undefined =>
+    item && (kind === "vip" ? "vip" : item.list);
   return { from: getListName(before), to: getListName(after) };
 }
 

@@ -118,10 +118,10 @@ function buildDesiredList(
   const isEntry = kind === "AllowDenyList" || kind === "AllowDenyEntry";
   const isList = kind === "AllowDenyList" || kind === "VipList";
   const property = isEntry ? "entries" : "members";
-  const readContent = (one: Record<string, unknown> | undefined): EncodedList => {
-    if (one === undefined) return {};
-    if (!isList) return isEntry ? buildEntryContent(one, resource) : buildVipContent(one, resource);
-    const keyed = one[property] ?? {};
+  const readContent = (item: Record<string, unknown> | undefined): EncodedList => {
+    if (item === undefined) return {};
+    if (!isList) return isEntry ? buildEntryContent(item, resource) : buildVipContent(item, resource);
+    const keyed = item[property] ?? {};
     if (isEncodedList(keyed) && Object.values(keyed).every(isKnownText)) return keyed;
     throw createUnknownValueError(`${property} of ${quote(resource)}`);
   };
@@ -150,8 +150,8 @@ function buildDesiredList(
   };
 }
 
-function buildEntryContent(one: Record<string, unknown>, resource: string): EncodedList {
-  const entry = completeAllowDenyEntry(one);
+function buildEntryContent(item: Record<string, unknown>, resource: string): EncodedList {
+  const entry = completeAllowDenyEntry(item);
   const { list, value, entryType, verdictScope } = entry;
   if (![list, value, entryType, verdictScope, ...getDetailTexts(entry).map(([, text]) => text)].every(isKnownText))
     throw createUnknownValueError(quote(resource));
@@ -183,9 +183,9 @@ function parseSourcePosition(position: string | undefined): Place | undefined {
   return file === undefined ? undefined : { file: decodeURI(file), line: Number(line), column: Number(column) };
 }
 
-function getProviderName(one: PreviewResource | undefined): string {
+function getProviderName(item: PreviewResource | undefined): string {
   // A provider reference consists of URN and id.
-  const [, reference] = /^(.*)::[^:]*$/s.exec(one?.provider ?? "") ?? [];
+  const [, reference] = /^(.*)::[^:]*$/s.exec(item?.provider ?? "") ?? [];
   const name = reference === undefined ? "default" : getUrnName(reference);
   return isDefaultProvider(name) ? "default" : name;
 }

@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../model/assumptions";
 import { isOutputKnown } from "./known-output";
-import { prepareRegistration } from "./prepare-registration";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
+import { runRegistrationPreflight } from "./registration-preflight";
 import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";
 import { shortenTraces } from "./shorten-traces";
@@ -67,7 +67,7 @@ export class AllowDenyEntry
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyEntryArgs, opts?: pulumi.CustomResourceOptions) {
-    prepareRegistration("AllowDenyEntry", name, opts);
+    runRegistrationPreflight("AllowDenyEntry", name, opts);
     const outputs = { entryId: undefined, createdAt: undefined, createdBy: undefined, tenant: undefined };
     // Copied one by one, so that a property that isn't an argument reaches check, which reports it.
     const properties = {

@@ -3,8 +3,8 @@ import { ENTRY_LIST_KIND } from "../model/list-arguments";
 import type { ListMode } from "../model/list-mode";
 import type { AllowDenyEntryArgs } from "./allow-deny-entry";
 import { buildResourceLabel, encodePlainContent, type ListArgs } from "./encode-list-content";
-import { prepareRegistration } from "./prepare-registration";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
+import { runRegistrationPreflight } from "./registration-preflight";
 import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";
 import { shortenTraces } from "./shorten-traces";
@@ -66,7 +66,7 @@ export class AllowDenyList extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyListArgs, opts?: pulumi.CustomResourceOptions) {
-    prepareRegistration("AllowDenyList", name, opts);
+    runRegistrationPreflight("AllowDenyList", name, opts);
     const properties = {
       mode: undefined,
       ...args,

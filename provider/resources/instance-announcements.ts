@@ -1,6 +1,6 @@
 import { tmpdir, userInfo } from "node:os";
 import { getCacheDirectory } from "../engine/cache-directory";
-import { SharedLines, type SharingOptions } from "./declarations";
+import { SharedLines, type SharingOptions } from "./cross-process-declarations";
 import type { TenantList } from "./lifecycle/lifecycle";
 
 export function buildSharingOptions(engine: string | undefined, environment: NodeJS.ProcessEnv): SharingOptions {

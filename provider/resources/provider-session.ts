@@ -14,8 +14,8 @@ import {
   readOwnDomains,
 } from "./configuration";
 import { createTenantClient } from "./create-tenant-client";
+import { Declarations } from "./cross-process-declarations";
 import { type DeclarationOwner, DeclarationRegistry } from "./declaration-registry";
-import { Declarations } from "./declarations";
 import { buildSharingOptions } from "./instance-announcements";
 import type { DeclarationItem, LifecycleContext, ResourceDeclaration } from "./lifecycle/lifecycle";
 import {

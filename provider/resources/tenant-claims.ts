@@ -4,7 +4,7 @@ import { z } from "zod";
 import { canPrune, LIST_MODES, type ListMode } from "../model/list-mode";
 import { isEmptyIdentity, isSameTenant, normalizeAddress, type TenantIdentity } from "../model/tenant-identity";
 import { quote } from "../model/text";
-import { SharedLines, type SharingOptions, shortHash } from "./declarations";
+import { SharedLines, type SharingOptions, shortHash } from "./cross-process-declarations";
 import { InstanceAnnouncements } from "./instance-announcements";
 import { SameTenantProvidersError } from "./lifecycle/errors";
 import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
@@ -286,8 +286,8 @@ function parseLine(text: string): readonly ClaimLine[] {
   }
 }
 
-function isSameClaimedTenant(one: TenantIdentity | undefined, other: TenantIdentity | undefined): boolean {
-  return one !== undefined && other !== undefined && isSameTenant(one, other);
+function isSameClaimedTenant(a: TenantIdentity | undefined, b: TenantIdentity | undefined): boolean {
+  return a !== undefined && b !== undefined && isSameTenant(a, b);
 }
 
 function mergeClaims(claims: readonly Claim[]): Claim {

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../model/arguments";
-import { prepareRegistration } from "./prepare-registration";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
+import { runRegistrationPreflight } from "./registration-preflight";
 import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";
 import { shortenTraces } from "./shorten-traces";
@@ -50,7 +50,7 @@ export class VipEmployee
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipEmployeeArgs, opts?: pulumi.CustomResourceOptions) {
-    prepareRegistration("VipEmployee", name, opts);
+    runRegistrationPreflight("VipEmployee", name, opts);
     const outputs = {
       source: undefined,
       addedBy: undefined,

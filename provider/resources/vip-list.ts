@@ -3,8 +3,8 @@ import type { ON_DELETE } from "../model/arguments";
 import { VIP_LIST_KIND } from "../model/list-arguments";
 import type { VipListMode } from "../model/list-mode";
 import { buildResourceLabel, encodePlainContent, type ListArgs } from "./encode-list-content";
-import { prepareRegistration } from "./prepare-registration";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
+import { runRegistrationPreflight } from "./registration-preflight";
 import { getDynamicType } from "./resource-type";
 import { buildSerializedProvider } from "./serialized-provider";
 import { shortenTraces } from "./shorten-traces";
@@ -59,7 +59,7 @@ export class VipList extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipListArgs, opts?: pulumi.CustomResourceOptions) {
-    prepareRegistration("VipList", name, opts);
+    runRegistrationPreflight("VipList", name, opts);
     const properties = {
       mode: undefined,
       ...args,

@@ -6,7 +6,7 @@ export class CsvError extends EmailSecurityError {
   readonly mistakes: readonly CsvMistake[];
 
   constructor(mistakes: readonly CsvMistake[]) {
-    const sorted = mistakes.toSorted((one, other) => (one.row ?? 0) - (other.row ?? 0));
+    const sorted = mistakes.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0));
     const lines = sorted.slice(0, MAX_LISTED).map((mistake) => `  ${formatCsvMistake(mistake)}`);
     const moreLines = sorted.length > MAX_LISTED ? [`  … and ${sorted.length - MAX_LISTED} more`] : [];
     const count = sorted.length === 1 ? "a mistake" : `${sorted.length} mistakes`;

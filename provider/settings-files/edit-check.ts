@@ -80,8 +80,8 @@ function trimCommonEnds(
   ];
 }
 
-function isEqualValue(one: unknown, other: unknown): boolean {
-  return one === other || (typeof one === "object" && isDeepStrictEqual(one, other));
+function isEqualValue(a: unknown, b: unknown): boolean {
+  return a === b || (typeof a === "object" && isDeepStrictEqual(a, b));
 }
 
 function getElementData({ data }: ParsedElement): Record<string, unknown> {
@@ -101,8 +101,8 @@ function toRecord(value: unknown): Record<string, unknown> {
 }
 
 function parseElements(list: readonly unknown[], style: ElementStyle): ParsedElement[] {
-  return list.map((one: unknown) => {
-    return buildPlainElement(isMapping(one) ? one : { [style.valueKey]: one }, style);
+  return list.map((item: unknown) => {
+    return buildPlainElement(isMapping(item) ? item : { [style.valueKey]: item }, style);
   });
 }
 
@@ -141,7 +141,5 @@ function applyEdit(elements: Map<string, ParsedElement[]>, edit: Edit, style: El
 }
 
 function serializeSorted(elements: readonly Record<string, unknown>[]): string[] {
-  return elements
-    .map((data) => JSON.stringify(Object.entries(data).sort(([one], [other]) => (one < other ? -1 : 1))))
-    .sort();
+  return elements.map((data) => JSON.stringify(Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1)))).sort();
 }

@@ -299,7 +299,7 @@ function getJsonQuotes(): Record<string, QuoteStyle> {
 }
 
 function sortByKeyOrder(element: Readonly<Record<string, FieldValue>>): [key: string, text: FieldValue][] {
-  return Object.entries(element).sort(([one], [other]) => getKeyRank(one) - getKeyRank(other));
+  return Object.entries(element).sort(([a], [b]) => getKeyRank(a) - getKeyRank(b));
 }
 
 function getKeyRank(key: string): number {

@@ -80,9 +80,9 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     if (this.#disorderCounts === undefined) {
       this.#disorderCounts = SORT_KEYS.map(() => 0);
       let previous: T | undefined;
-      for (const one of this) {
-        this.#countDisorder(previous, one, 1);
-        previous = one;
+      for (const item of this) {
+        this.#countDisorder(previous, item, 1);
+        previous = item;
       }
     }
     return SORT_KEYS.find((_keyOf, index) => this.#disorderCounts?.[index] === 0);
@@ -99,7 +99,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     if (rawSubject === undefined) throw new EditError(`the new element has no ${valueKey}`);
     const identity = { subject: normalizeSubject(String(rawSubject), this.#base), scope: String(scope) };
     const sameSubject = this.#bySubject.get(identity.subject) ?? [];
-    if (sameSubject.some((one) => one.scope === identity.scope)) {
+    if (sameSubject.some((candidate) => candidate.scope === identity.scope)) {
       throw new EditError(`${quote(identity.subject)} is already listed under ${this.#section}`);
     }
     const previous =
@@ -133,11 +133,11 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     else sameSubject.push(element);
   }
 
-  #countDisorder(one: T | undefined, next: T | undefined, by: 1 | -1): void {
+  #countDisorder(item: T | undefined, next: T | undefined, by: 1 | -1): void {
     const counts = this.#disorderCounts;
-    if (counts === undefined || one === undefined || next === undefined) return;
+    if (counts === undefined || item === undefined || next === undefined) return;
     for (const [index, getKey] of SORT_KEYS.entries()) {
-      if (getKey(one.subject) > getKey(next.subject)) counts[index] = (counts[index] ?? 0) + by;
+      if (getKey(item.subject) > getKey(next.subject)) counts[index] = (counts[index] ?? 0) + by;
     }
   }
 

@@ -43,9 +43,12 @@ class PartChecks {
 
   constructor(part: FilePart) {
     this.#isReadable = part.every(isReadableDeclaration);
-    this.areIdentifiedByKeys = part.every((one) => getListKind(one).getSubject(one.key) === one.key);
+    this.areIdentifiedByKeys = part.every(
+      (candidate) => getListKind(candidate).getSubject(candidate.key) === candidate.key,
+    );
     this.#unacceptedEntries = part.filter(
-      (one): one is DeclaredEntry => one.kind === "entry" && !isMeaningfulText(one.acceptRisk ?? ""),
+      (candidate): candidate is DeclaredEntry =>
+        candidate.kind === "entry" && !isMeaningfulText(candidate.acceptRisk ?? ""),
     );
   }
 

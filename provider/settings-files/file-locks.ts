@@ -40,7 +40,7 @@ export class FileLocks implements Disposable {
   async add(files: readonly string[], { timeoutMs = TIMEOUT_MS, onWait }: LockWaitOptions = {}): Promise<void> {
     const filesByDirectory = new Map(files.map((file) => [findLockDirectory(file), file]));
     try {
-      for (const [lockDirectory, file] of [...filesByDirectory].sort(([one], [other]) => (one < other ? -1 : 1))) {
+      for (const [lockDirectory, file] of [...filesByDirectory].sort(([a], [b]) => (a < b ? -1 : 1))) {
         if (this.#releases.has(lockDirectory)) continue;
         this.#releases.set(
           lockDirectory,

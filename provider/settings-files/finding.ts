@@ -85,9 +85,9 @@ export function isOverrideFinding({ code }: Pick<Finding, "code">): boolean {
 
 /** Sorts overrides first, then by file, line and column. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
-  return findings.toSorted((one, other) => {
-    if (isOverrideFinding(one) !== isOverrideFinding(other)) return isOverrideFinding(one) ? -1 : 1;
-    const [a, b] = [one.place, other.place];
+  return findings.toSorted((left, right) => {
+    if (isOverrideFinding(left) !== isOverrideFinding(right)) return isOverrideFinding(left) ? -1 : 1;
+    const [a, b] = [left.place, right.place];
     if (a === undefined || b === undefined) return Number(b === undefined) - Number(a === undefined);
     if (a.file !== b.file) return a.file < b.file ? -1 : 1;
     return a.line - b.line || a.column - b.column;

@@ -52,7 +52,7 @@ export function lintFiles(paths: readonly string[], options: SettingsReadOptions
   const readPaths = new Set([...results.values()].flatMap(({ files }) => files).map((file) => resolve(file)));
   for (const file of findMentioningFiles([...candidates.keys()])) {
     const result = lintSettings(file, sharedOptions);
-    const includesCandidate = result.files.some((one) => candidates.has(resolve(one)));
+    const includesCandidate = result.files.some((candidate) => candidates.has(resolve(candidate)));
     // The includes of an invalid file are unknown.
     const isUnknown = result.settings === undefined && result.files.length === 1;
     if (includesCandidate || isUnknown) results.set(resolve(file), result);

@@ -118,8 +118,8 @@ function buildContradictedFinding(entry: DeclaredEntry, parentEntry: DeclaredEnt
   );
 }
 
-function expiresBefore(one: DeclaredElement, other: DeclaredElement): boolean {
-  return getExpiryDate(one) < getExpiryDate(other);
+function expiresBefore(a: DeclaredElement, b: DeclaredElement): boolean {
+  return getExpiryDate(a) < getExpiryDate(b);
 }
 
 function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {

@@ -22,7 +22,7 @@ export interface OptionDemand {
 interface OptionOrder<Value> {
   readonly isWeaker: (value: Value | undefined, reference: Value | undefined) => boolean;
   /** Returns a value as strict as both; undefined if there is none. */
-  readonly combineStricter?: (one: Value, other: Value) => Value;
+  readonly combineStricter?: (a: Value, b: Value) => Value;
 }
 
 const lowerIsStricter: OptionOrder<number> = {
@@ -44,8 +44,8 @@ const modeOrder: OptionOrder<ListMode> = { isWeaker: isLooserMode };
 
 /** No element may be missing. */
 const supersetIsStricter: OptionOrder<readonly string[]> = {
-  isWeaker: (value = [], reference = []) => reference.some((one) => !value.includes(one)),
-  combineStricter: (one, other) => [...new Set([...one, ...other])],
+  isWeaker: (value = [], reference = []) => reference.some((candidate) => !value.includes(candidate)),
+  combineStricter: (a, b) => [...new Set([...a, ...b])],
 };
 
 /** Neither more nor fewer elements: either would touch, or ignore, unintended entries. */
@@ -59,8 +59,8 @@ const subsetIsStricter: OptionOrder<Readonly<Record<string, string>>> = {
   isWeaker: (value, reference) =>
     reference !== undefined &&
     (value === undefined || Object.entries(value).some(([name, login]) => getOwnValue(reference, name) !== login)),
-  combineStricter: (one, other) =>
-    Object.fromEntries(Object.entries(one).filter(([name, login]) => getOwnValue(other, name) === login)),
+  combineStricter: (a, b) =>
+    Object.fromEntries(Object.entries(a).filter(([name, login]) => getOwnValue(b, name) === login)),
 };
 
 function getOwnValue(record: Readonly<Record<string, string>>, name: string): string | undefined {
@@ -126,8 +126,8 @@ export function listImpliedDemands(
   const overridablePaths = new Set<string>(allowedOverrides);
   const imply = (list: string, option: string, triggers: readonly string[], value: unknown): OptionDemand[] => {
     const path = `lists.${list}.${option}` as OptionPath;
-    const trigger = ownDemands.find((one) => triggers.some((name) => one.path === `lists.${list}.${name}`));
-    const isSet = ownDemands.some((one) => one.path === path);
+    const trigger = ownDemands.find((demand) => triggers.some((name) => demand.path === `lists.${list}.${name}`));
+    const isSet = ownDemands.some((demand) => demand.path === path);
     return trigger === undefined || isSet
       ? []
       : [{ path, value, location: trigger.location, isOverridable: overridablePaths.has(path) }];
@@ -233,11 +233,11 @@ export class EffectiveOptions {
   }
 }
 
-function getStricterDemand(one: OptionDemand, other: OptionDemand): OptionDemand | undefined {
-  if (!isLooserValue(one.path, one.value, other.value)) return one;
-  if (!isLooserValue(one.path, other.value, one.value)) return other;
-  const { combineStricter } = OPTION_ORDERS[one.path] as OptionOrder<unknown>;
-  return combineStricter === undefined ? undefined : { ...one, value: combineStricter(one.value, other.value) };
+function getStricterDemand(a: OptionDemand, b: OptionDemand): OptionDemand | undefined {
+  if (!isLooserValue(a.path, a.value, b.value)) return a;
+  if (!isLooserValue(a.path, b.value, a.value)) return b;
+  const { combineStricter } = OPTION_ORDERS[a.path] as OptionOrder<unknown>;
+  return combineStricter === undefined ? undefined : { ...a, value: combineStricter(a.value, b.value) };
 }
 
 function isLooserValue(path: OptionPath, value: unknown, reference: unknown): boolean {
@@ -251,7 +251,7 @@ function getNestedValue(content: unknown, keys: readonly string[]): unknown {
 }
 
 function formatOptionValue(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((one) => quote(String(one)).slice(1, -1)).join(", ")}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => quote(String(item)).slice(1, -1)).join(", ")}]`;
   if (typeof value === "object" && value !== null) return quote(value, 200);
   return typeof value === "string" ? quote(value, 200) : String(value);
 }

@@ -74,13 +74,13 @@ export interface PolicyVip extends PolicyFields {
  * @param today the day (UTC) from which `maxDays` counts: `2026-11-21`.
  * @throws {InvalidArgumentError} for an unknown or invalid rule, which would otherwise be ignored.
  */
-export function createPolicyCheck(policy: Policy, today: string): (one: PolicyEntry | PolicyVip) => PolicyCode[] {
+export function createPolicyCheck(policy: Policy, today: string): (item: PolicyEntry | PolicyVip) => PolicyCode[] {
   const problems = validateArguments(policyRules, policy).map(
     ({ property, reason }) => `policy: ${property} ${reason}`,
   );
   if (problems.length > 0) throw new InvalidArgumentError(problems.join("\n"));
   const rules = buildPolicyRules(policy, today);
-  return (one) => rules.filter(({ getViolation }) => getViolation(one) !== undefined).map(({ code }) => code);
+  return (item) => rules.filter(({ getViolation }) => getViolation(item) !== undefined).map(({ code }) => code);
 }
 
 function buildPolicyRules(policy: Policy, today: string): PolicyRule[] {
@@ -98,7 +98,7 @@ function buildPolicyRules(policy: Policy, today: string): PolicyRule[] {
 interface PolicyRule {
   readonly code: PolicyCode;
   /** Describes the violation and its fix in a settings file; undefined if the rule is met. */
-  readonly getViolation: (one: PolicyEntry | PolicyVip) => string | undefined;
+  readonly getViolation: (item: PolicyEntry | PolicyVip) => string | undefined;
 }
 
 type RequiredSubjects = readonly PolicySubject[] | undefined;
@@ -116,15 +116,15 @@ function buildTicketRule(subjects: RequiredSubjects = [], pattern: string | unde
   const patternHint = pattern === undefined ? "" : ` that matches ${quote(pattern, 200)}`;
   return {
     code: "policy-ticket",
-    getViolation(one) {
-      if (one.ticket === undefined) {
-        return subjects.includes(getPolicySubject(one))
+    getViolation(item) {
+      if (item.ticket === undefined) {
+        return subjects.includes(getPolicySubject(item))
           ? `has no ticket; write \`ticket: …\`${patternHint}`
           : undefined;
       }
-      return ticketPattern === undefined || ticketPattern.matcher(one.ticket).find()
+      return ticketPattern === undefined || ticketPattern.matcher(item.ticket).find()
         ? undefined
-        : `has the ticket ${quote(one.ticket)}; write one${patternHint}`;
+        : `has the ticket ${quote(item.ticket)}; write one${patternHint}`;
     },
   };
 }
@@ -154,9 +154,9 @@ function buildMaxDaysRule(
   const limitText = maxDays === 1 ? "1 day is" : `${maxDays} days are`;
   return {
     code: "policy-max-days",
-    getViolation(one) {
-      if (one.kind === "vip" || one.list !== "allow") return undefined;
-      const { expires } = one;
+    getViolation(item) {
+      if (item.kind === "vip" || item.list !== "allow") return undefined;
+      const { expires } = item;
       if (expires === undefined && requireExpiry.includes("allow")) return undefined;
       const latestDay = latestDate === undefined ? "a date" : `a date up to ${latestDate}`;
       if (expires === undefined || expires === "never") {
@@ -188,10 +188,10 @@ function buildWholeDomainRule(isEnabled: boolean | undefined): PolicyRule | unde
   if (isEnabled !== true) return undefined;
   return {
     code: "policy-whole-domain",
-    getViolation(one) {
-      if (one.kind === "vip" || one.list !== "allow" || one.entryType !== "domain") return undefined;
-      if (one.acceptRisk !== undefined) return undefined;
-      return `allows a whole domain; allow the mailboxes that write to you, such as ${quote(`name@${one.value}`, 300)}, or give the reason for allowing the domain in \`acceptRisk: …\``;
+    getViolation(item) {
+      if (item.kind === "vip" || item.list !== "allow" || item.entryType !== "domain") return undefined;
+      if (item.acceptRisk !== undefined) return undefined;
+      return `allows a whole domain; allow the mailboxes that write to you, such as ${quote(`name@${item.value}`, 300)}, or give the reason for allowing the domain in \`acceptRisk: …\``;
     },
   };
 }
@@ -200,29 +200,30 @@ function buildWholeDomainRule(isEnabled: boolean | undefined): PolicyRule | unde
 function requireField(
   subjects: RequiredSubjects = [],
   code: PolicyCode,
-  getFieldProblem: (one: PolicyFields) => string | undefined,
+  getFieldProblem: (fields: PolicyFields) => string | undefined,
 ): PolicyRule | undefined {
   if (subjects.length === 0) return undefined;
   return {
     code,
-    getViolation(one) {
-      return subjects.includes(getPolicySubject(one)) ? getFieldProblem(one) : undefined;
+    getViolation(item) {
+      return subjects.includes(getPolicySubject(item)) ? getFieldProblem(item) : undefined;
     },
   };
 }
 
-function getPolicySubject(one: PolicyEntry | PolicyVip): PolicySubject {
-  return one.kind === "vip" ? "vips" : one.list;
+function getPolicySubject(item: PolicyEntry | PolicyVip): PolicySubject {
+  return item.kind === "vip" ? "vips" : item.list;
 }
 
-function formatViolation(one: DeclaredEntry | DeclaredVip, problem: string): string {
-  const key = one.kind === "vip" ? "email" : "value";
-  const mappingHint = one.isShort === true ? ` (as a mapping, under \`- ${key}: ${excerpt(one.rawValue, 300)}\`)` : "";
-  return `${quote(one.rawValue)} ${problem}${mappingHint}. The team's policy requires it`;
+function formatViolation(item: DeclaredEntry | DeclaredVip, problem: string): string {
+  const key = item.kind === "vip" ? "email" : "value";
+  const mappingHint =
+    item.isShort === true ? ` (as a mapping, under \`- ${key}: ${excerpt(item.rawValue, 300)}\`)` : "";
+  return `${quote(item.rawValue)} ${problem}${mappingHint}. The team's policy requires it`;
 }
 
 /** Ignores word order and case: "Reyes, Dana" equals "dana reyes". */
-export function isSamePerson(one: string, other: string): boolean {
+export function isSamePerson(a: string, b: string): boolean {
   const normalizeName = (name: string): string =>
     name
       .normalize("NFKC")
@@ -231,7 +232,7 @@ export function isSamePerson(one: string, other: string): boolean {
       .filter(Boolean)
       .sort()
       .join(" ");
-  return normalizeName(one) === normalizeName(other);
+  return normalizeName(a) === normalizeName(b);
 }
 
 /** Undefined if the date is out of range. */

@@ -203,7 +203,7 @@ class SettingsReader {
       this.isComplete = false;
       return undefined;
     });
-    const below = included.filter((one) => one !== undefined);
+    const below = included.filter((effectiveFile) => effectiveFile !== undefined);
     return this.#mergeIncludes(parsed, content, below);
   }
 
@@ -230,13 +230,15 @@ class SettingsReader {
   ): EffectiveFile | undefined {
     const { source } = parsed;
     const { declarations, expired, findings } = getFileDeclarations(parsed, content, this.#today);
-    for (const one of findings) this.findings.push(one);
-    for (const one of expired) this.expired.push(one);
+    for (const finding of findings) this.findings.push(finding);
+    for (const item of expired) this.expired.push(item);
     if (below.length === 0 && content.remove === undefined) return this.#buildStandalone(parsed, content, declarations);
     const ownSubjects = new Set(declarations.map(getDeclarationKey));
     // An expired override still replaces the included declaration.
     const ended = new Map(
-      expired.filter((one) => !ownSubjects.has(getDeclarationKey(one))).map((one) => [getDeclarationKey(one), one]),
+      expired
+        .filter((candidate) => !ownSubjects.has(getDeclarationKey(candidate)))
+        .map((item) => [getDeclarationKey(item), item]),
     );
 
     const inheritedDemands = collectInheritedDemands(below);
@@ -246,37 +248,37 @@ class SettingsReader {
     const isAllKept = removals.size === 0 && ended.size === 0;
     const entries = new Map(isAllKept ? below[0]?.entries : []);
     const vips = new Map(isAllKept ? below[0]?.vips : []);
-    const mergeDeclaration = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
-      const removal = removals.get(getRemovalKey(one.kind === "vip" ? "vips" : one.list, getDeclaredValue(one)));
+    const mergeDeclaration = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, item: One): void => {
+      const removal = removals.get(getRemovalKey(item.kind === "vip" ? "vips" : item.list, getDeclaredValue(item)));
       if (removal !== undefined) {
         removal.count += 1;
-        this.findings.push(...checkDeclarationRemoval(one, removal.location, inheritedDemands));
-        this.excluded.push({ declaration: one, location: removal.location });
+        this.findings.push(...checkDeclarationRemoval(item, removal.location, inheritedDemands));
+        this.excluded.push({ declaration: item, location: removal.location });
         return;
       }
-      const end = ended.get(getDeclarationKey(one));
+      const end = ended.get(getDeclarationKey(item));
       if (end !== undefined) {
-        this.findings.push(...checkDeclarationRemoval(one, end.location, inheritedDemands));
-        this.excluded.push({ declaration: one, location: end.location });
+        this.findings.push(...checkDeclarationRemoval(item, end.location, inheritedDemands));
+        this.excluded.push({ declaration: item, location: end.location });
         return;
       }
-      const other = into.get(one.key);
-      if (other === undefined) into.set(one.key, one);
+      const other = into.get(item.key);
+      if (other === undefined) into.set(item.key, item);
       else if (
-        other.location !== one.location &&
-        (other.text !== one.text || other.expires !== one.expires) &&
-        !ownSubjects.has(getDeclarationKey(one))
+        other.location !== item.location &&
+        (other.text !== item.text || other.expires !== item.expires) &&
+        !ownSubjects.has(getDeclarationKey(item))
       ) {
         this.#reportError(
           "duplicate-declaration",
-          `${quote(formatDeclarationName(one))} is declared differently at ${formatLineLocation(other.location)} and ${formatLineLocation(one.location)}, and this file includes both; declare it in this file too, to resolve the conflict`,
+          `${quote(formatDeclarationName(item))} is declared differently at ${formatLineLocation(other.location)} and ${formatLineLocation(item.location)}, and this file includes both; declare it in this file too, to resolve the conflict`,
           source.locate(["include"]),
         );
       }
     };
-    for (const one of isAllKept ? below.slice(1) : below) {
-      for (const entry of one.entries.values()) mergeDeclaration(entries, entry);
-      for (const vip of one.vips.values()) mergeDeclaration(vips, vip);
+    for (const file of isAllKept ? below.slice(1) : below) {
+      for (const entry of file.entries.values()) mergeDeclaration(entries, entry);
+      for (const vip of file.vips.values()) mergeDeclaration(vips, vip);
     }
     for (const { location, value, count, section } of removals.values()) {
       // The removal may refer to an invalid declaration that was left out.
@@ -288,19 +290,22 @@ class SettingsReader {
         place: location,
       });
     }
-    for (const one of declarations) {
-      const into = (one.kind === "entry" ? entries : vips) as Map<string, DeclaredEntry | DeclaredVip>;
-      const below = into.get(one.key);
-      if (below !== undefined && one.kind === "entry" && (below as DeclaredEntry).list !== one.list) {
+    for (const declaration of declarations) {
+      const into = (declaration.kind === "entry" ? entries : vips) as Map<string, DeclaredEntry | DeclaredVip>;
+      const below = into.get(declaration.key);
+      if (below !== undefined && declaration.kind === "entry" && (below as DeclaredEntry).list !== declaration.list) {
         this.#reportError(
           "list-overridden",
-          `${quote(one.rawValue)} is on the ${(below as DeclaredEntry).list} list at ${formatLineLocation(below.location)}, in an included file; to move it to the ${one.list} list here, also add it to \`remove: ${(below as DeclaredEntry).list}:\``,
-          one.location,
+          `${quote(declaration.rawValue)} is on the ${(below as DeclaredEntry).list} list at ${formatLineLocation(below.location)}, in an included file; to move it to the ${declaration.list} list here, also add it to \`remove: ${(below as DeclaredEntry).list}:\``,
+          declaration.location,
         );
         continue;
       }
-      if (below !== undefined) this.findings.push(...checkDeclarationOverride(one, below, inheritedDemands));
-      into.set(one.key, below === undefined ? one : { ...one, overrides: [below.location, ...below.overrides] });
+      if (below !== undefined) this.findings.push(...checkDeclarationOverride(declaration, below, inheritedDemands));
+      into.set(
+        declaration.key,
+        below === undefined ? declaration : { ...declaration, overrides: [below.location, ...below.overrides] },
+      );
     }
     return {
       file: source.file,
@@ -326,9 +331,9 @@ class SettingsReader {
     // Already sorted, so that sorting a tenant with few declarations of its own is fast.
     const entries = new Map<string, DeclaredEntry>();
     const vips = new Map<string, DeclaredVip>();
-    for (const one of sortByKey(own)) {
-      if (one.kind === "entry") entries.set(one.key, one);
-      else vips.set(one.key, one);
+    for (const item of sortByKey(own)) {
+      if (item.kind === "entry") entries.set(item.key, item);
+      else vips.set(item.key, item);
     }
     const effective = {
       file: parsed.source.file,
@@ -352,12 +357,12 @@ class SettingsReader {
     const inheritedDemands = collectInheritedDemands(below);
     const options = new EffectiveOptions(
       own,
-      below.map((one) => one.options),
+      below.map((file) => file.options),
     );
-    for (const [one, other] of options.conflicts) {
+    for (const [a, b] of options.conflicts) {
       this.#reportError(
         "duplicate-declaration",
-        `\`${one.path}\` differs at ${formatLineLocation(one.location)} and ${formatLineLocation(other.location)}, and this file includes both; set it in this file too, to resolve the conflict`,
+        `\`${a.path}\` differs at ${formatLineLocation(a.location)} and ${formatLineLocation(b.location)}, and this file includes both; set it in this file too, to resolve the conflict`,
         source.locate(["include"]),
       );
     }
@@ -387,5 +392,5 @@ function collectInheritedDemands(below: readonly EffectiveFile[]): readonly Opti
 }
 
 function sortByKey<One extends DeclaredElement>(declared: Iterable<One>): One[] {
-  return [...declared].sort((one, other) => (one.key < other.key ? -1 : 1));
+  return [...declared].sort((a, b) => (a.key < b.key ? -1 : 1));
 }

@@ -79,7 +79,7 @@ function buildOverdueFinding(
 
 /** Reports at the first one in the file. */
 function buildNeverReviewedFinding(unreviewed: readonly (DeclaredEntry | DeclaredVip)[], interval: string): Finding {
-  const [first] = unreviewed.toSorted(({ location: one }, { location: other }) => one.line - other.line);
+  const [first] = unreviewed.toSorted(({ location: a }, { location: b }) => a.line - b.line);
   const vips = unreviewed.filter(({ kind }) => kind === "vip").length;
   const entries = unreviewed.length - vips;
   const countsText = [

@@ -20,7 +20,7 @@ export function readTopLevelSettings(
   const named = resolveSettingsFiles(paths);
   // A file in `sources` is usually included by another one, so that reading that one is enough.
   const candidates = [...named, ...findMentioningFiles(named.map((file) => resolve(file)))].sort(
-    (one, other) => Number(isInSources(one)) - Number(isInSources(other)),
+    (a, b) => Number(isInSources(a)) - Number(isInSources(b)),
   );
   const options = { today, cache: new Map(), readYaml, shouldCrossCheck: false };
   const settingsByPath = new Map<string, Settings>();

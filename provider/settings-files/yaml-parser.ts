@@ -52,10 +52,10 @@ export function parseYamlDocument(text: string, report: ReportProblem, valueCoun
     return document ?? createEmptyDocument();
   }
   if (document === undefined) return createEmptyDocument();
-  const errors = documents.flatMap((one) => [...one.errors, ...one.warnings]);
+  const errors = documents.flatMap((parsed) => [...parsed.errors, ...parsed.warnings]);
   // One mistake causes several errors; the first error of a line is the one to fix.
   let reportedLine: number | undefined;
-  for (const { code, message, pos } of errors.toSorted((one, other) => one.pos[0] - other.pos[0])) {
+  for (const { code, message, pos } of errors.toSorted((a, b) => a.pos[0] - b.pos[0])) {
     const line = text.lastIndexOf("\n", pos[0] - 1);
     if (line !== reportedLine) report(...explainYamlError(code, message, text, pos), ...pos);
     reportedLine = line;

@@ -16,7 +16,7 @@ export function readYaml(text: string, file: string): YamlSource {
   const remainingSource = readFullYaml(plainScan.remainingText, file, plainScan.removedValueCount);
   const isConsistent =
     remainingSource.findings.length === 0 &&
-    plainScan.sections.every((one) => isSectionConsistent(one, plainScan, remainingSource.getLayout()));
+    plainScan.sections.every((section) => isSectionConsistent(section, plainScan, remainingSource.getLayout()));
   // Findings need the locations of the original file.
   return isConsistent ? new PartialYamlSource(text, file, plainScan, remainingSource) : readFullYaml(text, file);
 }
@@ -46,7 +46,7 @@ function isSectionConsistent(
   { gaps }: PlainScanResult,
   layout: YamlLayout,
 ): boolean {
-  const section = layout.keys.find((one) => one.name === name);
+  const section = layout.keys.find((key) => key.name === name);
   if (!layout.isMapping || layout.isFlow || section?.key.start !== keyStart) return false;
   if (section.key.end - keyStart !== name.length) return false;
   // Only the parser recognizes all forms of keys.
@@ -89,19 +89,19 @@ class PartialYamlSource implements YamlSource {
     this.#gaps = gaps;
     const value = { ...(remainingSource.value as Record<string, unknown>) };
     const merged = new Map<PropertyKey, MergedSection>();
-    const byName = new Map(sections.map((one) => [one.name as string, one]));
+    const byName = new Map(sections.map((section) => [section.name as string, section]));
     const layout = remainingSource.getLayout();
-    const keys = layout.keys.map((one): KeyLayout => {
-      const shifted = { ...one, key: this.#shiftSpan(one.key), value: this.#shiftSpan(one.value) };
-      const plain = byName.get(one.name);
-      const items = one.items.map((item) => this.#shiftSpan(item));
+    const keys = layout.keys.map((key): KeyLayout => {
+      const shifted = { ...key, key: this.#shiftSpan(key.key), value: this.#shiftSpan(key.value) };
+      const plain = byName.get(key.name);
+      const items = key.items.map((item) => this.#shiftSpan(item));
       if (plain === undefined) return { ...shifted, items };
       const elements = mergeElements(plain.elements, items);
-      const remainingValues = (value[one.name] ?? []) as unknown[];
-      value[one.name] = elements.map((each) =>
+      const remainingValues = (value[key.name] ?? []) as unknown[];
+      value[key.name] = elements.map((each) =>
         typeof each === "number" ? remainingValues[each] : getElementContent(each),
       );
-      merged.set(one.name, { plain, elements });
+      merged.set(key.name, { plain, elements });
       const spans = elements.map((each) => (typeof each === "number" ? (items[each] as Span) : each));
       const first = elements[0];
       // A block sequence starts at its first dash.

@@ -18,6 +18,6 @@ export class ItemCounter {
   list(): SkippedItems[] {
     return [...this.#groups]
       .map(([reason, { count, examples }]) => ({ reason, count, examples }))
-      .sort((one, other) => other.count - one.count || (one.reason < other.reason ? -1 : 1));
+      .sort((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1));
   }
 }

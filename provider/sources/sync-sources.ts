@@ -11,11 +11,11 @@ import { readTopLevelSettings } from "../settings-files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed, type SourceRecord } from "../settings-files/source-schema";
 import { createCachingYamlReader, type YamlReader } from "../settings-files/yaml-source";
 import { assessItems } from "./assess-items";
-import { collectOwnDomains, collectVips, DeclarationLookup, listSources, type SourceTarget } from "./declared-sources";
 import { type MergeResult, mergeSource } from "./merge-source";
 import { readSourceItems } from "./read-source-items";
 import { type SourceContent, type SourceContext, SourceError } from "./source-content";
 import { formatSourceFile, parseSourceFile, type SourceElement } from "./source-file";
+import { collectOwnDomains, collectVips, DeclarationLookup, listSources, type SourceTarget } from "./source-targets";
 import type { SourceReport } from "./sync-report";
 
 export interface SyncOptions {
@@ -183,7 +183,7 @@ function buildContext(
 
 function hashDeclaration(source: SourceTarget["source"]): string {
   const { confirmRemovals: _confirmation, ...rest } = source;
-  const pairs = Object.entries(rest).sort(([one], [other]) => (one < other ? -1 : 1));
+  const pairs = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash("sha256").update(JSON.stringify(pairs)).digest("hex").slice(0, 12);
 }
 

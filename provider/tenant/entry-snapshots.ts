@@ -91,7 +91,7 @@ export class EntrySnapshots {
     lists: readonly List[],
   ): Promise<readonly AllowDenyEntryRow[]> {
     const selectRows = (readRows: readonly RowIndex<AllowDenyEntryRow>[]): AllowDenyEntryRow[] => {
-      const row = readRows.map((rows) => rows.get(id)).find((one) => one !== undefined);
+      const row = readRows.map((rows) => rows.get(id)).find((candidate) => candidate !== undefined);
       if (row !== undefined) return [row];
       if (value === undefined) return [];
       const isOfType = ({ entry_type }: AllowDenyEntryRow): boolean => entry_type === value.entryType;
@@ -125,10 +125,10 @@ export class EntrySnapshots {
   }
 
   #hasOverlap(lists: readonly RowIndex<AllowDenyEntryRow>[]): boolean {
-    const [one, other] = lists;
-    if (one === undefined || other === undefined) return false;
+    const [a, b] = lists;
+    if (a === undefined || b === undefined) return false;
     if (lists.every((rows, index) => rows === this.#disjointLists[index])) return false;
-    if (one.hasKeyOf(other)) return true;
+    if (a.sharesKeyWith(b)) return true;
     this.#disjointLists = lists;
     return false;
   }

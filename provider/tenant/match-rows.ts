@@ -61,7 +61,7 @@ export function findEntriesByValue(
 export function sortBySpelling(rows: readonly AllowDenyEntryRow[], value: string): AllowDenyEntryRow[] {
   const byList = Map.groupBy(rows, ({ list }) => list);
   return [...byList.values()].flatMap((listRows) =>
-    listRows.toSorted((one, other) => Number(other.value === value) - Number(one.value === value)),
+    listRows.toSorted((a, b) => Number(b.value === value) - Number(a.value === value)),
   );
 }
 
@@ -89,7 +89,7 @@ export function findEffectiveVip(rows: RowIndex<VipEmployeeRow>, email: string):
  */
 export function selectEffectiveRow(rows: readonly VipEmployeeRow[], email: string): VipEmployeeRow | undefined {
   const getRank = (row: VipEmployeeRow) => (isStoredRow(row) ? 2 : 0) + (row.email === email ? 1 : 0);
-  return rows.toSorted((one, other) => getRank(one) - getRank(other)).at(-1);
+  return rows.toSorted((a, b) => getRank(a) - getRank(b)).at(-1);
 }
 
 /** Whether a VIP was added or edited by a person. Otherwise only automatic detection lists it. */

@@ -26,7 +26,7 @@ export class RowIndex<Row> {
   }
 
   /** Whether both contain a row with the same key. */
-  hasKeyOf(other: RowIndex<Row>): boolean {
+  sharesKeyWith(other: RowIndex<Row>): boolean {
     const [smaller, larger] = this.#byKey.size < other.#byKey.size ? [this, other] : [other, this];
     for (const key of smaller.#byKey.keys()) if (larger.#byKey.has(key)) return true;
     return false;

@@ -88,9 +88,9 @@ export class Snapshot<Row> {
    * @param isMissing whether the rows lack what the caller looks for.
    */
   async confirmMissing(isMissing: (rows: RowIndex<Row>) => boolean): Promise<RowIndex<Row>> {
-    const { rows, previousRows, isSinglePage, isAsRead } = await this.#getShared();
+    const { rows, previousRows, isSinglePage, isUnmodified } = await this.#getShared();
     if (!isMissing(rows)) return rows;
-    if (!isAsRead) return await this.refetch();
+    if (!isUnmodified) return await this.refetch();
     if (isSinglePage) return rows;
     if (previousRows !== undefined && isMissing(previousRows)) return rows;
     return (await this.#startOrJoinRead()).rows;
@@ -162,8 +162,8 @@ export class Snapshot<Row> {
    */
   forget(key: string): void {
     this.remove(key);
-    if (this.#latest !== undefined) this.#latest.isAsRead = false;
-    if (this.#currentRead?.hasStarted) this.#currentRead.isAsRead = false;
+    if (this.#latest !== undefined) this.#latest.isUnmodified = false;
+    if (this.#currentRead?.hasStarted) this.#currentRead.isUnmodified = false;
   }
 
   /** Removes a row from the snapshot. Later reads may show it again. */
@@ -242,7 +242,7 @@ export class Snapshot<Row> {
       .finally(() => {
         this.#currentRead = undefined;
       });
-    const currentRead: OngoingRead<Row> = { result, writes, hasStarted: false, isAsRead: true };
+    const currentRead: OngoingRead<Row> = { result, writes, hasStarted: false, isUnmodified: true };
     return currentRead;
   }
 
@@ -270,7 +270,7 @@ export class Snapshot<Row> {
       rows: rows,
       previousRows,
       isSinglePage: list.isSinglePage,
-      isAsRead: ongoing.isAsRead,
+      isUnmodified: ongoing.isUnmodified,
       startedAt,
       readAt,
     };
@@ -284,7 +284,7 @@ interface SnapshotRead<Row> {
   readonly previousRows: RowIndex<Row> | undefined;
   readonly isSinglePage: boolean;
   /** Whether no row unknown to the service was removed since the read. */
-  isAsRead: boolean;
+  isUnmodified: boolean;
   readonly startedAt: number;
   /** When the read ended. */
   readonly readAt: number;
@@ -295,7 +295,7 @@ interface OngoingRead<Row> {
   /** The own writes during the read, in order. */
   readonly writes: ((rows: RowIndex<Row>) => void)[];
   hasStarted: boolean;
-  isAsRead: boolean;
+  isUnmodified: boolean;
 }
 
 /** The prefix keeps names apart from keys, which may be any text. */

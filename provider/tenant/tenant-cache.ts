@@ -298,7 +298,8 @@ export class TenantCache {
     list: "entries" | "vips",
     things: Iterable<{ readonly target: { readonly value: string } }>,
   ): Promise<boolean> {
-    const lists = list === "vips" ? [await this.#vips.getRows()] : await this.#entries.readBoth((one) => one.getRows());
+    const lists =
+      list === "vips" ? [await this.#vips.getRows()] : await this.#entries.readBoth((entry) => entry.getRows());
     for (const { target } of things) {
       const name = list === "vips" ? target.value : canonicalizeValue(target.value);
       if (lists.some((rows) => rows.getByName(name).length > 0)) return true;

@@ -27,7 +27,7 @@ export async function refetchListedVips(
   vips: Snapshot<VipEmployeeRow>,
 ): Promise<ReadonlySet<string>> {
   await vips.refetch();
-  const isMissing = (rows: RowIndex<VipEmployeeRow>) => mailboxes.some((one) => !rows.getByName(one).length);
+  const isMissing = (rows: RowIndex<VipEmployeeRow>) => mailboxes.some((mailbox) => !rows.getByName(mailbox).length);
   const rows = await vips.confirmMissing(isMissing);
   return new Set(mailboxes.filter((mailbox) => rows.getByName(mailbox).length > 0));
 }

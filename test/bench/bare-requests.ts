@@ -20,7 +20,7 @@ export async function sendAll(url: string, requests: readonly BareRequest[], con
     const startedAt = performance.now();
     const waiting = requests.values();
     const worker = async (): Promise<void> => {
-      for (const one of waiting) await send(agent, url, one);
+      for (const request of waiting) await send(agent, url, request);
     };
     await Promise.all(Array.from({ length: concurrency }, worker));
     return (performance.now() - startedAt) / 1_000;
@@ -29,8 +29,8 @@ export async function sendAll(url: string, requests: readonly BareRequest[], con
   }
 }
 
-async function send(dispatcher: Agent, url: string, one: BareRequest): Promise<void> {
-  const { method, path, body, key = API_KEY, status } = one;
+async function send(dispatcher: Agent, url: string, bareRequest: BareRequest): Promise<void> {
+  const { method, path, body, key = API_KEY, status } = bareRequest;
   const headers = { "x-api-key": key, "content-type": "application/json" };
   const answer = await request(url + path, {
     dispatcher,

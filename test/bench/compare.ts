@@ -37,7 +37,7 @@ export function compareMeasurements(before: SavedMeasurements, now: SavedMeasure
   const worse: string[] = [];
   const slower = new Set<string>();
   for (const row of later) {
-    const old = earlier.find((one) => formatRowKey(one) === formatRowKey(row));
+    const old = earlier.find((measurementRow) => formatRowKey(measurementRow) === formatRowKey(row));
     if (old === undefined) continue;
     for (const { measure, was, is, isWorse } of listDifferences(
       { row: old, rows: earlier, floorOf },

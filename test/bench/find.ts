@@ -11,7 +11,7 @@ export async function findReport(): Promise<string> {
     readsVips: false,
     work: async ({ targets, requestContext }) => {
       const results = await findInFleet(matcher, targets, { requestContext, concurrency: CONCURRENCY });
-      return results.filter(({ matches: [one] }) => one?.state === "agrees").length;
+      return results.filter(({ matches: [item] }) => item?.state === "agrees").length;
     },
   });
 }

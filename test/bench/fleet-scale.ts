@@ -337,8 +337,8 @@ function buildBenchTarget(name: string): Target {
 
 function measureDirectory(directory: string): number {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((one) => one.isFile())
-    .reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);
+    .filter((dirent) => dirent.isFile())
+    .reduce((sum, dirent) => sum + statSync(join(dirent.parentPath, dirent.name)).size, 0);
 }
 
 function formatMegabytes(bytes: number): string {

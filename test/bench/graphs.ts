@@ -33,7 +33,7 @@ async function renderSvg(points: readonly Point[], { x, y, scale: type }: Axes):
     height: 300,
     background: "white",
     padding: 16,
-    data: { values: points.map((one) => ({ isSimulated: false, ...one })) },
+    data: { values: points.map((point) => ({ isSimulated: false, ...point })) },
     mark: { type: "line", point: true },
     encoding: {
       x: { field: "x", type: "quantitative", title: x, scale, axis: { format: ",d", labelOverlap: true } },

@@ -65,7 +65,7 @@ async function read(
 
 export function readingTable(readings: readonly Reading[]): string {
   const rows = groupItems(readings, ({ count }) => String(count)).map((ofCount) => {
-    const median = (of: (one: Reading) => number): number => medianOf(ofCount.map(of));
+    const median = (of: (reading: Reading) => number): number => medianOf(ofCount.map(of));
     return [
       `reading of ${formatWhole(median(({ count }) => count))} entries`,
       formatWhole(median(({ requests }) => requests)),

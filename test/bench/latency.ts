@@ -50,9 +50,11 @@ export async function latencyReport(options: LatencyOptions): Promise<string> {
   const readings: Reading[] = [];
   for (let run = 1; run <= runs; run++) {
     const log = (label: string): void => console.log(`run ${run} of ${runs}  ${label}`);
-    for await (const one of measureCommands(options)) {
-      measured.push(one);
-      log(`${one.label}: ${formatDecimal(one.seconds)} s, floor ${floorsOf(one).map(formatDecimal).join(" or ")} s`);
+    for await (const command of measureCommands(options)) {
+      measured.push(command);
+      log(
+        `${command.label}: ${formatDecimal(command.seconds)} s, floor ${floorsOf(command).map(formatDecimal).join(" or ")} s`,
+      );
     }
     for (const count of [entries, 10 * entries]) {
       readings.push(await measureReadings(count, latencyMs));
@@ -195,7 +197,7 @@ function floorsOf({ startSeconds, aloneSeconds }: Measured): number[] {
 function commandTable(measured: readonly Measured[]): string {
   const rows = groupItems(measured, ({ label }) => label).map((ofCommand) => {
     const [{ label, requests } = { label: "", requests: [] }] = ofCommand;
-    const median = (of: (one: Measured) => number): number => medianOf(ofCommand.map(of));
+    const median = (of: (item: Measured) => number): number => medianOf(ofCommand.map(of));
     const reads = requests.filter(({ method }) => method === "GET").length;
     return [
       label,
@@ -204,7 +206,7 @@ function commandTable(measured: readonly Measured[]): string {
       formatDecimal(median(({ startSeconds }) => startSeconds)),
       ...WIDTHS.flatMap((_width, index) => [
         formatDecimal(median(({ aloneSeconds }) => aloneSeconds[index] ?? Number.NaN)),
-        `${median((one) => one.seconds / (floorsOf(one)[index] ?? Number.NaN)).toFixed(2)} ×`,
+        `${median((item) => item.seconds / (floorsOf(item)[index] ?? Number.NaN)).toFixed(2)} ×`,
       ]),
     ];
   });

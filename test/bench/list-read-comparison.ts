@@ -68,7 +68,7 @@ export async function compareWithListReads(
       }
     }
     const computeMedian = (of: Map<string, number[]>, way: string): number =>
-      (of.get(way) ?? []).toSorted((one, other) => one - other)[Math.floor(RUNS / 2)] ?? Number.NaN;
+      (of.get(way) ?? []).toSorted((a, b) => a - b)[Math.floor(RUNS / 2)] ?? Number.NaN;
     const rows = Object.keys(ways).map((way) => [
       way,
       computeMedian(seconds, way).toFixed(2),

@@ -157,7 +157,7 @@ try {
   }
 } catch (error) {
   if (!areCommandsStopped()) throw error;
-  console.error("\nStopped. `npm run bench -- --resume` goes on.");
+  console.error("\nStopped. `npm run bench -- --resume` continues.");
   process.exitCode = 1;
 }
 
@@ -190,7 +190,8 @@ async function measurePeer(peer: Peer, run: number): Promise<void> {
   const bench: Bench = {
     ...sizes,
     isStateKnown: journal.observations.some(
-      (one) => one.peer === peer.name && "operation" in one && one.operation === "state",
+      (observation) =>
+        observation.peer === peer.name && "operation" in observation && observation.operation === "state",
     ),
     log: logStep,
     record(measurement) {

@@ -42,7 +42,7 @@ export class MeasurementJournal {
 }
 
 function removeFailures(content: Content): Content {
-  return { ...content, observations: content.observations.filter((one) => !isFailure(one)) };
+  return { ...content, observations: content.observations.filter((observation) => !isFailure(observation)) };
 }
 
 function isFailure(observation: Observation): boolean {

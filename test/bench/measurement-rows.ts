@@ -31,7 +31,7 @@ export function groupItems<Item>(items: readonly Item[], keyOf: (item: Item) => 
 
 /** Returns the rows in the order in which they were first measured. */
 export function buildRows(observations: readonly Observation[]): MeasurementRow[] {
-  const measured = observations.filter((one): one is MeasuredOfPeer => "operation" in one);
+  const measured = observations.filter((observation): observation is MeasuredOfPeer => "operation" in observation);
   const groups = groupItems(measured, ({ peer, operation, count, variant }) =>
     JSON.stringify([peer, operation, count, variant]),
   );
@@ -39,14 +39,14 @@ export function buildRows(observations: readonly Observation[]): MeasurementRow[
     const last = group.at(-1);
     if (last === undefined) return [];
     const { peer, operation, count, variant, requests, stateAnEntry } = last;
-    const peaks = group.flatMap((one) => one.peakBytes ?? []);
+    const peaks = group.flatMap((measuredOfPeer) => measuredOfPeer.peakBytes ?? []);
     return {
       peer,
       operation,
       count,
       variant,
       runs: group.length,
-      seconds: computeSpread(group.flatMap((one) => one.seconds ?? [])),
+      seconds: computeSpread(group.flatMap((measuredOfPeer) => measuredOfPeer.seconds ?? [])),
       requests,
       stateAnEntry,
       peakBytes: peaks.length === 0 ? undefined : Math.max(...peaks),
@@ -79,6 +79,9 @@ export function findPeerRow(
   row: MeasurementRow,
   rows: readonly MeasurementRow[],
 ): MeasurementRow | undefined {
-  const other = rows.find((one) => one.peer === peer && one.operation === row.operation && one.count === row.count);
+  const other = rows.find(
+    (measurementRow) =>
+      measurementRow.peer === peer && measurementRow.operation === row.operation && measurementRow.count === row.count,
+  );
   return other === row ? undefined : other;
 }

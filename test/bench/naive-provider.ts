@@ -68,8 +68,8 @@ for (const entry of ${formatEntriesSource(count)}) new DenyEntry(entry.value, en
 }
 
 /** A dynamic provider as you would write it first: all logic in the class, one resource per entry. */
-export const obviousProvider: Peer = {
-  name: "obvious",
+export const naiveProvider: Peer = {
+  name: "naive",
   title: "a minimal dynamic provider",
   isSlow: true,
   async measure(bench) {

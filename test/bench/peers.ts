@@ -2,7 +2,7 @@ import { floor } from "#bench/floor";
 import { growth, nativeGrowth } from "#bench/growth";
 import { listResource, nativeListResource } from "#bench/list-resource";
 import type { Peer } from "#bench/measurement";
-import { obviousProvider } from "#bench/naive-provider";
+import { naiveProvider } from "#bench/naive-provider";
 import { nativeImport } from "#bench/native-import";
 import { nothingEntries, nothingEntriesWithoutCheckpoints } from "#bench/no-op-entries";
 import { nothingList } from "#bench/no-op-list";
@@ -31,7 +31,7 @@ export const peers: readonly Peer[] = [
   singleEntriesWithoutCheckpoints,
   nativeSingleEntriesWithoutCheckpoints,
   nativeImport,
-  obviousProvider,
+  naiveProvider,
   terraform,
   growth,
   nativeGrowth,

@@ -23,7 +23,7 @@ const BRIEF_PEERS: ReadonlyMap<string, number> = new Map([
   ["list", 5_000],
   ["nothing-entries", 2_000],
   ["entries", 2_000],
-  ["obvious", 2_000],
+  ["naive", 2_000],
 ]);
 
 /** The results, as Markdown. */
@@ -120,7 +120,7 @@ function mainTable(rows: readonly MeasurementRow[]): string {
   const programs = groupItems(rows, ({ peer, count }) => JSON.stringify([count, peer]));
   const lines = programs.map((ofProgram) => {
     const formatCell = (operation: Operation, show: (row: MeasurementRow) => string): string => {
-      const row = ofProgram.find((one) => one.operation === operation);
+      const row = ofProgram.find((measurementRow) => measurementRow.operation === operation);
       return row ? show(row) : "";
     };
     const formatTime = (row: MeasurementRow): string => (row.seconds ? `${formatDecimal(row.seconds.median)} s` : "");
@@ -170,7 +170,7 @@ function renderRows(rows: readonly MeasurementRow[]): string {
       row.seconds ? row.seconds.median.toFixed(2) : "",
       row.seconds && row.runs > 1 ? `${row.seconds.min.toFixed(2)} to ${row.seconds.max.toFixed(2)}` : "",
       formatRatio(row.peer === "terraform" ? undefined : computeRatio(getFloorPeer(row.peer), row, rows)),
-      formatRatio(computeRatio("obvious", row, rows)),
+      formatRatio(computeRatio("naive", row, rows)),
       row.requests ? formatWhole(row.requests.reads) : "",
       row.requests ? formatWhole(row.requests.writes) : "",
       row.stateAnEntry ? formatWhole(row.stateAnEntry.compactBytes) : "",
@@ -194,7 +194,7 @@ function renderGrowth(rows: readonly MeasurementRow[]): string[] {
     });
     return [getTitle(peer), formatWhole(count), ...cells];
   });
-  const head = ["", "entries", ...operations.map((one) => `\`${one}\`, the provider's memory`)];
+  const head = ["", "entries", ...operations.map((operation) => `\`${operation}\`, the provider's memory`)];
   return ["## How one list grows", formatTable(head, lines)];
 }
 
@@ -229,7 +229,7 @@ function formatNumber(value: number): string {
 }
 
 function renderFailures(observations: readonly Observation[]): string[] {
-  const failed = observations.flatMap((one) => ("failure" in one ? [one] : []));
+  const failed = observations.flatMap((observation) => ("failure" in observation ? [observation] : []));
   if (failed.length === 0) return [];
   const formatFailure = ({ peer, failure }: (typeof failed)[number]): string => {
     const lines = failure.split("\n").map((text) => text.trim());

@@ -51,8 +51,11 @@ const SIMULATED = [1_000, 3_000, 10_000];
 function listRolloutPoints(measurements: readonly RolloutMeasurement[], cores: number): Point[] {
   const listMeasured = (label: RolloutMeasurement["label"]): readonly RolloutMeasurement[] =>
     measurements
-      .filter((one) => one.way === "rollout" && one.label === label && one.concurrent === AT_ONCE)
-      .toSorted((one, other) => one.tenants - other.tenants);
+      .filter(
+        (measurement) =>
+          measurement.way === "rollout" && measurement.label === label && measurement.concurrent === AT_ONCE,
+      )
+      .toSorted((a, b) => a.tenants - b.tenants);
   const [looked, changed] = [listMeasured("nothing to do"), listMeasured("one new deny each")];
   const lookMs = computeMsPerTenant(looked);
   const changeMs = Math.max(1, computeMsPerTenant(changed) - lookMs);
@@ -73,7 +76,7 @@ function listRolloutPoints(measurements: readonly RolloutMeasurement[], cores: n
       const ms = rows === looked ? planningMs : planningMs + changingMs;
       return { line, x: tenants, y: ms / 1_000 };
     });
-    return [...points, ...[largest, ...simulated].map((one) => ({ ...one, isSimulated: true }))];
+    return [...points, ...[largest, ...simulated].map((item) => ({ ...item, isSimulated: true }))];
   });
 }
 
@@ -97,30 +100,30 @@ plain JavaScript program. Memory is the peak of all processes together (proporti
 function renderResults(measurements: readonly RolloutMeasurement[]): string {
   const rows = measurements
     .filter(({ way }) => way === "rollout")
-    .map((one) => {
+    .map((measurement) => {
       const [loop, readings] = (["loop", "readings"] as const).map((way) =>
         measurements.find(
           (other) =>
             other.way === way &&
-            other.label === one.label &&
-            other.tenants === one.tenants &&
-            other.concurrent === one.concurrent,
+            other.label === measurement.label &&
+            other.tenants === measurement.tenants &&
+            other.concurrent === measurement.concurrent,
         ),
       );
       const formatMegabytesIfKnown = (bytes: number | undefined): string =>
         bytes === undefined ? "" : `${formatWhole(bytes / 1e6)} MB`;
       return [
-        one.label,
-        formatWhole(one.tenants),
-        formatWhole(one.concurrent),
-        `${formatDecimal(one.seconds)} s`,
-        `${formatWhole(one.requests.reads)} + ${formatWhole(one.requests.writes)}`,
-        `${formatMegabytesIfKnown(one.memory?.all)} (${formatMegabytesIfKnown(one.memory?.coordinator)})`,
+        measurement.label,
+        formatWhole(measurement.tenants),
+        formatWhole(measurement.concurrent),
+        `${formatDecimal(measurement.seconds)} s`,
+        `${formatWhole(measurement.requests.reads)} + ${formatWhole(measurement.requests.writes)}`,
+        `${formatMegabytesIfKnown(measurement.memory?.all)} (${formatMegabytesIfKnown(measurement.memory?.coordinator)})`,
         readings === undefined ? "" : `${formatDecimal(readings.seconds)} s`,
-        readings === undefined ? "" : `${(one.seconds / readings.seconds).toFixed(2)}×`,
+        readings === undefined ? "" : `${(measurement.seconds / readings.seconds).toFixed(2)}×`,
         loop === undefined ? "" : `${formatDecimal(loop.seconds)} s`,
         loop === undefined ? "" : `${formatWhole(loop.requests.reads)} + ${formatWhole(loop.requests.writes)}`,
-        loop === undefined ? "" : `${formatDecimal(loop.seconds / one.seconds)}×`,
+        loop === undefined ? "" : `${formatDecimal(loop.seconds / measurement.seconds)}×`,
       ];
     });
   return formatTable(

@@ -193,8 +193,8 @@ async function writeBaseline(directory: string, more: number): Promise<void> {
 }
 
 function parseNumbers(text: string): number[] {
-  return text.split(",").map((one) => {
-    if (/^[1-9]\d*$/.test(one)) return Number(one);
-    throw new Error(`${one} isn't a whole number above 0`);
+  return text.split(",").map((part) => {
+    if (/^[1-9]\d*$/.test(part)) return Number(part);
+    throw new Error(`${part} isn't a whole number above 0`);
   });
 }

@@ -51,7 +51,7 @@ const targets: readonly PerformanceTarget[] = [
     "× as many no-op resources",
     createRatioMeasure("entries", "first up", "nothing-entries"),
   ),
-  buildTarget("the same", 1 / 3, "× the minimal provider", createRatioMeasure("entries", "first up", "obvious")),
+  buildTarget("the same", 1 / 3, "× the minimal provider", createRatioMeasure("entries", "first up", "naive")),
   buildTarget(
     "state of an `AllowDenyEntry` without the engine's stack trace",
     850,
@@ -154,5 +154,5 @@ function findRow(
   operation: Operation,
   variant?: string,
 ): MeasurementRow | undefined {
-  return rows.find((one) => one.peer === peer && one.operation === operation && one.variant === variant);
+  return rows.find((row) => row.peer === peer && row.operation === operation && row.variant === variant);
 }

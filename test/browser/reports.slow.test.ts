@@ -78,12 +78,13 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
       const all = await tab.page.locator(".change").all();
       const places = await Promise.all(
         all.map(
-          async (one) => [(await one.boundingBox())?.y, await one.locator("code").first().textContent()] as const,
+          async (locator) =>
+            [(await locator.boundingBox())?.y, await locator.locator("code").first().textContent()] as const,
         ),
       );
       return places
         .filter(([y]) => y !== undefined)
-        .sort(([one = 0], [other = 0]) => one - other)
+        .sort(([a = 0], [b = 0]) => a - b)
         .map(([, value]) => value?.split(" ")[0] ?? "");
     };
     const worstFirst = mixedReview.items.map(({ value }) => value);

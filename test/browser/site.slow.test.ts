@@ -68,7 +68,7 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
   it("shows code blocks without sideways scrolling in a window of 1280 px", async () => {
     const cut: string[] = [];
     await using tab = await Tab.open(browser, { width: 1_280, scheme: "light", scripts: false }, site.origin);
-    for (const address of listAddresses().filter((one) => !isAlike(one))) {
+    for (const address of listAddresses().filter((candidate) => !isAlike(candidate))) {
       await openAddress(tab, address);
       const lines: string[] = await tab.page.evaluate(`[...document.querySelectorAll(".vp-doc pre")]
         .filter((block) => block.scrollWidth > block.clientWidth)

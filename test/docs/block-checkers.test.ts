@@ -78,7 +78,7 @@ describe("checkFences", () => {
     ["text below a sentence", `${formatBlock("sh", "ls")}Then:\n\n${formatBlock("text", "hello")}`],
     ["text below a file", formatBlock("csv entries.csv", "a") + formatBlock("text", "hello")],
     ["text between other signs", "~~~text\nhello\n~~~\n"],
-  ])("requires a no-check reason for %s", (_what, text) => {
+  ])("requires a no-check reason for %s", (_label, text) => {
     const [problem] = checkFences(parsePage(text, "---\nrun: stack\n---\n"));
     expect(problem?.message).toContain("nothing checks this output");
     expect(

@@ -108,5 +108,5 @@ function listExports(name: string): string[] {
   const source = program.getSourceFile(file);
   const symbol = source && checker.getSymbolAtLocation(source);
   if (symbol === undefined) throw new Error(`${name} has no types; is it built?`);
-  return checker.getExportsOfModule(symbol).map((one) => one.name);
+  return checker.getExportsOfModule(symbol).map((item) => item.name);
 }

@@ -13,7 +13,7 @@ const TODAY = "2026-11-21";
 const TEMPLATE = "examples/gitops";
 
 /** The parts of a tenants file that a block may omit. */
-const REST_OF_TENANTS = {
+const TENANTS_FILE_DEFAULTS = {
   version: "version: 1",
   project: "project: email-security",
   tenants:
@@ -62,7 +62,7 @@ function findTargetsProblem(page: FencedFile, fence: Fence): string | undefined 
       if (/^[\w-]+\.yaml$/.test(name)) writeFileSync(join(directory, name), text);
     }
     const file = join(directory, "tenants.yaml");
-    writeFileSync(file, completeBlock(fence, REST_OF_TENANTS));
+    writeFileSync(file, completeBlock(fence, TENANTS_FILE_DEFAULTS));
     readTargets(file);
     return undefined;
   } catch (error) {

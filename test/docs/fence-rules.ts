@@ -19,7 +19,7 @@ export function checkFences(file: FencedFile): Problem[] {
   const problems: Problem[] = [];
   const addProblem = (line: number, message: string) => problems.push({ path, line, message });
   const { run } = frontMatter;
-  if (run !== undefined && !PLACES.some((one) => one === run)) {
+  if (run !== undefined && !PLACES.some((place) => place === run)) {
     addProblem(1, `"run: ${run}" is not known: write run: ${PLACES.join(", run: ")}, or nothing where no block runs`);
   }
   for (const [index, fence] of fences.entries()) {

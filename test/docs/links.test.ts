@@ -41,7 +41,9 @@ function listLinks(file: MarkdownFile): { line: number; href: string }[] {
   return parseTokens(file).flatMap((token) => {
     const { children, map } = token;
     return [token, ...(children ?? [])]
-      .flatMap((one) => [one.attrGet("href") ?? one.attrGet("src") ?? [], extractHtmlTargets(one)].flat().map(String))
+      .flatMap((child) =>
+        [child.attrGet("href") ?? child.attrGet("src") ?? [], extractHtmlTargets(child)].flat().map(String),
+      )
       .filter((href) => !/^[a-z][a-z\d+.-]*:/i.test(href))
       .map((href) => ({ line: (map?.[0] ?? 0) + 1, href }));
   });

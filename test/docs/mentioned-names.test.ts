@@ -24,7 +24,7 @@ const lines = listMarkdownFiles()
   });
 
 function listWrongLines(problemsOf: (text: string) => readonly string[]): string[] {
-  return [...new Set(lines.flatMap(({ path, text }) => problemsOf(text).map((one) => `${path}: ${one}`)))];
+  return [...new Set(lines.flatMap(({ path, text }) => problemsOf(text).map((problem) => `${path}: ${problem}`)))];
 }
 
 it("names only existing commands and options", () => {
@@ -44,7 +44,7 @@ function findCommandProblems(all: Command, words: readonly string[]): string[] {
   let command = all;
   const rest = words.filter(Boolean);
   while (command.commands.length > 0 && /^[a-z]+$/.test(rest[0] ?? "")) {
-    const verb = command.commands.find((one) => one.name() === rest[0]);
+    const verb = command.commands.find((candidate) => candidate.name() === rest[0]);
     // In prose, any word can follow `rollout`.
     if (verb === undefined) return rest[0] === "help" ? [] : [`${command.name()} ${rest[0]}`];
     command = verb;

@@ -90,7 +90,7 @@ function parsePageOptions(path: string, frontMatter: FencedFile["frontMatter"]):
     scenario = "empty",
     languages = [],
   } = frontMatter as Partial<Pick<RunnablePage, "scenario" | "languages">> & { run?: unknown };
-  const place = PLACES.find((one) => one === run);
+  const place = PLACES.find((candidate) => candidate === run);
   if (run !== undefined && place === undefined) {
     throw new PageError(path, 1, `run: ${run}: give one of ${PLACES.join(", ")}`);
   }
@@ -145,10 +145,10 @@ function listExpectedLines({ language, about, line, text }: Fence): ExpectedLine
 export function findMissingLine(expected: readonly ExpectedLine[], output: string): ExpectedLine | undefined {
   const lines = output.split("\n").map(normalizeSpaces);
   let at = 0;
-  for (const one of expected) {
-    const pattern = buildPattern(one.text);
+  for (const expectedLine of expected) {
+    const pattern = buildPattern(expectedLine.text);
     const matchIndex = lines.findIndex((line, index) => index >= at && pattern.test(line));
-    if (matchIndex === -1) return one;
+    if (matchIndex === -1) return expectedLine;
     at = matchIndex + 1;
   }
   return undefined;

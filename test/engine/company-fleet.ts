@@ -208,8 +208,8 @@ export class CompanyFleet implements AsyncDisposable {
       const pendingItems = this.#left.get(tenant.service) ?? [];
       const declared = listDeclared(tenant);
       const holds = this.#fleet.listContents(tenant.service);
-      const missing = declared.filter((one) => !holds.includes(one));
-      const others = holds.filter((one) => !declared.includes(one) && !pendingItems.includes(one));
+      const missing = declared.filter((candidate) => !holds.includes(candidate));
+      const others = holds.filter((hold) => !declared.includes(hold) && !pendingItems.includes(hold));
       if (missing.length + others.length > 0)
         this.#fail(
           `${name} is ${state} without ${missing.join(", ") || "nothing"}, and with ${others.join(", ") || "nothing"} besides`,
@@ -255,7 +255,9 @@ export class CompanyFleet implements AsyncDisposable {
       if (first !== tenant.service)
         this.#fail(`${name} is in sync with the key of ${tenant.service}, and was ${first}`);
       if (!read.has(tenant.service)) this.#fail(`${name} is in sync, and ${tenant.service} was not read`);
-      const missing = listDeclared(tenant).filter((one) => !this.#fleet.listContents(tenant.service).includes(one));
+      const missing = listDeclared(tenant).filter(
+        (candidate) => !this.#fleet.listContents(tenant.service).includes(candidate),
+      );
       if (missing.length > 0) this.#fail(`${name} is in sync without ${missing.join(", ")}`);
     }
   }
@@ -330,7 +332,7 @@ function recordSkip({ skipped, tenants }: CompanyClone, [command, subcommand, na
   if (subcommand !== "unskip") return;
   // A declared tenant comes before former ones of its name.
   if (tenants.has(name) && skipped.delete(stack)) return;
-  const declaredStacks = new Set([...tenants.keys()].map((one) => getStack(one, tenants)));
+  const declaredStacks = new Set([...tenants.keys()].map((key) => getStack(key, tenants)));
   for (const [other, skippedName] of skipped)
     if (skippedName === name && !declaredStacks.has(other)) skipped.delete(other);
 }

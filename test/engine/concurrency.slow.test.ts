@@ -27,7 +27,7 @@ it("converges two concurrent stacks with equal declarations without duplicates",
       return undefined;
     },
   });
-  await using one = await EngineProject.create({
+  await using project = await EngineProject.create({
     program: SHARED,
     environment: buildSandboxEnvironment(sandbox),
     stack: "one",
@@ -37,7 +37,7 @@ it("converges two concurrent stacks with equal declarations without duplicates",
     environment: buildSandboxEnvironment(sandbox),
     stack: "two",
   });
-  const outputs = await Promise.all([one.up(), two.up()]);
+  const outputs = await Promise.all([project.up(), two.up()]);
   for (const output of outputs) expect(output).toContain("+ 5 created");
   const declared = [
     "allow fine.example",
@@ -51,11 +51,11 @@ it("converges two concurrent stacks with equal declarations without duplicates",
   expect(conflicts).toHaveLength(3);
 
   sandbox.clearRequests();
-  await Promise.all([one, two].map((stack) => stack.up("--refresh", "--expect-no-changes")));
+  await Promise.all([project, two].map((stack) => stack.up("--refresh", "--expect-no-changes")));
   expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   expect(listContents(sandbox)).toEqual(declared);
 
-  await Promise.all([one.destroy(), two.destroy()]);
+  await Promise.all([project.destroy(), two.destroy()]);
   expect(listContents(sandbox)).toEqual([]);
 });
 

@@ -15,7 +15,7 @@ it.each([
   ["an internationalized domain", ["bücher.example", "xn--bcher-kva.example"]],
   ["an IPv6 address", ["2001:DB8:0::1", "2001:db8::1"]],
   ["one spelling, twice", ["partner.example", "partner.example"]],
-])("leaves no row after both duplicate resources are dropped: %s", async (_what, values) => {
+])("leaves no row after both duplicate resources are dropped: %s", async (_label, values) => {
   await using service = await LiteralService.start({ allowsDuplicates: true });
   await using project = await EngineProject.create({
     program: buildProgram(values),

@@ -20,7 +20,7 @@ ${OWN}deny:
 export async function testOnlyExpired(its: SettingsProject): Promise<void> {
   const applyOnlyExpired = async (...more: string[]) => await its.apply("--only-expired", ...more);
   const listComments = () =>
-    Object.fromEntries(its.sandbox.allowDenyEntries("acme").map((one) => [one.value, one.comment]));
+    Object.fromEntries(its.sandbox.allowDenyEntries("acme").map((entry) => [entry.value, entry.comment]));
 
   // A stack that has never run has no declarations.
   await its.declare(formatSettings(TODAY));
@@ -37,7 +37,7 @@ export async function testOnlyExpired(its: SettingsProject): Promise<void> {
     .replace("Contract 2026-114", "Contract 2027-001")
     .concat("  - value: pending.example\n");
   await its.declare(pending);
-  const rows = new Map(its.sandbox.allowDenyEntries("acme").map((one) => [one.value, one]));
+  const rows = new Map(its.sandbox.allowDenyEntries("acme").map((entry) => [entry.value, entry]));
   await click(its.sandbox, "PATCH", `/allow_deny_entries/${rows.get("evil.example")?.id}`, {
     comment: "mine",
   });

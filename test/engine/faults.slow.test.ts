@@ -57,8 +57,8 @@ test("recovers or fails as documented for a fault, then converges", async () => 
   });
   await project.up();
   let program = BEFORE;
-  for (const one of selectCases("engine-faults", [...CASES, ...MORE_CASES], CASES)) {
-    const { fault, moment, endpoint, attempts } = one;
+  for (const faultCase of selectCases("engine-faults", [...CASES, ...MORE_CASES], CASES)) {
+    const { fault, moment, endpoint, attempts } = faultCase;
     program = program === BEFORE ? AFTER : BEFORE;
     await project.writeFile("program.json", JSON.stringify(program));
     await proxy.removeFaults();
@@ -69,7 +69,7 @@ test("recovers or fails as documented for a fault, then converges", async () => 
     });
     const { code, output } = await project.run("up", "--yes", "--skip-preview");
     expect(injected.hits).toBeGreaterThan(0);
-    if (getPromise(one) === "recovers") expect(code, output).toBe(0);
+    if (getPromise(faultCase) === "recovers") expect(code, output).toBe(0);
     else {
       expect(code, output).not.toBe(0);
       expect(output).toMatch(buildErrorPattern(fault));

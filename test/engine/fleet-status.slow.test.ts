@@ -51,7 +51,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
 
 it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 1 });
-  const [shared = ""] = fleet.listDeclaredContents("t1").map((one) => one.replace("deny ", ""));
+  const [shared = ""] = fleet.listDeclaredContents("t1").map((content) => content.replace("deny ", ""));
   const first = await fleet.runRollout("--only", "t0", "--yes");
   expect(first.code, first.output).toBe(0);
   const byHand = { list: "allow", value: "legacy.example", entry_type: "domain", verdict_scope: "global" };

@@ -190,7 +190,7 @@ describe("nightly drift check", () => {
       });
       const propose = await repository.runJobOnMain("drift", "propose", { needs: { drift } });
       expect(propose.result, propose.log).toBe("success");
-      await repository.change(({ pulls }) => void pulls.sort((one, other) => one.number - other.number));
+      await repository.change(({ pulls }) => void pulls.sort((a, b) => a.number - b.number));
     }
     const { pulls } = await repository.readState();
     expect(pulls.map(({ number, state, body }) => [number, state, body.split("\n")[0]])).toEqual([

@@ -35,7 +35,7 @@ async function runFirstRollout(): Promise<void> {
 }
 
 function getServiceKey(name: string, label: "ci" | "console"): string {
-  return fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys[label] ?? "";
+  return fleet.sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys[label] ?? "";
 }
 
 const takeWriteRequests = () => fleet.takeRequests().filter(({ method }) => method !== "GET");
@@ -120,7 +120,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
   });
 
   it("writes and shows nothing of the other tenant on destroy", async () => {
-    const [name = ""] = fleet.names.filter((one) => getKeyVariable(one) in keys());
+    const [name = ""] = fleet.names.filter((candidate) => getKeyVariable(candidate) in keys());
     const files = await fleet.read("tenants.yaml");
     const wrong = await runWithKeys(keys(), "tenant", "remove", name, "--destroy", "--yes", name);
     expect(wrong.code, wrong.output).toBe(3);
@@ -143,13 +143,13 @@ it("refuses swapped keys when resuming an interrupted rollout", async () => {
   await begun.result;
   await fleet.waitForQuiet();
   const open = fleet.names.filter((name) => !fleet.listContents(name).includes(`deny ${value}`));
-  const [one = "", other = ""] = open;
+  const [a = "", b = ""] = open;
   expect(open.length).toBeGreaterThan(0);
-  const keys = { [getKeyVariable(one)]: getServiceKey(other || "t0", "console") };
+  const keys = { [getKeyVariable(a)]: getServiceKey(b || "t0", "console") };
   const wrong = await runWithKeys(keys, "rollout", "resume", "--max-concurrent", "1");
   expect(wrong.code, wrong.output).toBe(1);
   expect(wrong.output).toContain("ERR_OTHER_TENANT");
-  expect(fleet.listContents(one)).not.toContain(`deny ${value}`);
+  expect(fleet.listContents(a)).not.toContain(`deny ${value}`);
   const own = await fleet.runRollout("resume");
   expect(own.code, own.output).toBe(0);
   await fleet.writeTargets({ about: formatTenantOptions });
@@ -187,8 +187,8 @@ it("compares the tenant of an earlier release's plan with earlier rollouts", asy
 it("resumes a tenant with many entries added since planning", async () => {
   const value = await rollOutToGate();
   const addedValues = Array.from({ length: 150 }, (_, at) => `by-hand${at}.example`);
-  for (const one of addedValues) {
-    const body = { list: "deny", entry_type: "domain", value: one, verdict_scope: "global", comment: "" };
+  for (const addedValue of addedValues) {
+    const body = { list: "deny", entry_type: "domain", value: addedValue, verdict_scope: "global", comment: "" };
     await fleet.sendFromConsole("t1", "POST", "/allow_deny_entries", body);
   }
   const done = await fleet.runRollout("resume");

@@ -115,7 +115,7 @@ export function describeExamples(
 
     const isWhole = selected === "all tests";
     it.skipIf(missing)(
-      `writes what the example declares${isWhole ? ", then nothing, and deletes it" : ""}${missing ? ` (skipped: ${missing})` : ""}`,
+      `${isWhole ? "applies, keeps and destroys" : "applies"} the resources of the example${missing ? ` (skipped: ${missing})` : ""}`,
       async () => {
         await using project = await openProject();
 

@@ -93,11 +93,11 @@ it("accepts outputs as arguments and reports all mistakes in preview", async () 
 it("renames and swaps resources without any write", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-  const buildTwoEntryProgram = (one: string, other: string) => `
+  const buildTwoEntryProgram = (a: string, b: string) => `
     import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
-    new AllowDenyEntry("${one}", { list: "deny", value: "one.example" });
-    new AllowDenyEntry("${other}", { list: "deny", value: "two.example" });
-    new VipEmployee("vip-${one}", { email: "yuki.sato@acme.example" });
+    new AllowDenyEntry("${a}", { list: "deny", value: "one.example" });
+    new AllowDenyEntry("${b}", { list: "deny", value: "two.example" });
+    new VipEmployee("vip-${a}", { email: "yuki.sato@acme.example" });
   `;
   await using project = await EngineProject.create({ program: buildTwoEntryProgram("a", "b"), environment });
   await project.up();

@@ -29,7 +29,7 @@ function buildProgram(url: string, { providerKind, key, members = MEMBERS }: Pro
     const options = { ${provider} };
     new es.AllowDenyEntry("entry", { list: "deny", value: "single.example", comment: "INC-1" }, options);
     new es.VipEmployee("vip", { email: "diego.santos@acme.example" }, options);
-    new es.VipList("vips", { members: ${JSON.stringify(Object.fromEntries(members.map((one) => [one, ""])))} },
+    new es.VipList("vips", { members: ${JSON.stringify(Object.fromEntries(members.map((member) => [member, ""])))} },
       { ...options, ${key === undefined ? `aliases: [{ type: "${was}" }]` : ""} });
   `;
 }

@@ -49,7 +49,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   using directory = createTestDirectory();
   const getPath = (name: string) => join(directory.path, name);
   for (const name of ["cache", "temporary", "ours", "theirs"]) await mkdir(getPath(name));
-  await using one = await startTestKeySandbox(getPath("ours"), ours.key);
+  await using sandbox = await startTestKeySandbox(getPath("ours"), ours.key);
   await using other = await startTestKeySandbox(getPath("theirs"), theirs.key);
   const byEnvironment = `
     import { AllowDenyEntry, AllowDenyList, Provider } from "pulumi-email-security/native";
@@ -67,7 +67,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
     program: byEnvironment,
     plugin: true,
     environment: {
-      ONE_URL: one.url,
+      ONE_URL: sandbox.url,
       ONE_KEY: ours.key,
       OTHER_URL: other.url,
       OTHER_KEY: theirs.key,
@@ -86,7 +86,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
 
   await project.write(byProviders);
   const outputs = { up: await project.up("--diff"), state: (await project.exportState()).text };
-  expect(one.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["one.example"]);
+  expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["one.example"]);
   expect(
     other
       .allowDenyEntries("acme")

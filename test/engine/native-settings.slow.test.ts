@@ -156,5 +156,5 @@ async function readLists(project: EngineProject): Promise<unknown> {
       const { __provider: _own, ...rows } = outputs ?? {};
       return { name: urn.split(/[:$]/).slice(-3), id, inputs: input, outputs: rows };
     })
-    .sort((one, other) => ((one.id ?? "") < (other.id ?? "") ? -1 : 1));
+    .sort((a, b) => ((a.id ?? "") < (b.id ?? "") ? -1 : 1));
 }

@@ -230,7 +230,7 @@ it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
 });
 
 it("keeps a resource at the service with `deletedWith`", () => {
-  const there = listEntries().filter((one) => /(base|follower)-/.test(one));
+  const there = listEntries().filter((entry) => /(base|follower)-/.test(entry));
   expect(there.sort()).toEqual(renderForBoth((providerKind) => `deny follower-${providerKind}.example first`).sort());
 });
 
@@ -244,7 +244,7 @@ it("deletes the old entry first only with `deleteBeforeReplace`", () => {
 });
 
 it("keeps single keys of a list unchanged with `ignoreChanges`", () => {
-  const there = listEntries().filter((one) => / [abc]-(dynamic|native)/.test(one));
+  const there = listEntries().filter((entry) => / [abc]-(dynamic|native)/.test(entry));
   expect(there.sort()).toEqual(
     PROVIDERS.flatMap((providerKind) => [
       `allow b-${providerKind}.example `,
@@ -275,7 +275,7 @@ it("changes only the resources selected by `--target`", async () => {
   expect(listWrites().map((write) => write.replace(/ade_\w+/, ""))).toEqual(
     renderForBoth(() => 'DELETE allow_deny_entries/ ""'),
   );
-  expect(listEntries().filter((one) => one.includes("moved-"))).toEqual([]);
+  expect(listEntries().filter((entry) => entry.includes("moved-"))).toEqual([]);
 });
 
 it("changes all but the resources selected by `--exclude`", async () => {
@@ -299,7 +299,10 @@ it("changes all but the resources selected by `--exclude`", async () => {
 
 it("changes resources in place with `--replace` and `replaceWith`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
-  const withFirst = (one: ResourceSource): ResourceSource => ({ ...one, options: "{ replaceWith: [of.before] }" });
+  const withFirst = (source: ResourceSource): ResourceSource => ({
+    ...source,
+    options: "{ replaceWith: [of.before] }",
+  });
   await project.write(
     buildSource(
       {
@@ -394,7 +397,7 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
   // One second may be too short on a busy machine.
   await project.write(buildTimeoutProgram("5m"));
   await project.up("--target", "**-slow", "--target", "**-slowList");
-  expect(listEntries().filter((one) => one.includes("slow-"))).toHaveLength(4);
+  expect(listEntries().filter((entry) => entry.includes("slow-"))).toHaveLength(4);
   // The writes with an unknown outcome had taken effect, and aren't sent again.
   const sent = listWrites().filter((write) => write.includes("slow-"));
   expect(new Set(sent).size).toBe(sent.length);

@@ -173,14 +173,8 @@ it("rejects a second rollout of the same stacks by name", async () => {
   const turns = runs
     .flatMap(({ events }) => events)
     .filter(({ kind }) => kind === "tenant-started" || kind === "tenant-finished")
-    .sort((one, next) =>
-      one.occurredAt < next.occurredAt
-        ? -1
-        : one.occurredAt > next.occurredAt
-          ? 1
-          : one.kind === "tenant-finished"
-            ? -1
-            : 1,
+    .sort((a, b) =>
+      a.occurredAt < b.occurredAt ? -1 : a.occurredAt > b.occurredAt ? 1 : a.kind === "tenant-finished" ? -1 : 1,
     )
     .map(({ kind }) => kind);
   expect(turns).toEqual(Array.from({ length: 3 }, () => ["tenant-started", "tenant-finished"]).flat());

@@ -43,6 +43,6 @@ it(`plans ${ALL} tenants with a key each, in the memory that it plans 10 with`, 
   expect(peakMb).toBeLessThan(1.5 * ofFew);
 });
 
-it.runIf(IS_CHANGED)(`changes ${ALL} of them, and nothing of one is found at another`, async () => {
+it.runIf(IS_CHANGED)(`keeps the changes of ${ALL} tenants apart`, async () => {
   await expectChangedApart(fleet, ALL);
 });

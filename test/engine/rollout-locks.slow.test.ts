@@ -57,7 +57,7 @@ const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
     await writeFile(join(getStatesDirectory(), `${id}.json`), "");
     await writeFile(join(getStatesDirectory(), `${id}.json.18ab.tmp`), "");
   },
-  "a state that is cut off, with none before it": async (id) => {
+  "a truncated first state": async (id) => {
     await writeFile(join(getStatesDirectory(), `${id}.json`), '{"version": 3, "check');
     await rm(join(getStatesDirectory(), `${id}.json.bak`), { force: true });
     await writeLock(getRolloutLockDirectory(id));

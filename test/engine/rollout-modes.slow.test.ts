@@ -44,7 +44,7 @@ afterAll(async () => {
 const collapseOutput = ({ output }: { readonly output: string }): string => output.replace(/\s+/g, " ");
 
 const findRow = (name: string, value: string) =>
-  fleet.sandbox.allowDenyEntries(name).find((one) => one.value === value);
+  fleet.sandbox.allowDenyEntries(name).find((entry) => entry.value === value);
 
 it("removes only expired entries with --only-expired, through the waves", async () => {
   await fleet.write("settings/t0.yaml", formatTenantSettings("t0", `${formatFloodEntry(PAST)}  - pending.example\n`));
@@ -70,7 +70,7 @@ it("removes only expired entries with --only-expired, through the waves", async 
   // The pending changes in the files and the console edits are untouched.
   expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0"));
   expect(fleet.listContents("t1")).toEqual(
-    fleet.listDeclaredContents("t1").filter((one) => one !== "deny evil0.example"),
+    fleet.listDeclaredContents("t1").filter((content) => content !== "deny evil0.example"),
   );
 
   const status = await fleet.start({}, "fleet", "status", "--format", "json").result;

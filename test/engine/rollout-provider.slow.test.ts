@@ -45,7 +45,7 @@ beforeAll(async () => {
   const { EnginePool: Pool } = (await import(
     getBuildPath("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
   )) as { readonly EnginePool: typeof EnginePool };
-  const keyless = Object.fromEntries(fleet.names.map((one) => [getKeyVariable(one), ""]));
+  const keyless = Object.fromEntries(fleet.names.map((name) => [getKeyVariable(name), ""]));
   poolWith = (environment) =>
     new Pool({ ...minimalEnv(fleet.environment), ...fleet.environment, ...keyless, ...environment });
   pool = poolWith({});

@@ -17,7 +17,7 @@ it("names the unmanaged allows and what to do about them", async () => {
   const { id, advice, tenants } = run.report();
   expect(tenants.map(({ unmanagedAllows }) => unmanagedAllows)).toEqual([
     undefined,
-    { count: 2, risky: 1, values: ["gmail.com", "partner.example"] },
+    { count: 2, riskyCount: 1, values: ["gmail.com", "partner.example"] },
   ]);
   const preview = await fleet.runRollout("status", id);
   expect(preview.output.replace(/\s+/g, " ")).toContain(

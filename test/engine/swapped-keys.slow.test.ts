@@ -59,7 +59,7 @@ it.each([
       commands: ["preview --refresh", "destroy --yes --skip-preview"],
     },
   ],
-])("writes nothing when everything in its state is gone: %s", async (_what, { program, plugin, commands }) => {
+])("writes nothing when everything in its state is gone: %s", async (_label, { program, plugin, commands }) => {
   await using sandbox = await startTwoTenants({ people: false });
   await using project = await applyProgram(sandbox, program, plugin);
   const before = (await project.exportState()).text;

@@ -38,8 +38,8 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
   const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
   fleet.takeRequests();
-  const [one, other] = ["t0", "t1"].map((name) => fleet.environment[getKeyVariable(name)]);
-  const swapped = await fleet.start({ T0_KEY: other, T1_KEY: one }, "rollout", "--yes").result;
+  const [a, b] = ["t0", "t1"].map((name) => fleet.environment[getKeyVariable(name)]);
+  const swapped = await fleet.start({ T0_KEY: b, T1_KEY: a }, "rollout", "--yes").result;
   expect([swapped.code, swapped.output]).toEqual([3, expect.stringContaining("ERR_OTHER_TENANT")]);
   expect(swapped.output).toMatch(
     /"t0" \(tenants\.yaml:\d+; key from the environment variable T0_KEY\) belongs to the tenant of "t1" \(tenants\.yaml:\d+; read by the rollout/,
@@ -66,12 +66,12 @@ describe.each(CLONES)("$about", ({ forgets }) => {
   it("shows the removals of a tenant whose name another tenant took", async () => {
     const { fleet } = await createPartnerFleet();
     await using _ = fleet;
-    const formatTargets = (one: string, other: string): string => `version: 1
+    const formatTargets = (a: string, b: string): string => `version: 1
 project: fleet
 defaults: { baseUrl: "${fleet.sandbox.url}" }
 tenants:
-  acme: { key: { environment: T0_KEY }, settings: settings/t0.yaml${one} }
-  t0: { key: { environment: T1_KEY }, settings: settings/t1.yaml${other} }
+  acme: { key: { environment: T0_KEY }, settings: settings/t0.yaml${a} }
+  t0: { key: { environment: T1_KEY }, settings: settings/t1.yaml${b} }
 `;
     await fleet.write("tenants.yaml", formatTargets("", ""));
     const output = await expectRefusedRollout(fleet, forgets);

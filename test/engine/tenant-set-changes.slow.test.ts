@@ -21,16 +21,16 @@ type DeclarationEdit = (tenants: Map<string, TenantDeclaration>) => void;
 /** An edit of `tenants.yaml`, if it applies. */
 const change = fc.oneof(
   fc.tuple(name, service, allow).map(
-    ([one, key, value]): DeclarationEdit =>
+    ([item, key, value]): DeclarationEdit =>
       (tenants) => {
-        if (!tenants.has(one) && isFree(key, tenants))
-          tenants.set(one, { service: key, allow: value, ...pickFreeStack(one, tenants) });
+        if (!tenants.has(item) && isFree(key, tenants))
+          tenants.set(item, { service: key, allow: value, ...pickFreeStack(item, tenants) });
       },
   ),
   name.map(
-    (one): DeclarationEdit =>
+    (item): DeclarationEdit =>
       (tenants) => {
-        if (tenants.size > 1) tenants.delete(one);
+        if (tenants.size > 1) tenants.delete(item);
       },
   ),
   fc.tuple(name, name, allow).map(
@@ -44,34 +44,34 @@ const change = fc.oneof(
   ),
   takeName(name, fc.boolean()),
   fc.tuple(name, service, fc.integer({ min: 0, max: 3 })).map(
-    ([one, key, rarely]): DeclarationEdit =>
+    ([item, key, rarely]): DeclarationEdit =>
       (tenants) => {
-        const tenant = tenants.get(one);
+        const tenant = tenants.get(item);
         if (tenant !== undefined && (rarely === 0 || isFree(key, tenants)))
-          tenants.set(one, { ...tenant, service: key });
+          tenants.set(item, { ...tenant, service: key });
       },
   ),
   fc.tuple(name, name).map(
-    ([one, other]): DeclarationEdit =>
+    ([a, b]): DeclarationEdit =>
       (tenants) => {
-        const [first, second] = [tenants.get(one), tenants.get(other)];
+        const [first, second] = [tenants.get(a), tenants.get(b)];
         if (first === undefined || second === undefined) return;
-        tenants.set(one, { ...first, service: second.service });
-        tenants.set(other, { ...second, service: first.service });
+        tenants.set(a, { ...first, service: second.service });
+        tenants.set(b, { ...second, service: first.service });
       },
   ),
   fc.tuple(name, allow).map(
-    ([one, value]): DeclarationEdit =>
+    ([item, value]): DeclarationEdit =>
       (tenants) => {
-        const tenant = tenants.get(one);
-        if (tenant !== undefined) tenants.set(one, { ...tenant, allow: value });
+        const tenant = tenants.get(item);
+        if (tenant !== undefined) tenants.set(item, { ...tenant, allow: value });
       },
   ),
   name.map(
-    (one): DeclarationEdit =>
+    (item): DeclarationEdit =>
       (tenants) => {
-        const tenant = tenants.get(one);
-        if (tenant !== undefined) tenants.set(one, { ...tenant, isRenamedHost: tenant.isRenamedHost !== true });
+        const tenant = tenants.get(item);
+        if (tenant !== undefined) tenants.set(item, { ...tenant, isRenamedHost: tenant.isRenamedHost !== true });
       },
   ),
 );
@@ -92,9 +92,9 @@ function takeName(anyName: typeof name, keepsStack: fc.Arbitrary<boolean>): fc.A
 }
 
 /** Returns another stack than that of a tenant which had the name before. */
-function pickFreeStack(one: string, tenants: NamedTenants): Pick<TenantDeclaration, "stack"> {
+function pickFreeStack(text: string, tenants: NamedTenants): Pick<TenantDeclaration, "stack"> {
   const stacks = new Set([...tenants.keys()].map((other) => getStack(other, tenants)));
-  return stacks.has(one) ? { stack: `${one}-2` } : {};
+  return stacks.has(text) ? { stack: `${text}-2` } : {};
 }
 
 function isFree(key: string, tenants: NamedTenants): boolean {
@@ -154,9 +154,9 @@ const command = fc.oneof(
       fc.oneof(
         { weight: 4, arbitrary: ofRollouts },
         fc.tuple(name, name).map(([old, next]) => ["tenant", "rename", old, next]),
-        name.map((one) => ["tenant", "remove", one]),
-        name.map((one) => ["rollout", "skip", one, "--reason", "its key is refused"]),
-        name.map((one) => ["rollout", "unskip", one]),
+        name.map((item) => ["tenant", "remove", item]),
+        name.map((item) => ["rollout", "skip", item, "--reason", "its key is refused"]),
+        name.map((item) => ["rollout", "unskip", item]),
       ),
     ),
   },
@@ -167,36 +167,36 @@ const command = fc.oneof(
 const OWN: Readonly<Record<(typeof NAMES)[number], string>> = { acme: "t0", globex: "t1", initech: "t2" };
 
 const declareTenants = (value: string, names: readonly (typeof NAMES)[number][]): NamedTenants =>
-  new Map(names.map((one) => [one, { service: OWN[one], allow: value }]));
+  new Map(names.map((item) => [item, { service: OWN[item], allow: value }]));
 
 /** Swaps keys between tenants that a rollout knows, or restores them. */
 const mixUp = fc.oneof(
   fc.tuple(name, name).map(
-    ([one, other]): DeclarationEdit =>
+    ([a, b]): DeclarationEdit =>
       (tenants) => {
-        const [first, second] = [tenants.get(one), tenants.get(other)];
+        const [first, second] = [tenants.get(a), tenants.get(b)];
         if (first === undefined || second === undefined) return;
-        tenants.set(one, { ...first, service: second.service });
-        tenants.set(other, { ...second, service: first.service });
+        tenants.set(a, { ...first, service: second.service });
+        tenants.set(b, { ...second, service: first.service });
       },
   ),
   fc.tuple(name, name, fc.boolean()).map(
-    ([one, other, isSecondKey]): DeclarationEdit =>
+    ([a, b, isSecondKey]): DeclarationEdit =>
       (tenants) => {
-        const tenant = tenants.get(one);
-        if (tenant !== undefined) tenants.set(one, { ...tenant, service: OWN[other], isSecondKey });
+        const tenant = tenants.get(a);
+        if (tenant !== undefined) tenants.set(a, { ...tenant, service: OWN[b], isSecondKey });
       },
   ),
   fc.tuple(name, allow).map(
-    ([one, value]): DeclarationEdit =>
+    ([item, value]): DeclarationEdit =>
       (tenants) => {
-        tenants.set(one, { service: OWN[one], allow: value });
+        tenants.set(item, { service: OWN[item], allow: value });
       },
   ),
   name.map(
-    (one): DeclarationEdit =>
+    (item): DeclarationEdit =>
       (tenants) => {
-        if (tenants.size > 1) tenants.delete(one);
+        if (tenants.size > 1) tenants.delete(item);
       },
   ),
 );
@@ -217,7 +217,7 @@ const FLEETS = [
     command: generateRun(
       fc.oneof(
         { weight: 6, arbitrary: ofRollouts },
-        name.map((one) => ["tenant", "remove", one, "--destroy", "--yes", one]),
+        name.map((item) => ["tenant", "remove", item, "--destroy", "--yes", item]),
       ),
     ),
   },
@@ -249,7 +249,7 @@ it.each(FLEETS)(
       }
       for (const [edits, command, isReverted, pruned] of rounds) {
         const before = [0, 1].map((clone) => company.getTenants(clone));
-        for (const one of edits) await one(company);
+        for (const action of edits) await action(company);
         await command(company);
         if (pruned !== null) await company.prune(pruned);
         if (isReverted) await company.revert(before);

@@ -53,7 +53,7 @@ it("hands a killed worker's tenant over exactly once", async () => {
   expect(posts).toHaveLength(TENANTS * fleet.listDeclaredContents("t0").length);
   for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
 
-  await expectGracefulStop(workers.filter((one) => one !== victim));
+  await expectGracefulStop(workers.filter((command) => command !== victim));
 });
 
 it("needs no worker when nothing changes", async () => {

@@ -45,6 +45,6 @@ export function findLastResult(
 }
 
 /** A different number of cases means a different order, so the number is part of the key. */
-function formatShardKey(one: Shard & Pick<ShardResult, "seed" | "of">): string {
-  return `${formatShardName(one)} of ${one.of}, seed ${one.seed}`;
+function formatShardKey(item: Shard & Pick<ShardResult, "seed" | "of">): string {
+  return `${formatShardName(item)} of ${item.of}, seed ${item.seed}`;
 }

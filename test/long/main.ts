@@ -50,6 +50,6 @@ async function main(): Promise<void> {
     signal: stopping.signal,
   });
   console.log(`${passed} shards have passed, ${failed} have failed, ${remaining} are left. See test/long/results.md.`);
-  if (remaining > 0) console.log("`npm run test:long` goes on.");
+  if (remaining > 0) console.log("`npm run test:long` continues.");
   if (failed + remaining > 0) process.exitCode = 1;
 }

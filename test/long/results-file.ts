@@ -26,7 +26,7 @@ export class ResultsFile<Result> {
   /** Stores a result in place of the previous one of its key. */
   keep(result: Result): void {
     const key = this.#keyOf(result);
-    const others = this.readEntries().filter((one) => this.#keyOf(one) !== key);
+    const others = this.readEntries().filter((entry) => this.#keyOf(entry) !== key);
     mkdirSync(dirname(this.#file), { recursive: true });
     const temporary = `${this.#file}.${process.pid}`;
     writeFileSync(temporary, JSON.stringify([...others, result], null, 2));

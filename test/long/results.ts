@@ -16,7 +16,7 @@ export function formatResults(parts: Readonly<Record<string, Part>>, entries: re
   const rows: string[][] = [];
   const failures: string[] = [];
   for (const [name, part] of Object.entries(parts)) {
-    const seeds = [...new Set(entries.filter((one) => one.part === name).map(({ seed }) => seed))];
+    const seeds = [...new Set(entries.filter((entry) => entry.part === name).map(({ seed }) => seed))];
     for (const seed of seeds.length === 0 ? [undefined] : seeds.sort((a, b) => a - b)) {
       const run = listShards(name, part).flatMap((shard) =>
         seed === undefined ? [] : (findLastResult(shard, { entries, seed, of: part.cases }) ?? []),

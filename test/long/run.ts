@@ -35,7 +35,7 @@ export async function runShards(parts: Readonly<Record<string, Part>>, options: 
   const sources = Sources.read(ROOT);
   const entries = journal.readEntries();
   const progress = Object.entries(parts).map(([name, part]) =>
-    computeProgress(name, part, { entries, seed, sourcesOf: (one) => sources.getDigest(one) }),
+    computeProgress(name, part, { entries, seed, sourcesOf: (item) => sources.getDigest(item) }),
   );
   for (const line of formatOverview(progress, atOnce)) log(line);
   const queue = scheduleShards(progress);

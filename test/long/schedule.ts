@@ -64,5 +64,5 @@ export function countCases(shards: readonly Shard[]): number {
 }
 
 export function sumNumbers(numbers: readonly number[]): number {
-  return numbers.reduce((sum, one) => sum + one, 0);
+  return numbers.reduce((sum, item) => sum + item, 0);
 }

@@ -35,7 +35,7 @@ export function parseWish(typed: readonly string[]): Selection {
   const names = Object.keys(PARTS) as PartName[];
   const wanted = typed.map((text) => {
     const [, name, from, count = "1"] = /^([^:]*)(?::(\d+)(?:\+([1-9]\d*))?)?$/.exec(text) ?? [];
-    const part = names.find((one) => one === name);
+    const part = names.find((candidate) => candidate === name);
     if (part === undefined) {
       throw new Error(`"${text}" is none of the parts, which are ${names.join(", ")}. Nothing was run.`);
     }
@@ -47,9 +47,9 @@ export function parseWish(typed: readonly string[]): Selection {
     }
     return shard;
   });
-  const parts = wanted.filter((one) => typeof one === "string");
+  const parts = wanted.filter((candidate) => typeof candidate === "string");
   return {
     parts: wanted.length === 0 ? names : names.filter((name) => parts.includes(name)),
-    shards: wanted.filter((one) => typeof one !== "string"),
+    shards: wanted.filter((candidate) => typeof candidate !== "string"),
   };
 }

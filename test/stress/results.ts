@@ -28,27 +28,27 @@ A \`+\` after the commit means a work tree with changes on top of it.`;
 /** Formats the results as Markdown: one row for each run, and one section for each red test. */
 export function formatResults(results: readonly StressResult[]): string {
   const sorted = results.toSorted(
-    (one, other) =>
-      TIER_NAMES.indexOf(one.tier) - TIER_NAMES.indexOf(other.tier) ||
-      one.number - other.number ||
-      (getRunKey(one) < getRunKey(other) ? -1 : 1),
+    (a, b) =>
+      TIER_NAMES.indexOf(a.tier) - TIER_NAMES.indexOf(b.tier) ||
+      a.number - b.number ||
+      (getRunKey(a) < getRunKey(b) ? -1 : 1),
   );
   const head =
     "run, tier, files, seed, environment, load, commit, date, passed, failed, time, left behind, red tests".split(", ");
-  const rows = sorted.map((one) => [
-    String(one.number),
-    one.tier,
-    one.files.join(" "),
-    String(one.seed),
-    one.environment,
-    `${one.load}, ${one.concurrency}`,
-    `\`${one.commit}\``,
-    one.date,
-    formatWhole(one.passed),
-    formatWhole(one.failed),
-    formatSeconds(one.seconds),
-    one.leftovers.map(escapeCell).join(", "),
-    one.red.map(({ name }) => escapeCell(name)).join(", "),
+  const rows = sorted.map((result) => [
+    String(result.number),
+    result.tier,
+    result.files.join(" "),
+    String(result.seed),
+    result.environment,
+    `${result.load}, ${result.concurrency}`,
+    `\`${result.commit}\``,
+    result.date,
+    formatWhole(result.passed),
+    formatWhole(result.failed),
+    formatSeconds(result.seconds),
+    result.leftovers.map(escapeCell).join(", "),
+    result.red.map(({ name }) => escapeCell(name)).join(", "),
   ]);
   const sections = formatRedTests(sorted);
   const redSection = sections.length === 0 ? [] : ["## Red tests", ...sections];

@@ -104,7 +104,7 @@ export function buildArguments({ tier, seed, files }: StressRun): string[] {
 }
 
 function parseName<Name extends string>(option: string, name: string, names: readonly Name[]): Name {
-  const match = names.find((one) => one === name);
+  const match = names.find((candidate) => candidate === name);
   if (match === undefined) throw new Error(`Invalid --${option} "${name}". Choose one of ${names.join(", ")}.`);
   return match;
 }

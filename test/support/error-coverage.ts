@@ -62,8 +62,8 @@ export const BY_ENGINE = [
   "ERR_STACK_FOREIGN",
 ] as const satisfies readonly ExplainedErrorCode[];
 
-/** In sequences that come to them: rollout-taken-back, rollout-skip and rollout-waits, each a .slow.test.ts of test/engine. */
-export const BY_STORIES = [
+/** Provoked by whole rollouts: rollout-rollback, rollout-skip and rollout-gates-and-locks in test/engine. */
+export const BY_ROLLOUTS = [
   "ERR_ROLLOUT_SKIPPED",
   "ERR_ROLLED_BACK",
   "ERR_STACK_LOCKED",

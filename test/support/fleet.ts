@@ -147,7 +147,10 @@ export class Fleet implements AsyncDisposable {
 
   /** Replaces the baseline, with the values that every tenant denies. */
   async writeBaseline(values: readonly string[]): Promise<void> {
-    await this.write("settings/baseline.yaml", `version: 1\ndeny:\n${values.map((one) => `  - ${one}\n`).join("")}`);
+    await this.write(
+      "settings/baseline.yaml",
+      `version: 1\ndeny:\n${values.map((value) => `  - ${value}\n`).join("")}`,
+    );
   }
 
   /** Replaces `tenants.yaml`. */
@@ -197,7 +200,7 @@ ${tenants}${waves}`,
         if (name === "stdout") {
           const lines = `${line}${text}`.split("\n");
           line = lines.pop() ?? "";
-          for (const one of lines) if (one.startsWith('{"seq":')) events.push(JSON.parse(one) as RolloutEvent);
+          for (const item of lines) if (item.startsWith('{"seq":')) events.push(JSON.parse(item) as RolloutEvent);
         }
         for (const look of waiting) look();
       });
@@ -300,7 +303,7 @@ ${tenants}${waves}`,
 
   /** Returns a key of a tenant at the service. */
   getServiceKey(name: string, label: "ci" | "console" = "ci"): string {
-    return this.sandbox.tenants.find((one) => one.name === name)?.apiKeys[label] ?? "";
+    return this.sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys[label] ?? "";
   }
 
   /** Returns the contents of a tenant: `deny evil0.example`, sorted. */

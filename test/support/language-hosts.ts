@@ -103,8 +103,8 @@ export async function installJava(): Promise<{ MAVEN_OPTS: string }> {
   return environment;
 }
 
-function comparePaths(one: Dirent, other: Dirent): number {
-  return join(one.parentPath, one.name) < join(other.parentPath, other.name) ? -1 : 1;
+function comparePaths(a: Dirent, b: Dirent): number {
+  return join(a.parentPath, a.name) < join(b.parentPath, b.name) ? -1 : 1;
 }
 
 /** Returns a PATH with these directories first, then that of the Node.js which runs the tests. */

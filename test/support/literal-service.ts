@@ -154,19 +154,19 @@ export class LiteralService implements AsyncDisposable {
   #changeVips(method: string, path: string, { emails = [], email = "", comment = "" }: VipBody): [number, unknown] {
     const named = method === "PATCH" ? [email] : emails;
     this.writes.push(`${path.endsWith("/remove") ? "REMOVE" : method} ${named.join(" ")}`);
-    const there = this.vips.filter((one) => named.includes(one.email));
+    const there = this.vips.filter((vip) => named.includes(vip.email));
     if (method === "PATCH") {
-      for (const one of there) one.comment = comment;
+      for (const vip of there) vip.comment = comment;
       const [row] = there;
       return row === undefined ? [404, { error: "no stored row" }] : [200, { status: 200, results: row }];
     }
     if (path.endsWith("/remove")) {
-      for (const one of there) this.vips.splice(this.vips.indexOf(one), 1);
+      for (const vip of there) this.vips.splice(this.vips.indexOf(vip), 1);
       return [200, { status: 200, results: { affected: named.length } }];
     }
-    const isThere = (one: string) => there.some((row) => row.email === one);
-    const added = named.filter((one) => !isThere(one));
-    for (const one of added) this.#addVip(one, comment);
+    const isThere = (text: string) => there.some((row) => row.email === text);
+    const added = named.filter((candidate) => !isThere(candidate));
+    for (const item of added) this.#addVip(item, comment);
     return [200, { status: 200, results: { added, already_vip: named.filter(isThere), not_in_org: [] } }];
   }
 
@@ -175,7 +175,7 @@ export class LiteralService implements AsyncDisposable {
     if (method !== "GET" && url.pathname.includes("/vip_employees"))
       return this.#changeVips(method, url.pathname, body);
     const id = getEntryId(url);
-    const row = this.entries.find((one) => one.id === id);
+    const row = this.entries.find((entry) => entry.id === id);
     if (method === "GET") {
       if (url.searchParams.get("page_size") === "200") this.reads += 1;
       return buildResponse(this.#page(url));
@@ -200,7 +200,7 @@ export class LiteralService implements AsyncDisposable {
   ): [number, unknown] {
     this.writes.push(`POST ${body.list} ${body.value}`);
     const value = this.#options.stored?.(body.value ?? "") ?? body.value ?? "";
-    const isThere = this.entries.some((one) => one.value === value);
+    const isThere = this.entries.some((entry) => entry.value === value);
     if (isThere && this.#options.allowsDuplicates !== true) return [409, { error: "is there already" }];
     const row = this.#insert({ ...body, value, created_by: "ci" });
     this.#hidden.set(row.id, this.#options.readsBehind ?? 0);
@@ -213,7 +213,7 @@ export class LiteralService implements AsyncDisposable {
     const staleReads = this.#stale?.remainingChanges[list] ?? 0;
     if (this.#stale !== undefined) this.#stale.remainingChanges[list] = staleReads - 1;
     const rows = staleReads > 0 ? (this.#stale?.rows ?? []) : this.entries;
-    const entries = rows.filter((one) => one.list === list);
+    const entries = rows.filter((row) => row.list === list);
     const listed = entries.filter(({ id }) => {
       const remainingReads = this.#hidden.get(id) ?? 0;
       if (remainingReads > 0) this.#hidden.set(id, remainingReads - 1);

@@ -88,9 +88,9 @@ export class ManagedProgram implements AsyncDisposable {
     const declared = Object.entries(program);
     await runSteps(
       declared.map(
-        ([name, one]) =>
+        ([name, resource]) =>
           () =>
-            attempt(name, () => this.#bring(name, one, { provider, onStep })),
+            attempt(name, () => this.#bring(name, resource, { provider, onStep })),
       ),
     );
     if (Object.keys(failures).length > 0) return { outcomes, failures };

@@ -68,7 +68,7 @@ function readShard(text: string | undefined) {
 function shuffleCases<Case>(cases: readonly Case[]): readonly Case[] {
   const computePlace = (at: number): string => createHash("sha256").update(`${SEED} ${at}`).digest("hex");
   return cases
-    .map((one, at) => ({ one, place: computePlace(at) }))
+    .map((item, at) => ({ item, place: computePlace(at) }))
     .sort((a, b) => (a.place < b.place ? -1 : 1))
-    .map(({ one }) => one);
+    .map(({ item }) => item);
 }

@@ -413,7 +413,7 @@ export function buildHugePlan(count: number): Plan {
     return { ...template, key: named, value: named, place: { file: FILE, line: index + 10, column: 5 } };
   });
   const order = { danger: 0, accepted: 1, warning: 2, none: 3 };
-  const sorted = changes.toSorted((one, other) => order[one.severity] - order[other.severity]);
+  const sorted = changes.toSorted((a, b) => order[a.severity] - order[b.severity]);
   return {
     ...realisticPlan,
     changes: sorted,

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 export const POSTGRES_PASSWORD = "p@ss/word:1%";
 
 /** How the server stops: as with `pg_ctl stop -m fast`, or by a crash. */
-export type PostgresEnd = "fast" | "crash";
+export type StopMode = "fast" | "crash";
 
 export interface PostgresServerOptions {
   /** Additional addresses to listen on, besides 127.0.0.1. */
@@ -105,7 +105,7 @@ export class Postgres implements AsyncDisposable {
     for (let attempt = 1; ; attempt++) {
       const port = this.#port || (await findFreePort());
       const server = this.#spawn(port);
-      const log = await this.#ready(server);
+      const log = await this.#waitUntilReady(server);
       if (log === undefined) {
         this.#server = server;
         this.#port = port;
@@ -116,7 +116,7 @@ export class Postgres implements AsyncDisposable {
     }
   }
 
-  async stop(end: PostgresEnd = "fast"): Promise<void> {
+  async stop(end: StopMode = "fast"): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
     if (server === undefined || server.exitCode !== null) return;
@@ -125,7 +125,7 @@ export class Postgres implements AsyncDisposable {
     await exit;
   }
 
-  async restart(end: PostgresEnd = "fast"): Promise<void> {
+  async restart(end: StopMode = "fast"): Promise<void> {
     await this.stop(end);
     await this.start();
   }
@@ -161,7 +161,16 @@ export class Postgres implements AsyncDisposable {
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const shell = spawn(
       "/bin/sh",
-      ["-c", WATCHED, "sh", this.#directory, join(this.#programs.directory, "postgres"), "-D", this.#data, ...args],
+      [
+        "-c",
+        WATCHDOG_SCRIPT,
+        "sh",
+        this.#directory,
+        join(this.#programs.directory, "postgres"),
+        "-D",
+        this.#data,
+        ...args,
+      ],
       {
         // Ctrl-C is meant for the tests, which then stop the server.
         detached: true,
@@ -177,7 +186,7 @@ export class Postgres implements AsyncDisposable {
   }
 
   /** Returns undefined once the server accepts connections, or its log if it has ended instead. */
-  async #ready(server: ChildProcess): Promise<string | undefined> {
+  async #waitUntilReady(server: ChildProcess): Promise<string | undefined> {
     const isUp = async () => {
       const pid = await readFile(join(this.#data, "postmaster.pid"), "utf8").catch(() => "");
       return pid.split("\n")[7]?.startsWith("ready") === true;
@@ -198,7 +207,7 @@ export class Postgres implements AsyncDisposable {
  * Runs the server, and reads a line that selects how to stop it. If the input ends without such a line, the parent
  * process has died; the script then also removes the directory.
  */
-const WATCHED = `
+const WATCHDOG_SCRIPT = `
 folder=$1; shift
 exec 3<&0
 "$@" >>"$folder/log" 2>&1 </dev/null 3<&- &

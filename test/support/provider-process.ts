@@ -276,7 +276,9 @@ export class ProviderResource {
     const answer = await this.#call<InstanceType<typeof provider.CheckResponse>>((done) =>
       this.#client.check(request, done),
     );
-    const failures = Object.fromEntries(answer.getFailuresList().map((one) => [one.getProperty(), one.getReason()]));
+    const failures = Object.fromEntries(
+      answer.getFailuresList().map((failure) => [failure.getProperty(), failure.getReason()]),
+    );
     return { inputs: convertStruct(answer.getInputs()), failures };
   }
 

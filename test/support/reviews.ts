@@ -115,7 +115,7 @@ export function buildHugeReview(count: number): ReviewReport {
 
 /** Builds a review with the text in every field that accepts text. */
 export function buildTextReview(text: string): ReviewReport {
-  const one: ReviewItem = {
+  const item: ReviewItem = {
     list: "allow",
     value: text,
     scope: text,
@@ -126,7 +126,7 @@ export function buildTextReview(text: string): ReviewReport {
     expires: "2026-12-02",
     reasons: [{ kind: "malicious", evidence: text }],
   };
-  return buildReviewReport([one, { list: "vip", value: text, reasons: [{ kind: "departed", evidence: text }] }], {
+  return buildReviewReport([item, { list: "vip", value: text, reasons: [{ kind: "departed", evidence: text }] }], {
     file: text,
     host: text,
     missingEvidence: [text],

@@ -183,7 +183,8 @@ function planWith(changes: readonly RecordedChange[]): string {
 }
 
 function summarizeChanges(changes: readonly RecordedChange[]): TenantSummary {
-  const count = (operation: RecordedChange["operation"]) => changes.filter((one) => one.operation === operation).length;
+  const count = (operation: RecordedChange["operation"]) =>
+    changes.filter((change) => change.operation === operation).length;
   return {
     planned: { added: count("add"), changed: count("change"), removed: count("remove") },
     changes: changes.slice(0, 20).map(({ operation, kind, value, after, before }) => {

@@ -11,7 +11,13 @@ import type { WorkerCommand, WorkerEvent, WorkerEventData, WorkerSettings } from
  * over the channel to its parent process.
  */
 async function main(): Promise<void> {
-  const { url, name, concurrency, jobMs, holds } = JSON.parse(process.env["WORKER"] ?? "{}") as WorkerSettings;
+  const {
+    url,
+    name,
+    concurrency,
+    jobMs,
+    lockName: holds,
+  } = JSON.parse(process.env["WORKER"] ?? "{}") as WorkerSettings;
   const journal = await Journal.open(await openPostgres(url));
   const [stopping, aborted, ended] = [new AbortController(), new AbortController(), new AbortController()];
   process.on("message", (message: WorkerCommand) => {

@@ -11,7 +11,7 @@ export interface WorkerSettings {
   /** The duration of each tenant's job, in milliseconds. */
   readonly jobMs: number;
   /** A lock name that it holds, as a coordinator does. */
-  readonly holds?: string;
+  readonly lockName?: string;
 }
 
 /** `stop`: start nothing more; `abort`: end at once; `end jobs`: finish all running jobs now. */
@@ -37,7 +37,7 @@ export class RolloutWorker implements AsyncDisposable {
   readonly events: WorkerEvent[] = [];
   readonly #process: ChildProcess;
   readonly #closed: Promise<unknown>;
-  readonly #heard = new Set<() => void>();
+  readonly #eventListeners = new Set<() => void>();
 
   /** @param before a command prefix that runs the process, such as `ip netns exec somewhere`. */
   constructor(settings: WorkerSettings, before: readonly string[] = []) {
@@ -56,12 +56,12 @@ export class RolloutWorker implements AsyncDisposable {
     this.#closed = once(this.#process, "close");
     this.#process.on("message", (event) => {
       this.events.push(event as WorkerEvent);
-      for (const wake of this.#heard) wake();
+      for (const wake of this.#eventListeners) wake();
     });
   }
 
   /** The exit event reports a process that has died in the meantime. */
-  tell(message: WorkerCommand): void {
+  sendCommand(message: WorkerCommand): void {
     this.#process.send(message, () => {});
   }
 
@@ -73,14 +73,14 @@ export class RolloutWorker implements AsyncDisposable {
   /** Resolves to the worker's `count`-th event of a kind. */
   async waitForEvent(kind: WorkerEvent["kind"], count = 1): Promise<WorkerEvent> {
     for (;;) {
-      const event = this.events.filter((one) => one.kind === kind)[count - 1];
+      const event = this.events.filter((workerEvent) => workerEvent.kind === kind)[count - 1];
       if (event !== undefined) return event;
       await new Promise<void>((resolve) => {
         const wake = () => {
-          this.#heard.delete(wake);
+          this.#eventListeners.delete(wake);
           resolve();
         };
-        this.#heard.add(wake);
+        this.#eventListeners.add(wake);
       });
     }
   }

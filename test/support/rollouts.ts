@@ -134,7 +134,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
         ...(error !== undefined && { error }),
       };
     }
-    happenings.sort(([one], [other]) => one - other);
+    happenings.sort(([a], [b]) => a - b);
     for (const [ms, happening] of happenings) recordEvent(ms, happening);
     clock = Math.max(clock, ...slots);
     const countTenants = () => countStates(tenants.filter(({ wave: name }) => name === wave.name));
@@ -182,7 +182,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
         ? []
         : [
             {
-              reason: `Mend what failed${text}, then go on with the tenants that are left.`,
+              reason: `Fix the failures${text}, then resume the remaining tenants.`,
               command: `email-security rollout resume ${before.id}`,
             },
             {

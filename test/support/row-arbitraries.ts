@@ -86,7 +86,7 @@ export const anyVip: fc.Arbitrary<VipEmployeeRow> = fc.record({
   email: fc.oneof(
     { weight: 5, arbitrary: fc.stringMatching(/^[a-d]{1,2}@acme\.example$/) },
     fc.constantFrom(undefined, "A@acme.example", "no mailbox", "*@acme.example", " b@acme.example"),
-    hostileText.filter((one) => one.trim() !== ""),
+    hostileText.filter((candidate) => candidate.trim() !== ""),
   ),
   full_name: text,
   job_title: text,

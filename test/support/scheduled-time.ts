@@ -30,7 +30,7 @@ export class ScheduledTime implements Pick<Time, "now" | "sleep"> {
     const settle = () => (isDone = true);
     done.then(settle, settle);
     for (await runReadyTasks(); !isDone; await runReadyTasks()) {
-      this.#sleepers.sort((one, other) => one.wakesAt - other.wakesAt);
+      this.#sleepers.sort((a, b) => a.wakesAt - b.wakesAt);
       const next = this.#sleepers.shift();
       if (next === undefined) throw new Error("nobody sleeps, and nobody can go on");
       this.atMs = Math.max(this.atMs, next.wakesAt) + this.#lateness();

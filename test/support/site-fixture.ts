@@ -258,7 +258,7 @@ function generateRecentRollouts(tenants: readonly TenantStatus[], text: string):
         name,
         rollouts.flatMap(({ report }) =>
           report.tenants
-            .filter((one) => one.name === name)
+            .filter((tenant) => tenant.name === name)
             .map(({ wave, state, planned, error }) => ({
               ...{ rollout: report.id, wave, state, planned, time: report.startedAt ?? report.createdAt },
               ...(error === undefined ? {} : { code: error.code }),

@@ -11,10 +11,10 @@ export default class LongestReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => ({ module, ms: sumDurations(module) }));
     if (files.length <= SHOWN) return;
-    const longest = files.toSorted((one, other) => other.ms - one.ms).slice(0, SHOWN);
+    const longest = files.toSorted((a, b) => b.ms - a.ms).slice(0, SHOWN);
     const lines = longest.map(({ module, ms }) => {
       const file = `${formatSeconds(ms)}  ${module.project.name.padEnd(11)}  ${relative(process.cwd(), module.moduleId)}`;
-      const [test] = [...module.children.allTests()].toSorted((one, other) => getDuration(other) - getDuration(one));
+      const [test] = [...module.children.allTests()].toSorted((a, b) => getDuration(b) - getDuration(a));
       return test === undefined
         ? file
         : `${file}, ${formatSeconds(getDuration(test)).trim()} of it: ${shortenName(test.name)}`;

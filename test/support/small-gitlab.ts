@@ -80,7 +80,7 @@ export class SmallGitLab implements Disposable {
       return this.issues.at(-1);
     }
     if (method === "GET") return this.notes;
-    const note = this.notes.find((one) => one.id === Number(id));
+    const note = this.notes.find((candidate) => candidate.id === Number(id));
     if (note !== undefined) return Object.assign(note, form);
     this.notes.push({ id: this.notes.length + 11, body: form["body"] ?? "" });
     return this.notes.at(-1);

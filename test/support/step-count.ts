@@ -41,7 +41,7 @@ export function countSteps(work: () => void): number {
     work();
     return steps;
   } finally {
-    for (const one of restore) one();
+    for (const item of restore) item();
   }
 }
 

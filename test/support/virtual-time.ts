@@ -7,17 +7,17 @@ import type { Time } from "../../provider/client/time";
 export class VirtualTime implements Time {
   atMs = 0;
   /** The value returned by `random`; 1 shortens no wait. */
-  chance = 1;
+  randomValue = 1;
   /** Every sleep, in milliseconds. */
-  readonly slept: number[] = [];
+  readonly sleeps: number[] = [];
   readonly #gatherings: (() => void)[] = [];
 
   readonly now = () => this.atMs;
-  readonly random = () => this.chance;
+  readonly random = () => this.randomValue;
 
   readonly sleep = async (ms: number) => {
     const wakesAt = this.atMs + ms;
-    this.slept.push(ms);
+    this.sleeps.push(ms);
     await runReadyTasks();
     this.atMs = Math.max(this.atMs, wakesAt);
   };

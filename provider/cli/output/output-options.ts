@@ -74,9 +74,9 @@ function getTerminalFormat<F extends Format>(
   formats: readonly F[],
 ): F | undefined {
   // A file without a format uses `--format`.
-  const hasUnprefixedOutput = values.some((one) => !FORMAT_PREFIX.test(one));
+  const hasUnprefixedOutput = values.some((value) => !FORMAT_PREFIX.test(value));
   if (format !== undefined && !hasUnprefixedOutput) return format;
-  return values.length === 0 ? formats[0] : formats.find((one) => one === "text");
+  return values.length === 0 ? formats[0] : formats.find((candidate) => candidate === "text");
 }
 
 /** `json=FILE`; a file name with such a prefix must be written as `./json=FILE`. */
@@ -111,7 +111,7 @@ function readOutput<F extends Format>(value: string, defaultFormat: F | undefine
 }
 
 function parseFormat<F extends Format>(name: string, value: string, formats: readonly F[]): F {
-  const format = formats.find((one) => one === name);
+  const format = formats.find((candidate) => candidate === name);
   if (format !== undefined) return format;
   const closest = findNearestName(name, formats);
   const suggestion = closest === undefined ? "" : ` Did you mean ${closest}?`;

@@ -9,7 +9,7 @@ import { type ChangeStep, createTransitionGetter, type ListChange } from "../../
 import { describeHidden, sortByDanger } from "../../model/danger";
 import { excerpt, sanitizeMultiline } from "../../model/text";
 import { formatFinding } from "../../settings-files/finding";
-import { buildChangeMessage } from "./change-message";
+import { buildChangeMessage } from "./change-commit-message";
 import { type ChangeOptions, selectFile } from "./change-options";
 import { prepareListChange } from "./prepare-list-change";
 import type { TenantNotes } from "./tenant-notes";
@@ -61,7 +61,7 @@ function formatSteps(change: ListChange, steps: readonly ChangeStep[], { byValue
   const getTransition = createTransitionGetter(change);
   // Steps that need a person's attention come first.
   const sortedSteps = sortByDanger(steps, getTransition).toSorted(
-    (one, other) => Number(other.isUnresolved) - Number(one.isUnresolved),
+    (a, b) => Number(b.isUnresolved) - Number(a.isUnresolved),
   );
   const hiddenSteps = sortedSteps.slice(MAX_SHOWN_STEPS);
   const shownLines = sortedSteps.slice(0, MAX_SHOWN_STEPS).flatMap((step) => {

@@ -79,7 +79,7 @@ async function runDriftCommand(fileArgument: string | undefined, options: DriftO
   const { readObservedState } = await import("../../plan/observed-state.js");
   const { getHost } = await import("../../gitops/plan-tenant.js");
   const { readStackLists } = await import("../../plan/stack-lists.js");
-  const { renderDriftMarkdown, renderDriftText } = await import("./drift-report.js");
+  const { renderDriftMarkdown, renderDriftText } = await import("./drift-renderers.js");
   const outputs = parseOutputs(options, FORMATS, options.revert ? "--revert" : undefined);
   const adoptKinds = await parseAdoptKinds(options);
   const file = fileArgument ?? (await findDefaultSettingsFile());
@@ -168,7 +168,7 @@ async function adoptAndWrite(
   const { createFileReader } = await import("../../settings-files/read-yaml-file.js");
   const { adoptDrift } = await import("./adopt-drift.js");
   const { buildAdoptionMessage, formatAdoptionCounts, formatAdoptionStepName, getAdoptionTransition } = await import(
-    "./adoption-message.js"
+    "./adoption-commit-message.js"
   );
   const { getDriftTransition, isUnmanagedItem } = await import("../../gitops/detect-drift.js");
   const { files, steps, unadoptedItems, findings } = adoptDrift(

@@ -28,7 +28,7 @@ import {
   FIELDS_DROPPED_BY_MOVE,
   getDeclaredName,
 } from "./adoption-edits";
-import { explainUnsafeAdoption } from "./explain-unsafe-adoption";
+import { explainUnsafeAdoption } from "./explain-unapplied-change";
 
 /** The kinds of drift that the files can adopt. `removed` means missing at the tenant. */
 export const ADOPTABLE_KINDS = ["added", "changed", "removed"] as const;
@@ -65,16 +65,16 @@ export function planAdoption(
   readFile: (path: string) => string,
 ): AdoptionPlan {
   const work = new AdoptionPlanner(settings, kinds, readFile);
-  const others = Map.groupBy(
+  const addedByKey = Map.groupBy(
     items.filter((item) => item.driftKind === "added" && item.kind === "entry"),
-    isSameEntryValue,
+    getScopelessKey,
   );
   const rescoped = new Set<DriftItem>();
   for (const item of items) {
     if (item.driftKind !== "missing") continue;
-    const [other, another] = others.get(isSameEntryValue(item)) ?? [];
-    if (other === undefined || another !== undefined || rescoped.has(other)) continue;
-    if (work.rescope(item, other)) rescoped.add(item).add(other);
+    const [match, secondMatch] = addedByKey.get(getScopelessKey(item)) ?? [];
+    if (match === undefined || secondMatch !== undefined || rescoped.has(match)) continue;
+    if (work.rescope(item, match)) rescoped.add(item).add(match);
   }
   for (const item of items) {
     if (rescoped.has(item)) continue;
@@ -86,7 +86,7 @@ export function planAdoption(
 }
 
 /** Returns a key that ignores the scope: it is the same for entries with the same value and list. */
-function isSameEntryValue({ kind, value, entryType, actual, declared }: DriftItem): string {
+function getScopelessKey({ kind, value, entryType, actual, declared }: DriftItem): string {
   return JSON.stringify([kind, entryType, value, (actual ?? declared)?.list]);
 }
 

@@ -1,13 +1,13 @@
 import { findNearestName } from "../../model/nearest-name";
 import type { RiskCode } from "../../model/risk";
+import { CONFIGURATION_ERRORS, SERVICE_ERRORS } from "./client-error-explanations";
 import type { ExplainedErrorCode, Explanation } from "./explanation";
-import { FILE_ERRORS } from "./file-errors";
-import { PULUMI_ERRORS } from "./pulumi-errors";
+import { FILE_ERRORS } from "./file-error-explanations";
+import { PULUMI_ERRORS } from "./pulumi-error-explanations";
 import { buildRiskExplanation, RISK_CODES } from "./risks";
-import { ROLLOUT_ERRORS } from "./rollout-errors";
-import { SANDBOX_ERRORS } from "./sandbox-errors";
-import { CONFIGURATION_ERRORS, SERVICE_ERRORS } from "./service-errors";
-import { TENANT_ERRORS } from "./tenant-errors";
+import { ROLLOUT_ERRORS } from "./rollout-error-explanations";
+import { SANDBOX_ERRORS } from "./sandbox-error-explanations";
+import { TENANT_ERRORS } from "./tenant-error-explanations";
 
 export const EXPLANATIONS = {
   ...CONFIGURATION_ERRORS,

@@ -164,7 +164,7 @@ function formatPlainName(key: string): string {
 }
 
 function sortResources(resources: readonly ImportResource[]): ImportResource[] {
-  return resources.toSorted((one, otherResource) => (one.name < otherResource.name ? -1 : 1));
+  return resources.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Formats the file as JSON, with one line for each resource. */

@@ -71,7 +71,7 @@ function buildProposedEntries(
 ): ProposedEntry[] {
   const lists = source === "tenant" ? actual.map(({ list }) => list) : declared === undefined ? [] : [declared.list];
   return [...new Set(lists)].flatMap((listName) => {
-    const list = ENTRY_LISTS.find((one) => one === listName);
+    const list = ENTRY_LISTS.find((entryList) => entryList === listName);
     return list === undefined ? [] : [{ key, list, value, entryType, verdictScope }];
   });
 }

@@ -77,11 +77,11 @@ export function findMatches(
   for (const row of vips)
     if (row.email !== undefined) getSubject(getVipIdentity(row.email))?.actual.push(buildVipOccurrence(row));
   const includedAt = files?.includedAt ?? new Map<string, Place>();
-  const getDeclaredSubject = (one: DeclaredEntry | DeclaredVip): FindSubject | undefined =>
-    getSubject(one.kind === "entry" ? one : getVipIdentity(one.email));
-  for (const one of [...(files?.draft?.entries ?? []), ...(files?.draft?.vips ?? [])]) {
-    const subject = getDeclaredSubject(one);
-    if (subject !== undefined) subject.declared = buildDeclaredOccurrence(one, includedAt);
+  const getDeclaredSubject = (item: DeclaredEntry | DeclaredVip): FindSubject | undefined =>
+    getSubject(item.kind === "entry" ? item : getVipIdentity(item.email));
+  for (const entry of [...(files?.draft?.entries ?? []), ...(files?.draft?.vips ?? [])]) {
+    const subject = getDeclaredSubject(entry);
+    if (subject !== undefined) subject.declared = buildDeclaredOccurrence(entry, includedAt);
   }
   const addInactive = (
     entry: DeclaredEntry | DeclaredVip,
@@ -115,11 +115,11 @@ export function findMatches(
       subject.matches.map((match) => buildMatch(subject, match, files !== undefined, rows !== undefined)),
     )
     .sort(
-      (one, other) =>
-        (queryOrder.get(one.query) ?? 0) - (queryOrder.get(other.query) ?? 0) ||
-        MATCH_ORDER.indexOf(one.matchType) - MATCH_ORDER.indexOf(other.matchType) ||
-        other.value.length - one.value.length ||
-        (`${one.key} ${one.kind}` < `${other.key} ${other.kind}` ? -1 : 1),
+      (a, b) =>
+        (queryOrder.get(a.query) ?? 0) - (queryOrder.get(b.query) ?? 0) ||
+        MATCH_ORDER.indexOf(a.matchType) - MATCH_ORDER.indexOf(b.matchType) ||
+        b.value.length - a.value.length ||
+        (`${a.key} ${a.kind}` < `${b.key} ${b.kind}` ? -1 : 1),
     );
 }
 

@@ -101,7 +101,7 @@ export async function readMatchingRows(
     entries: rows.flat(),
     vips: vipRows,
     identity,
-    isTenantOf: (before) => isSameTenantAsEarlier(identity, before, (one) => reader.retain(one)),
+    isTenantOf: (before) => isSameTenantAsEarlier(identity, before, (tenantIdentity) => reader.retain(tenantIdentity)),
   };
 }
 

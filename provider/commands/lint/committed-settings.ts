@@ -57,14 +57,14 @@ export class CommittedSettings {
   /** Returns whether the file exists and no file that was read includes it. */
   isTopFile(file: string): boolean {
     const path = this.#toRepositoryPath(file);
-    return this.#texts.has(path) && ![...this.#texts.keys()].some((one) => this.#listIncludes(one).includes(path));
+    return this.#texts.has(path) && ![...this.#texts.keys()].some((key) => this.#listIncludes(key).includes(path));
   }
 
   /** Returns the files in the same directory, relative to the working directory. */
   getSiblings(file: string): readonly string[] {
     const path = this.#toRepositoryPath(file);
     return this.#toRelativePaths(
-      [...this.#texts.keys()].filter((one) => one !== path && posix.dirname(one) === posix.dirname(path)),
+      [...this.#texts.keys()].filter((key) => key !== path && posix.dirname(key) === posix.dirname(path)),
     );
   }
 
@@ -74,7 +74,7 @@ export class CommittedSettings {
   }
 
   #toRelativePaths(paths: readonly string[]): readonly string[] {
-    return paths.map((one) => relative(process.cwd(), join(this.#top, one)));
+    return paths.map((path) => relative(process.cwd(), join(this.#top, path)));
   }
 
   /**
@@ -161,8 +161,8 @@ export class CommittedSettings {
   #listIncludes(path: string): string[] {
     const { include = [] } = this.#parseFile(join(this.#top, path))?.content ?? {};
     return include
-      .filter((one) => validateIncludePath(one) === undefined)
-      .map((one) => posix.join(posix.dirname(path), one));
+      .filter((candidate) => validateIncludePath(candidate) === undefined)
+      .map((item) => posix.join(posix.dirname(path), item));
   }
 
   #toRepositoryPath(file: string): string {

@@ -25,9 +25,7 @@ export function buildSarifLog(
   { version, root, directory = process.cwd() }: SarifOptions,
 ): Record<string, unknown> {
   const reported = selectMostSevere(findings, MAX_RESULTS);
-  const codes = [...new Map(reported.map(({ code, level }) => [code, level]))].sort(([one], [other]) =>
-    one < other ? -1 : 1,
-  );
+  const codes = [...new Map(reported.map(({ code, level }) => [code, level]))].sort(([a], [b]) => (a < b ? -1 : 1));
   const ruleIndex = new Map(codes.map(([code], index) => [code, index]));
   const occurrences = new Map<string, number>();
   const omittedCount = findings.length - reported.length;

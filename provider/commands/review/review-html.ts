@@ -148,8 +148,8 @@ function buildSortStyles(items: readonly ReviewItem[]): ReadonlyMap<ReviewItem, 
   };
   const sortStyles = new Map<ReviewItem, string>(items.map((item) => [item, ""]));
   for (const [name, getKey] of Object.entries(keyGetters)) {
-    const sortedItems = items.toSorted((one, other) => {
-      const [a, b] = [getKey(one), getKey(other)];
+    const sortedItems = items.toSorted((left, right) => {
+      const [a, b] = [getKey(left), getKey(right)];
       return a < b ? -1 : Number(a > b);
     });
     for (const [index, item] of sortedItems.entries())

@@ -14,13 +14,15 @@ export interface TenantData {
 
 /** Adds reasons to an item, the worst first. */
 export function addReasons(item: Omit<ReviewItem, "reasons">, reasons: readonly ReviewReason[]): ReviewItem {
-  return { ...item, reasons: reasons.toSorted((one, other) => getReasonRank(one) - getReasonRank(other)) };
+  return { ...item, reasons: reasons.toSorted((a, b) => getReasonRank(a) - getReasonRank(b)) };
 }
 
 /** Compares items for sorting: the worst first, then by value. */
-export function compareReviewItems(one: ReviewItem, other: ReviewItem): number {
-  const [{ reasons: a }, { reasons: b }] = [one, other];
-  return getReasonRank(a[0]) - getReasonRank(b[0]) || (one.value < other.value ? -1 : Number(one.value > other.value));
+export function compareReviewItems(left: ReviewItem, right: ReviewItem): number {
+  const [{ reasons: a }, { reasons: b }] = [left, right];
+  return (
+    getReasonRank(a[0]) - getReasonRank(b[0]) || (left.value < right.value ? -1 : Number(left.value > right.value))
+  );
 }
 
 function getReasonRank(reason: ReviewReason | undefined): number {

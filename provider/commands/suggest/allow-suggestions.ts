@@ -49,7 +49,7 @@ export function suggestExpiringAllows(
 ): Suggestion[] {
   return allows
     .filter(({ expires }) => isExpiryDate(expires) && expires <= context.getFutureDate(expiringDays))
-    .sort((one, other) => ((one.expires ?? "") < (other.expires ?? "") ? -1 : 1))
+    .sort((a, b) => ((a.expires ?? "") < (b.expires ?? "") ? -1 : 1))
     .map((entry) => {
       const evidence = context.getEvidence(entry);
       const isUsed = evidence?.verdicts.some(({ name }) => name === "allowed") ?? false;

@@ -78,10 +78,8 @@ export function suggestDenies(context: SuggestContext): Suggestion[] {
         findEntryRisks({ list: "deny", value, entryType }, ownDomains).length === 0,
     )
     .sort(
-      (one, other) =>
-        other.reports.length - one.reports.length ||
-        other.delivered.length - one.delivered.length ||
-        (one.value < other.value ? -1 : 1),
+      (a, b) =>
+        b.reports.length - a.reports.length || b.delivered.length - a.delivered.length || (a.value < b.value ? -1 : 1),
     )
     .map((target) => buildDenySuggestion(context, target));
 }

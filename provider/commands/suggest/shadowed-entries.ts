@@ -58,7 +58,7 @@ function findCoveringEntry(
   return undefined;
 }
 
-function isAtLeastAsLong(one: DeclaredEntry, other: DeclaredEntry): boolean {
-  if (!isExpiryDate(one.expires)) return true;
-  return isExpiryDate(other.expires) && other.expires <= one.expires;
+function isAtLeastAsLong(a: DeclaredEntry, b: DeclaredEntry): boolean {
+  if (!isExpiryDate(a.expires)) return true;
+  return isExpiryDate(b.expires) && b.expires <= a.expires;
 }

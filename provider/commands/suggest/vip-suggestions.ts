@@ -24,7 +24,7 @@ export function suggestVips(context: SuggestContext, { minThreats = 5, maxVips =
     return isCandidate ? [{ email, threats }] : [];
   });
   return candidates
-    .sort((one, other) => other.threats.length - one.threats.length || (one.email < other.email ? -1 : 1))
+    .sort((a, b) => b.threats.length - a.threats.length || (a.email < b.email ? -1 : 1))
     .slice(0, maxVips)
     .map(({ email, threats }): Suggestion => {
       const { days } = base.summary;

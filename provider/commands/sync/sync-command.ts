@@ -8,7 +8,7 @@ import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/ou
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { wrapAction } from "../../cli/wrap-action";
 import type { SourceProposals } from "../../gitops/source-proposals";
-import type { SourceTarget } from "../../sources/declared-sources";
+import type { SourceTarget } from "../../sources/source-targets";
 import type { SyncedSource } from "../../sources/sync-sources";
 
 const FORMATS = ["text", "markdown", "json"] as const;

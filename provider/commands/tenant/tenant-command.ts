@@ -181,9 +181,9 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   const { stdout } = process;
   const { renderTenantAddition } = await import("../../rollout/tenants/tenant-addition-text.js");
   stdout.write(renderTenantAddition(placed, addition, avoidedStacks, baseline?.settings.file, stdout.columns ?? 80));
-  for (const one of unread) {
+  for (const item of unread) {
     console.error(
-      sanitizeMultiline(`note: ${sanitizeLine(one.settings)} can't be read, so the new tenant may be ${one.name}`),
+      sanitizeMultiline(`note: ${sanitizeLine(item.settings)} can't be read, so the new tenant may be ${item.name}`),
     );
   }
   for (const line of addition.tenantFile.undeclarable.slice(0, MAX_NOTES))
@@ -193,7 +193,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   const { plan, files } = addition;
   const isUnchanged = plan.changes.length === 0 && plan.blockers.length === 0;
   // A settings file may be long: without `--dry-run`, its name is enough.
-  const displayedFiles = options.dryRun ? files : files.filter(({ file: one }) => one !== target.settings);
+  const displayedFiles = options.dryRun ? files : files.filter(({ file: item }) => item !== target.settings);
   const message = {
     title: `Add the tenant ${name}`,
     body: isUnchanged

@@ -38,7 +38,7 @@ export function parseChangeRequests(
     const isIssue = requestPattern.pattern.source.startsWith("\\(#");
     if (isIssue && remote?.host !== undefined && remote.host !== "github") return [];
     const matches = requestPattern.isSubject
-      ? [requestPattern.pattern.exec(subject)].filter((one) => one !== null)
+      ? [requestPattern.pattern.exec(subject)].filter((array) => array !== null)
       : [...message.replaceAll("\r\n", "\n").matchAll(requestPattern.pattern)];
     return matches.map((match, index): ChangeRequest => {
       const number = match.at(-1) ?? "";
@@ -53,7 +53,7 @@ export function parseChangeRequests(
     });
   });
   const [confirmed, claimed] = [true, false].map((isConfirmed) =>
-    requests.filter((one) => !one.isClaimed === isConfirmed),
+    requests.filter((request) => !request.isClaimed === isConfirmed),
   );
   return [...(confirmed ?? []), ...(claimed ?? [])];
 }

@@ -20,7 +20,7 @@ export async function buildHistoryEvents(
   const texts = await readCommits(git, [...mergesByCommit.keys(), ...[...mergesByCommit.values()].flat()]);
   return changes.map(({ commit, ...change }): HistoryEvent => {
     const commitText = texts.get(commit);
-    const merges = (mergesByCommit.get(commit) ?? []).map((id) => texts.get(id)).filter((one) => one !== undefined);
+    const merges = (mergesByCommit.get(commit) ?? []).map((id) => texts.get(id)).filter((info) => info !== undefined);
     const requests = [commitText, ...merges].flatMap((text) =>
       text === undefined ? [] : parseChangeRequests(text.message, remote, text.parents.length > 1),
     );
@@ -38,7 +38,7 @@ export async function buildHistoryEvents(
         ...(commitText === undefined ? {} : { ...getCommitter(commitText), ...parseTrailers(commitText.message) }),
       },
       requests: [...confirmed, ...requests].filter(({ name }) => !names.has(name) && names.add(name)),
-      merges: merges.map((one) => ({ id: one.id, mergedAt: one.authoredAt, ...getCommitter(one) })),
+      merges: merges.map((merge) => ({ id: merge.id, mergedAt: merge.authoredAt, ...getCommitter(merge) })),
       ...(shallowIds.has(commit) ? { isTruncated: true as const } : {}),
     };
   });

@@ -57,7 +57,7 @@ export function findFileDeclarations(
         verdictScope,
         place: location,
       }))
-      .sort((declaration, other) => other.value.length - declaration.value.length),
+      .sort((a, b) => b.value.length - a.value.length),
   };
 }
 

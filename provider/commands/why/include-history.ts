@@ -33,7 +33,7 @@ export async function buildIncludeEvents(
 ): Promise<{ readonly events: readonly IncludeEvent[]; readonly removedPaths: readonly string[] }> {
   // A deleted file has no includes; the change to the file that included it reports the removal.
   if (after === undefined) return { events: [], removedPaths: [] };
-  const [old, current] = [before, after].map((one) => listIncludedPaths(path, one));
+  const [old, current] = [before, after].map((version) => listIncludedPaths(path, version));
   const events: IncludeEvent[] = [];
   const removedPaths: string[] = [];
   for (const [side, names, otherNames] of [
@@ -42,10 +42,10 @@ export async function buildIncludeEvents(
   ] as const) {
     for (const name of names ?? []) {
       if (otherNames?.has(name)) continue;
-      const includedElements = await collectElements(name, async (one) => await read(side, one));
+      const includedElements = await collectElements(name, async (item) => await read(side, item));
       if (includedElements.length === 0) continue;
       const otherSide = side === "before" ? "after" : "before";
-      const otherElements = await collectElements(topPath, async (one) => await read(otherSide, one));
+      const otherElements = await collectElements(topPath, async (item) => await read(otherSide, item));
       const otherPaths = new Set(otherElements.map((element) => element.path));
       const exclusiveElements = includedElements.filter((element) => !otherPaths.has(element.path));
       for (const element of exclusiveElements)

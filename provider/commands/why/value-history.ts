@@ -90,7 +90,7 @@ function mergeByTime(histories: readonly (readonly HistoryEvent[])[]): readonly 
     return event === undefined ? "" : (event.commit?.committedAt ?? event.commit?.authoredAt ?? "~");
   };
   for (;;) {
-    const next = queues.reduce((one, other) => (getTime(other) > getTime(one) ? other : one), []);
+    const next = queues.reduce((a, b) => (getTime(b) > getTime(a) ? b : a), []);
     const event = next.shift() ?? queues.find((events) => events.length > 0)?.shift();
     if (event === undefined) return merged;
     merged.push(event);
@@ -217,7 +217,7 @@ class HistoryReader {
   ): Promise<readonly CommittedChange[]> {
     const paths =
       trackedPaths ??
-      new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((one) => one?.path ?? [])));
+      new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((item) => item?.path ?? [])));
     if (paths.size === 0) return changes;
     const mergeFiles = await listMergedFiles(this.#git, graph, paths);
     await this.#versions.read(mergeFiles.map(({ path, before, after }) => ({ path, before: [before], after })));
@@ -235,7 +235,7 @@ class HistoryReader {
     if (undoneChanges.length === 0) return changes;
     const order = graph.getOrder();
     const getOrder = ({ commit }: CommittedChange): number => order.get(commit) ?? 0;
-    return [...changes, ...undoneChanges].sort((one, other) => getOrder(one) - getOrder(other));
+    return [...changes, ...undoneChanges].sort((a, b) => getOrder(a) - getOrder(b));
   }
 
   /** Reads the value's elements in a file at the merge base of one parent and the others. */
@@ -245,11 +245,11 @@ class HistoryReader {
     parent: string,
     path: string,
   ): Promise<readonly FileElement[]> {
-    const others = graph.getParents(merge).filter((one) => one !== parent);
+    const others = graph.getParents(merge).filter((candidate) => candidate !== parent);
     const output = await this.#git.run("merge-base", parent, ...others).catch(() => "");
     const [base = ""] = output.split("\n");
     const version = base === "" ? undefined : await this.#versions.readAtCommit(base, path);
-    return (version?.elements ?? []).map((one) => ({ ...one, path }));
+    return (version?.elements ?? []).map((element) => ({ ...element, path }));
   }
 
   /**
@@ -276,7 +276,7 @@ class HistoryReader {
       const id = ids.get(path);
       const current = this.#versions.parse(readFileSync(file));
       before.push(...this.#versions.getElements(id, path));
-      after.push(...current.elements.map((one) => ({ ...one, path })));
+      after.push(...current.elements.map((element) => ({ ...element, path })));
       if (id === undefined) continue;
       const { events, removedPaths } = await buildIncludeEvents(
         { path, before: this.#versions.get(id), after: current },
@@ -287,7 +287,7 @@ class HistoryReader {
             : this.#versions.readWorkingTree(files.get(name)),
       );
       includeChanges.push(...events);
-      for (const one of removedPaths) trackedPaths.add(one);
+      for (const removedPath of removedPaths) trackedPaths.add(removedPath);
     }
     const changes = diffElements(before, after);
     return [...changes, ...excludeChangedPaths(changes, includeChanges)].map((change) => ({

@@ -45,7 +45,7 @@ export interface WhySection {
 export function buildWhyView(report: WhyReport): WhyView {
   const { value, file, tenant, queriedAt, coveringEntries, missing } = report;
   const toLines = (text: readonly SafeText[], source: string): WhyLine[] =>
-    text.map((one) => ({ source, text: one, details: [] }));
+    text.map((safeText) => ({ source, text: safeText, details: [] }));
   const sections = [
     ...buildWhySections(report),
     {
@@ -232,7 +232,7 @@ function buildHistoryLines({ history, rollouts = [], actual = [] }: WhyReport): 
       const text = safeText`created at the service as ${formatSubject(item)}${authorText}`;
       return [{ source: "tenant", at: new Date(at).toISOString(), text, details: [] }];
     }),
-  ].sort((item, other) => ((item.at ?? "") < (other.at ?? "") ? 1 : -1));
+  ].sort((a, b) => ((a.at ?? "") < (b.at ?? "") ? 1 : -1));
   // Commits stay in git's order, whatever their dates are.
   const lines: DatedLine[] = [];
   for (const item of committed) {

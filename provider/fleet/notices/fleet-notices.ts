@@ -94,7 +94,7 @@ function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Noti
   const unreadCount = tenants.filter(({ error }) => error !== undefined).length;
   const differences = drifted.flatMap(({ drift }) => drift);
   const riskyCount = differences.filter(({ risks }) => risks !== undefined).length;
-  const dangers = formatDangerCounts(differences.map((one) => getDifferenceTransition(one, "drift")));
+  const dangers = formatDangerCounts(differences.map((difference) => getDifferenceTransition(difference, "drift")));
   const summary = [
     `New drift in ${formatCount(drifted.length, "tenant")}: ${formatCount(differences.length, "difference")}${riskyCount === 0 ? "" : `, ${riskyCount} of them risky`}.`,
     ...(dangers === undefined ? [] : [`Among the differences: ${dangers}.`]),

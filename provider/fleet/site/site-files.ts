@@ -104,7 +104,7 @@ function getChunkFiles({ ranges, deviations }: TenantEntries, chunks: readonly s
     for (let chunk = Math.floor(first / CHUNK_SIZE); chunk <= Math.floor(last / CHUNK_SIZE); chunk += 1)
       needed.add(chunk);
   }
-  return [...needed].sort((item, other) => item - other).flatMap((chunk) => chunks[chunk] ?? []);
+  return [...needed].sort((a, b) => a - b).flatMap((chunk) => chunks[chunk] ?? []);
 }
 
 function groupByTenant<T extends { readonly tenants: readonly string[] }>(items: readonly T[]): Map<string, T[]> {

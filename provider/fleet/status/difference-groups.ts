@@ -21,7 +21,7 @@ export function groupDifferences(
 ): readonly DifferenceGroup[] {
   const getDifferences = (tenant: TenantStatus): readonly FleetDifference[] => tenant[kind] ?? [];
   const ordered = tenants.toSorted(
-    (one, other) => getWorstRank(getDifferences(one), kind) - getWorstRank(getDifferences(other), kind),
+    (a, b) => getWorstRank(getDifferences(a), kind) - getWorstRank(getDifferences(b), kind),
   );
   const tenantDifferences = ordered.flatMap((tenant) =>
     getDifferences(tenant).map((difference) => ({ tenant, difference })),
@@ -30,10 +30,10 @@ export function groupDifferences(
   return groups
     .flatMap((members) => members.slice(0, 1).map(({ difference }) => ({ difference, members })))
     .sort(
-      (one, other) =>
-        rankDifference(one.difference, kind) - rankDifference(other.difference, kind) ||
-        getRiskOrder(other.difference) - getRiskOrder(one.difference) ||
-        other.members.length - one.members.length,
+      (a, b) =>
+        rankDifference(a.difference, kind) - rankDifference(b.difference, kind) ||
+        getRiskOrder(b.difference) - getRiskOrder(a.difference) ||
+        b.members.length - a.members.length,
     );
 }
 
@@ -45,8 +45,8 @@ export function getDifferenceTransition(
   { driftKind, list, actual, declared }: FleetDifference,
   kind: DifferenceKind,
 ): Transition {
-  const getList = (one: { readonly list?: string } | undefined): string | undefined =>
-    one && (list === "vip" ? "vip" : one.list);
+  const getList = (item: { readonly list?: string } | undefined): string | undefined =>
+    item && (list === "vip" ? "vip" : item.list);
   return kind === "drift" || (kind === "unclassified" && actual !== undefined)
     ? { from: getList(declared), to: getList(actual), isLingering: driftKind === "pending-removal" }
     : { from: getList(actual), to: getList(declared) };
@@ -54,11 +54,11 @@ export function getDifferenceTransition(
 
 /** Sorts tenants by their most dangerous drift, the worst first. Tenants of equal rank keep their order. */
 export function sortByWorstDrift(tenants: readonly TenantStatus[]): TenantStatus[] {
-  return tenants.toSorted((one, other) => getWorstRank(one.drift, "drift") - getWorstRank(other.drift, "drift"));
+  return tenants.toSorted((a, b) => getWorstRank(a.drift, "drift") - getWorstRank(b.drift, "drift"));
 }
 
 function getWorstRank(differences: readonly FleetDifference[], kind: DifferenceKind): number {
-  return differences.reduce((worst, one) => Math.min(worst, rankDifference(one, kind)), Number.MAX_SAFE_INTEGER);
+  return differences.reduce((worst, item) => Math.min(worst, rankDifference(item, kind)), Number.MAX_SAFE_INTEGER);
 }
 
 /** A risky difference ranks like a new allow, whatever its kind. */

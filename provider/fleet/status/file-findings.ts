@@ -48,13 +48,13 @@ export class FileFindings {
   sortTenants(names: readonly string[]): void {
     const order = new Map(names.map((name, index) => [name, index]));
     for (const { tenants } of [...this.#expiring.values(), ...this.#findings.values()])
-      tenants.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0));
+      tenants.sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
   }
 
   /** The expired and expiring entries, the earliest first. */
   get expiring(): readonly ExpiringEntry[] {
     return listSharedFacts(this.#expiring).sort(
-      (one, other) => compareText(one.expires, other.expires) || compareLocations(one.place, other.place),
+      (a, b) => compareText(a.expires, b.expires) || compareLocations(a.place, b.place),
     );
   }
 
@@ -72,21 +72,21 @@ export class FileFindings {
     return listSharedFacts(this.#findings)
       .filter(({ code }) => isSelected(code))
       .sort(
-        (one, other) =>
-          LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level) ||
-          other.tenants.length - one.tenants.length ||
-          compareLocations(one.place, other.place),
+        (a, b) =>
+          LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) ||
+          b.tenants.length - a.tenants.length ||
+          compareLocations(a.place, b.place),
       );
   }
 }
 
 /** Makes the order independent of which tenant responds first. */
-function compareLocations(one: FleetLine | undefined, other: FleetLine | undefined): number {
-  return compareText(one?.file ?? "", other?.file ?? "") || (one?.line ?? 0) - (other?.line ?? 0);
+function compareLocations(a: FleetLine | undefined, b: FleetLine | undefined): number {
+  return compareText(a?.file ?? "", b?.file ?? "") || (a?.line ?? 0) - (b?.line ?? 0);
 }
 
-function compareText(one: string, other: string): number {
-  return one === other ? 0 : one < other ? -1 : 1;
+function compareText(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 interface SharedFact<T> {

@@ -32,9 +32,9 @@ export function buildStatusAdvice(
       tenant.skipped === undefined &&
       !isInUnfinishedRollout(tenant) &&
       tenant.formerStack === undefined &&
-      getAllDifferences(tenant).some((one) => !one.isUnmanaged),
+      getAllDifferences(tenant).some((difference) => !difference.isUnmanaged),
   );
-  const unmanaged = tenants.filter((tenant) => getAllDifferences(tenant).some((one) => one.isUnmanaged));
+  const unmanaged = tenants.filter((tenant) => getAllDifferences(tenant).some((difference) => difference.isUnmanaged));
   return [
     ...renamed.slice(0, MAX_COMMAND_NAMES).map((tenant) => buildRenameAdvice(tenant, file, commands)),
     ...[...Map.groupBy(unfinished, ({ id }) => id)].map(([id, reached]) => ({
@@ -83,7 +83,8 @@ function buildUnmanagedAdvice(
   const problem = `Unmanaged entries stay at ${formatCount(unmanaged.length, "tenant")}, because the list's mode doesn't remove them. Remove them in the console, set a \`mode\` that removes them (\`exclusive\`, or \`exclusive-allows\` for allows), or declare them`;
   for (const tenant of unmanaged) {
     // Without the stack's state, adopting would include entries that the files declared earlier. Risky entries are never adopted.
-    if (!getAllDifferences(tenant).every((one) => one.isUnmanaged && one.risks === undefined)) continue;
+    if (!getAllDifferences(tenant).every((difference) => difference.isUnmanaged && difference.risks === undefined))
+      continue;
     const target = targets.find(({ name }) => name === tenant.name);
     const command = target && commands.adopt(target);
     if (command !== undefined) return { reason: `${problem}, for example for ${quote(tenant.name)}:`, command };

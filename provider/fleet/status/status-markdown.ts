@@ -21,13 +21,14 @@ export function renderStatusMarkdown(
   targets: readonly Target[] = [],
 ): string {
   const { summary, sections } = buildStatusView(status);
-  const header = ["<!-- email-security-fleet-status -->", ...summary.flatMap((one) => [escapeMarkdown(one), ""])].join(
-    "\n",
-  );
+  const header = [
+    "<!-- email-security-fleet-status -->",
+    ...summary.flatMap((item) => [escapeMarkdown(item), ""]),
+  ].join("\n");
   const sectionTexts = new Map<StatusSection, string>();
   const footer = renderAdviceMarkdown(buildStatusAdvice(status, commands, targets));
   let remainingBytes = MAX_BYTES - getByteLength(header) - getByteLength(footer);
-  for (const section of sections.toSorted((one, other) => hasDanger(other) - hasDanger(one))) {
+  for (const section of sections.toSorted((a, b) => hasDanger(b) - hasDanger(a))) {
     const remainingSections = sections.length - sectionTexts.size - 1;
     const text = renderSectionMarkdown(section, remainingBytes - remainingSections * MIN_SECTION_BYTES);
     sectionTexts.set(section, text);

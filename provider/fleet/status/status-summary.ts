@@ -22,7 +22,7 @@ export function buildStatusSummary({ tenants, file, project, readAt, isJournalRe
   const rollouts = new Map<string, number>();
   for (const { lastRollout } of tenants)
     if (lastRollout !== undefined) rollouts.set(lastRollout.id, (rollouts.get(lastRollout.id) ?? 0) + 1);
-  const newest = [...rollouts].sort(([one], [other]) => (one < other ? 1 : -1));
+  const newest = [...rollouts].sort(([a], [b]) => (a < b ? 1 : -1));
   const last = newest.slice(0, 3).map(([id, many]) => `${excerpt(id)} (${formatCount(many, "tenant")})`);
   const older = newest.length > last.length ? `, and ${newest.length - last.length} older` : "";
   const noneText = never === 0 ? [] : [`none ${isJournalRead ? "yet" : "known"} for ${formatCount(never, "tenant")}`];

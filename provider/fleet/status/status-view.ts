@@ -67,16 +67,16 @@ export function buildStatusView(status: FleetStatus): StatusView {
       buildUnreadPoints(tenants),
     ),
     buildStatusSection(
-      `Skipped by rollouts (${formatCount(tenants.filter((one) => one.skipped !== undefined).length, "tenant")})`,
+      `Skipped by rollouts (${formatCount(tenants.filter((tenant) => tenant.skipped !== undefined).length, "tenant")})`,
       buildSkippedPoints(tenants),
     ),
     buildStatusSection(
-      `Different address than in the last rollout (${formatCount(tenants.filter((one) => one.formerAddress !== undefined).length, "tenant")})`,
+      `Different address than in the last rollout (${formatCount(tenants.filter((tenant) => tenant.formerAddress !== undefined).length, "tenant")})`,
       buildFormerAddressPoints(tenants),
     ),
     buildStatusSection(`Drifted (${formatTenantCount(tenants, "drift")})`, buildDifferencePoints(status, "drift")),
     ...UNCLASSIFIED_TITLES.map(([syncStatus, title]) => {
-      const some = tenants.filter((one) => getUnclassifiedReason(one) === syncStatus);
+      const some = tenants.filter((tenant) => getUnclassifiedReason(tenant) === syncStatus);
       return buildStatusSection(
         `${title} (${formatTenantCount(some, "unclassified")})`,
         buildDifferencePoints(status, "unclassified", some),
@@ -89,22 +89,22 @@ export function buildStatusView(status: FleetStatus): StatusView {
     buildStatusSection("Unfinished rollouts", buildUnfinishedRolloutPoints(tenants)),
     buildStatusSection(
       `Expiring by ${expiringUntil} (${ahead.length})`,
-      ahead.map((one) => buildExpiryPoint(one, status)),
+      ahead.map((item) => buildExpiryPoint(item, status)),
     ),
     buildStatusSection(
       `Expired, but still in the files (${over.length})`,
-      sortByDanger(over, getExpiryTransition).map((one) => ({
-        ...buildExpiryPoint(one, status),
-        transition: getExpiryTransition(one),
+      sortByDanger(over, getExpiryTransition).map((item) => ({
+        ...buildExpiryPoint(item, status),
+        transition: getExpiryTransition(item),
       })),
     ),
     buildStatusSection(
       `To review (${status.reviews.length})`,
-      status.reviews.map((one) => buildFindingPoint(one, status)),
+      status.reviews.map((review) => buildFindingPoint(review, status)),
     ),
     buildStatusSection(
       `Warnings about the files (${worth.length})`,
-      worth.map((one) => buildFindingPoint(one, status)),
+      worth.map((item) => buildFindingPoint(item, status)),
     ),
   ];
   return {
@@ -322,7 +322,7 @@ function buildUnfinishedRolloutPoints(tenants: readonly TenantStatus[]): StatusP
       ? []
       : [{ name, ...unappliedRollout }],
   );
-  const rollouts = [...Map.groupBy(waiting, ({ id }) => id)].sort(([one], [other]) => (one < other ? 1 : -1));
+  const rollouts = [...Map.groupBy(waiting, ({ id }) => id)].sort(([a], [b]) => (a < b ? 1 : -1));
   return rollouts.map(([id, some]) => {
     const waves = Map.groupBy(some, ({ wave, state }) => `${state} in the wave ${excerpt(wave)}`);
     const head = `${excerpt(id)} (${some[0]?.rolloutState})`;
@@ -342,7 +342,7 @@ function buildUnfinishedRolloutPoints(tenants: readonly TenantStatus[]): StatusP
 }
 
 function buildExpiryPoint(
-  { expires, owner, ticket, place, tenants, ...one }: ExpiringEntry,
+  { expires, owner, ticket, place, tenants, ...rest }: ExpiringEntry,
   status: FleetStatus,
 ): StatusPoint {
   const facts = [
@@ -350,7 +350,7 @@ function buildExpiryPoint(
     owner === undefined ? undefined : `owner ${excerpt(owner)}`,
   ].filter((fact) => fact !== undefined);
   const metadataLines = facts.length === 0 ? [] : [facts.join(", ")];
-  const [head, at] = [`${expires} ${formatEntryName(one)}`, `at ${formatFileLine(place)}`];
+  const [head, at] = [`${expires} ${formatEntryName(rest)}`, `at ${formatFileLine(place)}`];
   return {
     head: `${head}, ${formatCount(tenants.length, "tenant")}`,
     details: [`${at}, ${formatTenants(tenants, status)}`, ...metadataLines],

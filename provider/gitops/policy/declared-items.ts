@@ -68,7 +68,7 @@ export function isFromSettingsFiles({ urn }: Pick<PolicyResource, "urn">): boole
 }
 
 function readSingleEntry(props: PolicyResource["props"]): EntryInProgram[] {
-  const list = ENTRY_LISTS.find((one) => one === props["list"]);
+  const list = ENTRY_LISTS.find((entryList) => entryList === props["list"]);
   const parsed = parseEntryValue(getText(props, "value") ?? "");
   if (list === undefined || !parsed.ok) return [];
   const { canonical: value, entryType } = parsed.value;

@@ -157,7 +157,7 @@ function describePeopleCount(people: number, vips: number): string {
 function formatCounts(counts: readonly NamedCount[], total: number): SafeText {
   // Always shows the malicious count, even if it is small.
   const isMalicious = ({ name }: NamedCount): number => Number(counts.length > MAX_COUNTS && name === "malicious");
-  const visibleCounts = counts.toSorted((one, other) => isMalicious(other) - isMalicious(one)).slice(0, MAX_COUNTS);
+  const visibleCounts = counts.toSorted((a, b) => isMalicious(b) - isMalicious(a)).slice(0, MAX_COUNTS);
   const hiddenCount = counts.length - visibleCounts.length;
   const countTexts = visibleCounts.map(({ name, count }) =>
     count === total && total > 1 && counts.length === 1
@@ -229,7 +229,7 @@ function describeReplacements({ mayReplace = [], after }: PlanChange): SafeText 
 }
 
 function describeDetailChange({ before, after }: PlanChange, name: DetailName): SafeText {
-  const [old, current] = [before, after].map((one) => new Map(getDetailTexts(one ?? {})).get(name));
+  const [old, current] = [before, after].map((item) => new Map(getDetailTexts(item ?? {})).get(name));
   if (before === undefined || after === undefined) {
     const onlyValue = old ?? current;
     return onlyValue === undefined ? [] : [untrusted(onlyValue)];

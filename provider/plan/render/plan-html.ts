@@ -198,9 +198,12 @@ function formatHidden(rest: readonly ChangeView[], fullListHint: string): string
 
 function getChangeClasses(changeView: ChangeView): string {
   const { change, word } = changeView;
-  return ["change", `is-${change.severity}`, `s-${word}`, ...getChangeLists(changeView).map((one) => `in-${one}`)].join(
-    " ",
-  );
+  return [
+    "change",
+    `is-${change.severity}`,
+    `s-${word}`,
+    ...getChangeLists(changeView).map((list) => `in-${list}`),
+  ].join(" ");
 }
 
 /** Renders `+ add deny evil.example domain`. */

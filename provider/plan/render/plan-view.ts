@@ -148,7 +148,7 @@ export function getPlanStatus(
   hasChanges: boolean,
 ): PlanStatus {
   if (isBlocked) return "refused";
-  return STATUS_ORDER.find((one) => severityCounts[one] > 0) ?? (hasChanges ? "none" : "nothing");
+  return STATUS_ORDER.find((candidate) => severityCounts[candidate] > 0) ?? (hasChanges ? "none" : "nothing");
 }
 
 /** Names a blocker; an unknown code of another version stays as it is. */
@@ -305,11 +305,11 @@ export function countChangeKinds(
 ): { readonly name: string; readonly count: number }[] {
   const counts = new Map<string, number>();
   for (const { word, list } of changeViews) counts.set(`${word} ${list}`, (counts.get(`${word} ${list}`) ?? 0) + 1);
-  return [...counts].map(([name, count]) => ({ name, count })).sort((one, other) => other.count - one.count);
+  return [...counts].map(([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count);
 }
 
 function indexByKey<T extends { readonly key: string }>(items: readonly T[]): ReadonlyMap<string, T> {
-  return new Map(items.map((one) => [one.key, one]));
+  return new Map(items.map((item) => [item.key, item]));
 }
 
 function getOtherFindings({ changes, findings }: Plan): Finding[] {
@@ -324,7 +324,7 @@ function getOtherFindings({ changes, findings }: Plan): Finding[] {
   );
   // An existing allow that lets malicious mail through is the worst finding.
   const isExistingAllow = ({ code }: Finding): number => Number(code === "existing-allow");
-  return sortBySeverity(otherFindings.toSorted((one, other) => isExistingAllow(other) - isExistingAllow(one)));
+  return sortBySeverity(otherFindings.toSorted((a, b) => isExistingAllow(b) - isExistingAllow(a)));
 }
 
 function getFindingId({ code, message, place, subject }: Finding): string {

@@ -77,7 +77,7 @@ export class SchemaTypes {
   }
 
   get namedTypes(): Readonly<Record<string, ObjectSpec | EnumSpec>> {
-    return Object.fromEntries([...this.#types].sort(([one], [other]) => (one < other ? -1 : 1)));
+    return Object.fromEntries([...this.#types].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   /**

@@ -3,8 +3,8 @@ import { ConfigurationError, type SettingsClient, type SettingsClientOptions } f
 import { readConfiguration } from "../configuration";
 import { createTenantClient } from "../create-tenant-client";
 import { isOutputKnown } from "../known-output";
-import { assertKnownSettings } from "../prepare-registration";
 import { getProviderSettings, type Provider } from "../provider";
+import { assertKnownSettings } from "../registration-preflight";
 import { assertKnownNames } from "../setting-names";
 import type { FunctionDefinition } from "./function-definition";
 

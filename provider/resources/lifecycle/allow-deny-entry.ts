@@ -157,13 +157,13 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
     const { tenant, confirmTenant, log } = context;
     const query = { ...state, id: state.entryId ?? id };
     // If a program passes a state with an id, the state may contain only the value.
-    const matchesExpectedEntry = (one: AllowDenyEntryRow) =>
-      state.list === undefined || rowMatchesState(one, id, state);
+    const matchesExpectedEntry = (item: AllowDenyEntryRow) =>
+      state.list === undefined || rowMatchesState(item, id, state);
     const row = await tenant.findEntryConfirmed(query, { matchesState: matchesExpectedEntry });
     await confirmTenant("entries");
     if (row === undefined) return undefined;
     if (state.list !== undefined && row.id !== query.id) log(describeReplacement(state, query.id, row));
-    const isOwnRow = (one: AllowDenyEntryRow) => one === row || !context.isManagedElsewhere(getManagedRowId(one));
+    const isOwnRow = (item: AllowDenyEntryRow) => item === row || !context.isManagedElsewhere(getManagedRowId(item));
     const duplicates = findDuplicateRows(row, await tenant.findEntriesByValue(query)).filter(isOwnRow);
     logEntryDuplicates([[row, duplicates]], context);
     const freshState = buildAllowDenyEntryState(id, row, state);

@@ -143,7 +143,10 @@ async function observeEntries(
   if (shouldConfirm) {
     const duplicates = [...match.matches.values()].map((row) => {
       const allRows = match.getDuplicates(row);
-      return [row, allRows.length < 2 ? allRows : allRows.filter((one) => one === row || !isForeign(one))] as const;
+      return [
+        row,
+        allRows.length < 2 ? allRows : allRows.filter((candidate) => candidate === row || !isForeign(candidate)),
+      ] as const;
     });
     logEntryDuplicates(duplicates, context);
   }
@@ -195,14 +198,14 @@ async function lookUpEntries(
     acceptRisk: IMPORT_RISK_REASON,
   });
   return {
-    content: Object.fromEntries(declarableRows.flatMap((one) => (one.ok ? [[one.key, one.text]] : []))),
-    skipped: declarableRows.flatMap((one) =>
-      one.ok
-        ? one.duplicates.map(
+    content: Object.fromEntries(declarableRows.flatMap((row) => (row.ok ? [[row.key, row.text]] : []))),
+    skipped: declarableRows.flatMap((row) =>
+      row.ok
+        ? row.duplicates.map(
             (duplicate) =>
               `${describeExistingEntry(duplicate)}: another entry with the same value and scope is already declared`,
           )
-        : [`${describeExistingEntry(one.row)}: ${one.reason}`],
+        : [`${describeExistingEntry(row.row)}: ${row.reason}`],
     ),
   };
 }

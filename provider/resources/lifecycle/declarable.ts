@@ -180,6 +180,8 @@ function formatArgumentFailure({ property, reason }: { readonly property: string
 function isFoundFirst(row: AllowDenyEntryRow, byValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]>): boolean {
   const scope = row.verdict_scope ?? DEFAULT_VERDICT_SCOPE;
   const sortedRows = byValue.get(buildNaturalKey(row.entry_type, row.value)) ?? [];
-  const firstMatch = sortedRows.find((one) => one.list === row.list && (one.verdict_scope ?? scope) === scope);
+  const firstMatch = sortedRows.find(
+    (candidate) => candidate.list === row.list && (candidate.verdict_scope ?? scope) === scope,
+  );
   return firstMatch === row || canonicalizeComment(firstMatch?.comment) === canonicalizeComment(row.comment);
 }

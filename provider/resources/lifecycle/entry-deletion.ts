@@ -61,21 +61,25 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
     log(formatRemovedAsDuplicate(entryText));
     return;
   }
-  const isManagedHere = (one: AllowDenyEntryRow) => !isManagedElsewhere(getManagedRowId(one));
+  const isManagedHere = (item: AllowDenyEntryRow) => !isManagedElsewhere(getManagedRowId(item));
   const rows = await tenant.findEntriesByValue(query);
   const duplicates =
-    row === undefined ? [] : findDuplicateRows(row, rows).filter((one) => one.id !== row.id && isManagedHere(one));
+    row === undefined
+      ? []
+      : findDuplicateRows(row, rows).filter(
+          (duplicateRow) => duplicateRow.id !== row.id && isManagedHere(duplicateRow),
+        );
   // The row that the state names is deleted last: if a deletion fails, the resource stays in the state, and the next
   // run continues with it. If that row was neither listed nor deleted, another one has been created since.
   const isListed = current?.id === entryId;
   const removedRows = isListed ? [...(await removeRows(duplicates, state, context))] : [];
   const isDeleted = row !== undefined && (await removeRows([row], state, context)).length > 0;
   if (isDeleted) removedRows.push(row, ...(isListed ? [] : await removeRows(duplicates, state, context)));
-  const removed = new Set([entryId, ...removedRows.map((one) => one.id)]);
+  const removed = new Set([entryId, ...removedRows.map((removedRow) => removedRow.id)]);
   if (removedRows.length > 0) {
     logRemainingRows(state, rows, {
       ...context,
-      isRemaining: (one) => !removed.has(one.id) && isManagedHere(one),
+      isRemaining: (item) => !removed.has(item.id) && isManagedHere(item),
     });
     if (removedRows.length > 1 || !isDeleted) logRemovedRows(state, removedRows, context);
     if (isDeleted) return;
@@ -84,7 +88,8 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
     row === undefined || isDeleted
       ? undefined
       : (await tenant.findEntriesByValue(query)).find(
-          (one) => one.id === row.id && (one.list !== row.list || isDeclared(buildRowDeclarationKey(one, state))),
+          (entry) =>
+            entry.id === row.id && (entry.list !== row.list || isDeclared(buildRowDeclarationKey(entry, state))),
         );
   if (changedRow !== undefined) {
     if (!isDeclared(buildRowDeclarationKey(changedRow, state)))
@@ -98,7 +103,7 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
   if (replacement === undefined || removed.has(replacement.id)) {
     logRemainingRows(state, rows, {
       ...context,
-      isRemaining: (one) => !removed.has(one.id) && one.list !== state.list && isManagedHere(one),
+      isRemaining: (item) => !removed.has(item.id) && item.list !== state.list && isManagedHere(item),
     });
     log(
       isDuplicate
@@ -109,7 +114,7 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
   }
   if (isDeclared(buildRowDeclarationKey(replacement, state))) return;
   // With several rows, it is unknown which existed before and which were created since.
-  const unclaimedRows = (await tenant.findEntriesByValue(query)).filter((one) => isUnclaimed(one, state, context));
+  const unclaimedRows = (await tenant.findEntriesByValue(query)).filter((entry) => isUnclaimed(entry, state, context));
   log(
     unclaimedRows.length > 1
       ? `${entryText} was already gone; ${unclaimedRows.map(describeExistingEntry).join(" | ")} exist at the tenant, and are kept.`

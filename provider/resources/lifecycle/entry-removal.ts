@@ -100,9 +100,9 @@ function logRemovedDuplicates(
   const [first] = removedRows;
   if (first === undefined) return;
   const isDuplicate = removedRows.every((row) => hasScope(row, { verdictScope }) && row.id !== named?.id);
-  const [one, several] = isDuplicate ? ["a duplicate", "duplicates"] : ["an entry", "entries"];
+  const [item, several] = isDuplicate ? ["a duplicate", "duplicates"] : ["an entry", "entries"];
   log(
-    `Removed ${removedRows.length === 1 ? one : `${removedRows.length} ${several}`} of ${sanitizeLine(value)} from the ${first.list} list: ${removedRows.map(describeExistingEntry).join(" | ")}`,
+    `Removed ${removedRows.length === 1 ? item : `${removedRows.length} ${several}`} of ${sanitizeLine(value)} from the ${first.list} list: ${removedRows.map(describeExistingEntry).join(" | ")}`,
   );
 }
 

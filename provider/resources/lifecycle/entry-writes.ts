@@ -165,7 +165,7 @@ async function findExisting(
     (await findConflict((row) => !isRowOfEntry(row, inputs)));
   if (existingRow === undefined) return { row: undefined, conflict, duplicates: [] };
   const duplicates = findDuplicateRows(existingRow, await tenant.findEntriesByValue(inputs));
-  const row = duplicates.find((one) => rowMatchesDeclaration(one, inputs)) ?? existingRow;
+  const row = duplicates.find((duplicate) => rowMatchesDeclaration(duplicate, inputs)) ?? existingRow;
   return { row, conflict, duplicates };
 }
 

@@ -63,7 +63,7 @@ export class ListEntryWriter {
         return { keyed: decodedEntry, rank: (await this.#rows.findRows(entry)).length > 0 ? 0 : 2 };
       }),
     );
-    return rankedEntries.toSorted((one, other) => one.rank - other.rank).map(({ keyed }) => keyed);
+    return rankedEntries.toSorted((a, b) => a.rank - b.rank).map(({ keyed }) => keyed);
   }
 
   async ensure(key: string, entry: ListedEntry): Promise<void> {
@@ -343,8 +343,8 @@ export class ListEntryWriter {
 }
 
 /** Whether two rows have the same natural key. By now the id may belong to another entry. */
-function hasSameNaturalKey(one: AllowDenyEntryRow, other: AllowDenyEntryRow): boolean {
-  return hasNaturalKey(one, getRowNaturalKey(other));
+function hasSameNaturalKey(a: AllowDenyEntryRow, b: AllowDenyEntryRow): boolean {
+  return hasNaturalKey(a, getRowNaturalKey(b));
 }
 
 /** Whether one entry covers the senders of another: it has the same value, or is a domain that contains the other. */

@@ -27,11 +27,9 @@ const MAX_SEPARATE_REASONS = 5;
  * attempted.
  */
 export function formatFailureReasons(unorderedFailures: readonly ItemFailure[]): string[] {
-  const byName = unorderedFailures.toSorted(
-    (one, other) => one.dangerRank - other.dangerRank || (one.name < other.name ? -1 : 1),
-  );
+  const byName = unorderedFailures.toSorted((a, b) => a.dangerRank - b.dangerRank || (a.name < b.name ? -1 : 1));
   // Items that were not attempted come last.
-  const sorted = byName.toSorted((one, other) => Number(isNotAttempted(one)) - Number(isNotAttempted(other)));
+  const sorted = byName.toSorted((a, b) => Number(isNotAttempted(a)) - Number(isNotAttempted(b)));
   const groups = Map.groupBy(sorted, getFailureGroup);
   return [...groups.values()].flatMap((group) => {
     const [first] = group;

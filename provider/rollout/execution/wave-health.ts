@@ -119,12 +119,10 @@ async function findThreatRises(
 ): Promise<readonly string[]> {
   const rises: ThreatRise[] = [];
   await forEachConcurrently(changedTenants, CHECK_CONCURRENCY, async (tenant) => {
-    const one = await findThreatRise(threatLimit, tenant, context);
-    if (one !== undefined) rises.push(one);
+    const rise = await findThreatRise(threatLimit, tenant, context);
+    if (rise !== undefined) rises.push(rise);
   });
-  return rises
-    .sort((one, other) => other.rise - one.rise || (one.message < other.message ? -1 : 1))
-    .map(({ message }) => message);
+  return rises.sort((a, b) => b.rise - a.rise || (a.message < b.message ? -1 : 1)).map(({ message }) => message);
 }
 
 interface ThreatRise {

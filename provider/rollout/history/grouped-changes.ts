@@ -53,9 +53,9 @@ export function groupChanges<Of extends ChangedLists>(
     }
   }
   return [...byContent.values()].sort(
-    (one, other) =>
-      getDangerRank(getChangeTransition(one.change)) - getDangerRank(getChangeTransition(other.change)) ||
-      other.names.length - one.names.length,
+    (a, b) =>
+      getDangerRank(getChangeTransition(a.change)) - getDangerRank(getChangeTransition(b.change)) ||
+      b.names.length - a.names.length,
   );
 }
 

@@ -103,12 +103,12 @@ function buildStackOutcome(
 export function mergeRecentRollouts(journals: readonly JournalRollouts[]): RecentRollouts {
   const order = new Map(journals.flatMap((journal) => [...journal.order]));
   const getOrder = (id: string): RolloutOrder => order.get(id) ?? { id, seq: undefined, startedAtMs: undefined };
-  const compareNewestFirst = (one: string, other: string): number => compareRollouts(getOrder(other), getOrder(one));
+  const compareNewestFirst = (a: string, b: string): number => compareRollouts(getOrder(b), getOrder(a));
   // One journal may be a copy of another.
   const byId = new Map(
     journals.flatMap(({ rollouts }) => rollouts.map((rollout) => [rollout.report.id, rollout] as const)),
   );
-  const oldestFirst = [...byId.keys()].sort((one, other) => compareNewestFirst(other, one));
+  const oldestFirst = [...byId.keys()].sort((a, b) => compareNewestFirst(b, a));
   const notBeforeMs = new Map<unknown, number>();
   const effectiveTimes = new Map<string, number>();
   for (const id of oldestFirst) {
@@ -123,7 +123,7 @@ export function mergeRecentRollouts(journals: readonly JournalRollouts[]): Recen
   }
   const newestFirst = oldestFirst
     .toReversed()
-    .sort((one, other) => (effectiveTimes.get(other) ?? 0) - (effectiveTimes.get(one) ?? 0));
+    .sort((a, b) => (effectiveTimes.get(b) ?? 0) - (effectiveTimes.get(a) ?? 0));
   const outcomes = journals.flatMap(({ stacks }) => [...stacks]);
   return {
     rollouts: newestFirst.flatMap((id) => byId.get(id) ?? []),
@@ -132,9 +132,11 @@ export function mergeRecentRollouts(journals: readonly JournalRollouts[]): Recen
         stack,
         [
           ...new Map(
-            entries.flatMap(([, outcomesOfStack]) => outcomesOfStack.map((one) => [one.rollout, one] as const)),
+            entries.flatMap(([, outcomesOfStack]) =>
+              outcomesOfStack.map((outcome) => [outcome.rollout, outcome] as const),
+            ),
           ).values(),
-        ].sort((one, other) => compareNewestFirst(one.rollout, other.rollout)),
+        ].sort((a, b) => compareNewestFirst(a.rollout, b.rollout)),
       ]),
     ),
     older: journals.reduce((count, { older }) => count + older, 0),

@@ -29,16 +29,16 @@ export async function buildRolloutDifference(
   to: string,
   commands = new RolloutCommands(),
 ): Promise<RolloutDifference> {
-  const [one, other] = [await readSide(journal, from, commands), await readSide(journal, to, commands)];
-  const stacks = new Set([...other.tenants.keys(), ...one.tenants.keys()]);
+  const [a, b] = [await readSide(journal, from, commands), await readSide(journal, to, commands)];
+  const stacks = new Set([...b.tenants.keys(), ...a.tenants.keys()]);
   const tenants: TenantDifference[] = [];
   let sameCount = 0;
   for (const stack of stacks) {
-    const difference = compareTenantDeclarations(stack, one, other);
+    const difference = compareTenantDeclarations(stack, a, b);
     if (difference === undefined) sameCount += 1;
     else tenants.push(difference);
   }
-  return { format: DIFFERENCE_FORMAT, from: one.rollout, to: other.rollout, tenants, unchangedTenantCount: sameCount };
+  return { format: DIFFERENCE_FORMAT, from: a.rollout, to: b.rollout, tenants, unchangedTenantCount: sameCount };
 }
 
 interface RolloutSide {
@@ -82,13 +82,13 @@ function createBundleReader({ bundle }: PackedFiles): (path: string) => string {
   };
 }
 
-function compareTenantDeclarations(stack: string, one: RolloutSide, other: RolloutSide): TenantDifference | undefined {
-  const [before, after] = [one.tenants.get(stack), other.tenants.get(stack)];
+function compareTenantDeclarations(stack: string, a: RolloutSide, b: RolloutSide): TenantDifference | undefined {
+  const [before, after] = [a.tenants.get(stack), b.tenants.get(stack)];
   const name = (after ?? before)?.name ?? stack;
   if (before === undefined || after === undefined) {
     return { name, onlyIn: before === undefined ? "to" : "from", changes: [] };
   }
-  const [oldSettings, newSettings] = [one.readSettings(before), other.readSettings(after)];
+  const [oldSettings, newSettings] = [a.readSettings(before), b.readSettings(after)];
   const readError =
     typeof oldSettings === "string" ? oldSettings : typeof newSettings === "string" ? newSettings : undefined;
   const states = omitUndefined({ from: getUnappliedState(before), to: getUnappliedState(after) });
@@ -112,13 +112,13 @@ type DeclaredElements = ReadonlyMap<
 
 function listDeclaredElements({ entries, vips }: Settings): DeclaredElements {
   const elements = [
-    ...entries.map((element) => ({ one: element, value: element.value, own: { list: element.list } })),
-    ...vips.map((element) => ({ one: element, value: element.email, own: {} })),
+    ...entries.map((element) => ({ element, value: element.value, own: { list: element.list } })),
+    ...vips.map((element) => ({ element, value: element.email, own: {} })),
   ];
   return new Map(
-    elements.map(({ one, value, own }) => [
-      `${one.kind} ${one.key}`,
-      { kind: one.kind, key: one.key, value, as: { ...own, ...pickTextFields(one) } },
+    elements.map(({ element, value, own }) => [
+      `${element.kind} ${element.key}`,
+      { kind: element.kind, key: element.key, value, as: { ...own, ...pickTextFields(element) } },
     ]),
   );
 }
@@ -128,15 +128,15 @@ function compareDeclarations(
   newDeclarations: DeclaredElements,
 ): readonly DeclaredChange[] {
   const changes: DeclaredChange[] = [];
-  for (const [id, { as: after, ...one }] of newDeclarations) {
+  for (const [id, { as: after, ...rest }] of newDeclarations) {
     const before = oldDeclarations.get(id)?.as;
-    if (before === undefined) changes.push({ operation: "add", ...one, after });
+    if (before === undefined) changes.push({ operation: "add", ...rest, after });
     else if (DECLARED_FIELDS.some((field) => before[field]?.toString() !== after[field]?.toString())) {
-      changes.push({ operation: "change", ...one, before, after });
+      changes.push({ operation: "change", ...rest, before, after });
     }
   }
-  for (const [id, { as: before, ...one }] of oldDeclarations) {
-    if (!newDeclarations.has(id)) changes.push({ operation: "remove", ...one, before });
+  for (const [id, { as: before, ...rest }] of oldDeclarations) {
+    if (!newDeclarations.has(id)) changes.push({ operation: "remove", ...rest, before });
   }
   return changes;
 }

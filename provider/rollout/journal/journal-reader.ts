@@ -36,7 +36,7 @@ export class JournalReader {
 
   async listRollouts(): Promise<readonly RolloutRecord[]> {
     const rows = await this.database.query("SELECT * FROM rollouts WHERE started_at IS NOT NULL");
-    return rows.map(parseRecord).sort((one, other) => compareRollouts(other, one));
+    return rows.map(parseRecord).sort((a, b) => compareRollouts(b, a));
   }
 
   async listWaves(id: string): Promise<readonly WaveRecord[]> {

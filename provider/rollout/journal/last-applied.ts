@@ -96,7 +96,7 @@ export async function readLastApplied(
   );
   const excludedIds = records.filter(({ id }) => !appliedRecords.has(id)).map(({ id }) => id);
   const newestIds = [...appliedRecords.values()]
-    .sort((one, other) => compareRollouts(other, one))
+    .sort((a, b) => compareRollouts(b, a))
     .slice(0, NEWEST_ROLLOUTS)
     .map(({ id }) => id);
   const canUseNewest = requestedStacks !== undefined && newestIds.length < appliedRecords.size;
@@ -105,8 +105,8 @@ export async function readLastApplied(
   const isComplete = canUseNewest && requestedStacks.every((stack) => knownStacks.has(stack));
   const rows = isComplete ? newestRows : await readStackRows(database, "NOT IN", excludedIds);
   const readByTasks = await readModeRows(database, backendRecords);
-  const isLater = (one: Row, than: Row): boolean => {
-    const [record, other] = [appliedRecords.get(String(one["rollout"])), appliedRecords.get(String(than["rollout"]))];
+  const isLater = (item: Row, than: Row): boolean => {
+    const [record, other] = [appliedRecords.get(String(item["rollout"])), appliedRecords.get(String(than["rollout"]))];
     return record !== undefined && (other === undefined || compareRollouts(record, other) > 0);
   };
   const stacks = new Map<string, StackRollouts>();
@@ -215,7 +215,7 @@ async function readModeRows(
 ): Promise<ReadonlyMap<string, { readonly row: Row; readonly record: RolloutRecord }>> {
   const tasks = backendRecords
     .filter(({ spec }) => spec.mode !== undefined)
-    .sort((one, other) => compareRollouts(other, one))
+    .sort((a, b) => compareRollouts(b, a))
     .slice(0, NEWEST_ROLLOUTS);
   if (tasks.length === 0) return new Map();
   const records = new Map(tasks.map((record) => [record.id, record]));

@@ -40,7 +40,7 @@ function mergeStackStates(states: readonly StackRollouts[]): StackRollouts {
   );
   const pendingRollout = findLatest(
     states.map((state) => state.pending),
-    (one, other) => compareRollouts(one.order, other.order),
+    (a, b) => compareRollouts(a.order, b.order),
   );
   const isSuperseded =
     lastRollout !== undefined &&
@@ -50,21 +50,21 @@ function mergeStackStates(states: readonly StackRollouts[]): StackRollouts {
 }
 
 /** Compares rollouts of two journals. One that left the stack unchanged is later than the change that it found there. */
-function compareApplied(one: AppliedRollout, other: AppliedRollout): number {
+function compareApplied(a: AppliedRollout, b: AppliedRollout): number {
   return (
-    one.stackSeq - other.stackSeq ||
-    Number(one.state === "unchanged") - Number(other.state === "unchanged") ||
-    compareRollouts(one.order, other.order)
+    a.stackSeq - b.stackSeq ||
+    Number(a.state === "unchanged") - Number(b.state === "unchanged") ||
+    compareRollouts(a.order, b.order)
   );
 }
 
 function findLatest<One>(
   candidates: readonly (One | undefined)[],
-  compare: (one: One, other: One) => number,
+  compare: (a: One, b: One) => number,
 ): One | undefined {
   return candidates
     .filter((candidate) => candidate !== undefined)
-    .sort((one, other) => compare(other, one))
+    .sort((a, b) => compare(b, a))
     .at(0);
 }
 

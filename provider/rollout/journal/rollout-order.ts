@@ -9,18 +9,18 @@ export type RolloutOrder = Pick<RolloutRecord, "id" | "seq" | "startedAtMs">;
  * Two journals can assign the same number. The start time and the id then decide. Rollouts of earlier releases have no number:
  * they come before all others, by their start times.
  */
-export function compareRollouts(one: RolloutOrder, other: RolloutOrder): number {
+export function compareRollouts(a: RolloutOrder, b: RolloutOrder): number {
   return (
-    (one.seq ?? 0) - (other.seq ?? 0) ||
-    (one.startedAtMs ?? 0) - (other.startedAtMs ?? 0) ||
-    (one.id < other.id ? -1 : Number(one.id > other.id))
+    (a.seq ?? 0) - (b.seq ?? 0) ||
+    (a.startedAtMs ?? 0) - (b.startedAtMs ?? 0) ||
+    (a.id < b.id ? -1 : Number(a.id > b.id))
   );
 }
 
 /** Whether a rollout may have started after another. Rollouts with equal numbers may have started in either order. */
-export function isPossiblyLater(one: RolloutOrder, than: RolloutOrder): boolean {
-  if (one.seq === undefined && than.seq === undefined) return (one.startedAtMs ?? 0) >= (than.startedAtMs ?? 0);
-  return (one.seq ?? 0) >= (than.seq ?? 0);
+export function isPossiblyLater(order: RolloutOrder, than: RolloutOrder): boolean {
+  if (order.seq === undefined && than.seq === undefined) return (order.startedAtMs ?? 0) >= (than.startedAtMs ?? 0);
+  return (order.seq ?? 0) >= (than.seq ?? 0);
 }
 
 /** Returns the SQL expression that orders rollouts of an alias of the table `rollouts`. It is 0 for those of earlier releases. */

@@ -164,7 +164,7 @@ function findByIdPrefix(
   action: RolloutAction,
   { journalLocation, commands }: SelectRolloutContext,
 ): RolloutRecord {
-  const [match, ...otherMatches] = records.filter((one) => one.id.startsWith(id));
+  const [match, ...otherMatches] = records.filter((record) => record.id.startsWith(id));
   if (match !== undefined && otherMatches.length === 0) {
     const { participle, isApplicable } = ACTION_RULES[action];
     if (isApplicable(match)) return match;
@@ -197,6 +197,6 @@ function formatAbandonAdvice(record: RolloutRecord | undefined, commands: Rollou
 }
 
 function formatNewestRollouts(records: readonly RolloutRecord[]): string {
-  const newestTexts = records.slice(0, 5).map((one) => `${one.id} (${one.state.replace("-", " ")})`);
+  const newestTexts = records.slice(0, 5).map((record) => `${record.id} (${record.state.replace("-", " ")})`);
   return newestTexts.length === 0 ? "the journal is empty" : `the newest are ${newestTexts.join(", ")}`;
 }

@@ -57,7 +57,7 @@ export class RolloutLocks implements Disposable {
     const newest = new Map<string, UnreviewedChange>();
     for (const { name, ...change } of locks
       .filter((lock) => canReapply(mode, lock))
-      .flatMap(({ seq, unreviewed }) => unreviewed.map((one) => ({ ...one, seq })))) {
+      .flatMap(({ seq, unreviewed }) => unreviewed.map((item) => ({ ...item, seq })))) {
       const known = newest.get(name);
       if (known === undefined || isNewer(change, known)) newest.set(name, change);
     }
@@ -88,7 +88,7 @@ export class RolloutLocks implements Disposable {
       const all = await this.#reconcile(id);
       await this.#assertNoConflicts(record, all);
       await this.#clearReapplied(record, all.filter(isReadable));
-      const next = Math.max(...all.filter(isReadable).map((one) => (one.seq ?? 0) + 1), lock.seq);
+      const next = Math.max(...all.filter(isReadable).map((item) => (item.seq ?? 0) + 1), lock.seq);
       if (record.seq !== undefined || next === lock.seq) return lock.seq;
       await this.#store.write({ ...lock, seq: next });
       return next;
@@ -309,12 +309,12 @@ export class RolloutLocks implements Disposable {
     const reappliedSignatures = new Set<string>();
     for (const { name } of await this.#journal.listTenants(id)) {
       const plan = await this.#journal.readPlan(id, name);
-      for (const one of plan === undefined ? [] : getPlanSignatures(plan)) reappliedSignatures.add(one);
+      for (const signature of plan === undefined ? [] : getPlanSignatures(plan)) reappliedSignatures.add(signature);
     }
     for (const lock of all) {
       const { rolledBack } = lock;
       if (rolledBack === undefined || lock.state === "open" || lock.project !== spec.project) continue;
-      const changes = rolledBack.changes.filter((one) => !reappliedSignatures.has(one));
+      const changes = rolledBack.changes.filter((change) => !reappliedSignatures.has(change));
       if (changes.length === rolledBack.changes.length) continue;
       await this.#save({ ...lock, rolledBack: { ...rolledBack, changes } });
     }
@@ -334,9 +334,9 @@ interface UnreviewedChange {
   readonly seq: number | undefined;
 }
 
-function isNewer(one: UnreviewedChange, than: UnreviewedChange): boolean {
-  const isNumbered = one.seq !== undefined && than.seq !== undefined && one.seq !== than.seq;
-  return isNumbered ? one.seq > than.seq : one.sinceMs > than.sinceMs;
+function isNewer(change: UnreviewedChange, than: UnreviewedChange): boolean {
+  const isNumbered = change.seq !== undefined && than.seq !== undefined && change.seq !== than.seq;
+  return isNumbered ? change.seq > than.seq : change.sinceMs > than.sinceMs;
 }
 
 function isReadable(lock: RolloutLock | UnreadableLock): lock is RolloutLock {

@@ -96,7 +96,7 @@ function buildNotice({ kind, reason, wave }: NoticeTrigger, event: RolloutEvent,
     .flatMap(({ name, changes: tenantChanges }) =>
       tenantChanges.map((change) => ({ name, change, rank: rankTenantChange(change) })),
     )
-    .sort((one, other) => one.rank - other.rank);
+    .sort((a, b) => a.rank - b.rank);
   const dangers = formatDangerCounts(changes.map(({ change }) => getReportedTransition(change)));
   // For a tenant with many changes, the report contains only the most dangerous ones.
   const isTruncated = changed.some((tenant) => countOmittedChanges(tenant) > 0);

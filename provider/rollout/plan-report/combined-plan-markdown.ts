@@ -14,7 +14,7 @@ import { type ReportMarkdownOptions, renderKeysMarkdown, renderOverridesMarkdown
 import { groupOverrides } from "../report/shared-overrides";
 import { formatSkippedHeading } from "../report/skipped-tenants";
 import { buildPlanSummaryView, type PlanSummaryInput, type PlanSummaryView } from "./plan-summary-view";
-import type { TenantGroup } from "./tenant-groups";
+import type { TenantGroup } from "./tenant-group-labels";
 
 /** Enough room for the head, the foot, and a summary of every section, whatever they contain. */
 const MIN_LIMIT = 32_768;
@@ -72,11 +72,11 @@ function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, vie
 function renderPlanFailuresMarkdown(failures: PlanSummaryView["failures"], maxBytes: number): string {
   const formatTitle = ({ title: titleText }: (typeof failures)[number]): string =>
     renderMarkdownText(titleText, { limit: 100 });
-  const formatFailure = (one: (typeof failures)[number]): string =>
+  const formatFailure = (item: (typeof failures)[number]): string =>
     [
-      `#### ✗ ${formatTitle(one)}`,
+      `#### ✗ ${formatTitle(item)}`,
       "",
-      ...one.facts.map((detail) => `- ${renderMarkdownText(detail, { limit: 500 })}`),
+      ...item.facts.map((detail) => `- ${renderMarkdownText(detail, { limit: 500 })}`),
       "",
       "",
     ].join("\n");

@@ -6,7 +6,7 @@ import { buildPlanView, type ChangeView } from "../../plan/render/plan-view";
 import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
 import { type ChangeEvidence, getChangeKey } from "../planning/shared-change-evidence";
 import { rankChange } from "../report/change-danger";
-import { TenantGroups } from "./tenant-groups";
+import { TenantGroups } from "./tenant-group-labels";
 
 /** The plans of all tenants, merged: a change that several tenants share appears once, with its tenants. */
 export interface CombinedPlan extends Record<"dangers" | "accepted" | "warnings" | "others", readonly ChangeView[]> {
@@ -119,8 +119,7 @@ export class CombinedPlanBuilder {
           own,
           counts: { added, changed, removed },
         },
-      ]) =>
-        [added, changed, removed, ...own.map(({ position }) => position).sort((one, other) => one - other)].join(" "),
+      ]) => [added, changed, removed, ...own.map(({ position }) => position).sort((a, b) => a - b)].join(" "),
     );
     const tenantCount = this.#byTenant.size;
     return [...byContent.values()]
@@ -128,10 +127,10 @@ export class CombinedPlanBuilder {
         tenants: tenantSets.map(([tenant]) => tenant),
         distinctChanges: (tenantSets[0]?.[1].own ?? [])
           .filter(({ tenants }) => tenants.length < tenantCount)
-          .sort((one, other) => one.tenants.length - other.tenants.length || one.position - other.position)
-          .flatMap((one) => cards.get(one) ?? []),
+          .sort((a, b) => a.tenants.length - b.tenants.length || a.position - b.position)
+          .flatMap((change) => cards.get(change) ?? []),
       }))
-      .sort((one, other) => other.tenants.length - one.tenants.length);
+      .sort((a, b) => b.tenants.length - a.tenants.length);
   }
 }
 
@@ -162,12 +161,12 @@ function getCombinedRank({ firstView: { change } }: CombinedChange): number {
 
 const NO_ALARM = { danger: 0, accepted: 0, warning: 0 };
 
-function compareCombinedChanges(one: CombinedChange, other: CombinedChange): number {
+function compareCombinedChanges(a: CombinedChange, b: CombinedChange): number {
   return (
-    SEVERITY_ORDER.indexOf(getHighestSeverity(one)) - SEVERITY_ORDER.indexOf(getHighestSeverity(other)) ||
-    getCombinedRank(one) - getCombinedRank(other) ||
-    other.tenants.length - one.tenants.length ||
-    one.position - other.position
+    SEVERITY_ORDER.indexOf(getHighestSeverity(a)) - SEVERITY_ORDER.indexOf(getHighestSeverity(b)) ||
+    getCombinedRank(a) - getCombinedRank(b) ||
+    b.tenants.length - a.tenants.length ||
+    a.position - b.position
   );
 }
 
@@ -198,9 +197,7 @@ const RISK_LABELS = { danger: "a risk", accepted: "an accepted risk", warning: "
 function mergeFacts({ facts, tenants }: CombinedChange): ChangeDetail[] {
   const byLabel = Map.groupBy(facts.values(), ({ label }) => label);
   const mergedFacts = [...byLabel.values()].flatMap((variants): ChangeDetail[] => {
-    variants.sort(
-      (one, other) => Number(other.isRisk) - Number(one.isRisk) || other.tenants.length - one.tenants.length,
-    );
+    variants.sort((a, b) => Number(b.isRisk) - Number(a.isRisk) || b.tenants.length - a.tenants.length);
     const visible = variants.slice(0, MAX_VARIANTS).map(({ label, text, isRisk, tenants: variantTenants }) => ({
       label,
       isRisk,

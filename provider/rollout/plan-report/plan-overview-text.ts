@@ -184,7 +184,7 @@ function writePlanChanges(
   }
   const hiddenTotal = total - visible.reduce((subtotal, change) => subtotal + change.tenants, 0);
   if (hiddenTotal <= 0) return;
-  const [tenantWithMost] = tenants.toSorted((one, other) => countChanges(other) - countChanges(one));
+  const [tenantWithMost] = tenants.toSorted((a, b) => countChanges(b) - countChanges(a));
   const hiddenChanges = sharedChanges
     .slice(limit)
     .map((change) => ({ ...getReportedTransition(change), count: change.tenants }));
@@ -306,7 +306,7 @@ function writePlanWaves(page: TextPage, { waves }: RolloutReport): void {
     page.addLabeledText(`· ${fitToWidth(sanitizeLine(name), width)}`, [summary], { indent: INDENT });
     if (unreviewed.length > 0 && hasLaterChanges[index] === true) {
       const names = joinTexts(
-        unreviewed.slice(0, 5).map((one): SafeText => [untrusted(one)]),
+        unreviewed.slice(0, 5).map((item): SafeText => [untrusted(item)]),
         ", ",
       );
       const suffix = unreviewed.length > 5 ? `, … and ${formatNumber(unreviewed.length - 5)} more` : "";

@@ -24,7 +24,7 @@ import { formatFirstNames, MAX_LISTED_NAMES } from "../report/format-tenant-name
 import { describeRolloutMode, findStackOnlyTenants, interleaveLines } from "../report/rollout-report-view";
 import { formatSkippedSentence, formatSkippedTenant } from "../report/skipped-tenants";
 import type { CombinedPlan } from "./combined-plan";
-import { canListInline, type TenantGroups } from "./tenant-groups";
+import { canListInline, type TenantGroups } from "./tenant-group-labels";
 
 export interface PlanSummaryInput {
   readonly report: RolloutReport;
@@ -204,7 +204,7 @@ function groupBlockers(blockers: PlanSummaryInput["plannedRollout"]["blockers"])
     JSON.stringify([blocker.code, blocker.message.replaceAll(tenant, "…")]),
   );
   return [...byMessage.values()]
-    .sort((one, other) => other.length - one.length)
+    .sort((a, b) => b.length - a.length)
     .flatMap((group) => {
       const [first] = group;
       if (first === undefined) return [];
@@ -219,7 +219,7 @@ function groupFailures(tenants: readonly TenantReport[]): PlanSummaryView["failu
   const failedTenants = tenants.filter(({ error }) => error !== undefined);
   const byMessage = Map.groupBy(failedTenants, ({ name, error }) => (error?.message ?? "").replaceAll(name, "…"));
   return [...byMessage.values()]
-    .sort((one, other) => other.length - one.length)
+    .sort((a, b) => b.length - a.length)
     .flatMap((group) => {
       const [{ error } = { error: undefined }] = group;
       if (error === undefined) return [];

@@ -56,12 +56,14 @@ export async function readOrphanedStacks({
   }[];
   const parsedStacks = listedStacks.map(({ name }) => ({ name, ...parseStackName(name, project) }));
   // A project with a tenant's stack may be the former name of this one, and the tenants of its other stacks renamed too.
-  const relatedProjects = new Set(parsedStacks.flatMap((one) => (declaredStacks.has(one.stack) ? [one.project] : [])));
+  const relatedProjects = new Set(
+    parsedStacks.flatMap((stack) => (declaredStacks.has(stack.stack) ? [stack.project] : [])),
+  );
   const candidates = parsedStacks
     .filter(({ stack, project: stackProject }) =>
       stackProject === project ? !declaredStacks.has(stack) : relatedProjects.has(stackProject),
     )
-    .sort((one, other) => (one.name < other.name ? -1 : 1));
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
   const orphans = new Map<string, OrphanedStack>();
   for (const [stackProject, projectStacks] of Map.groupBy(candidates, (candidate) => candidate.project)) {
     const lastApplied = await readLastApplied(database, {
@@ -91,7 +93,7 @@ export async function readOrphanedStacks({
   }
   const undeclared = candidates.flatMap((candidate) => (candidate.project === project ? [candidate.stack] : []));
   const existingStacks = new Set([...declaredStacks, ...undeclared]);
-  const existingProjects = new Set(parsedStacks.map((one) => one.project));
+  const existingProjects = new Set(parsedStacks.map((stack) => stack.project));
   const isGone = (name: string): boolean => run === allStacks && !existingProjects.has(name);
   const skips = (await listSkips(database)).filter(
     (skip) =>

@@ -188,7 +188,9 @@ export async function preparePlan(
     const identity = getObservedIdentity(target.baseUrl, observed);
     context.onReplacedTenant?.(target, { reason: formatDifferentTenantReason(before.rollout), identity });
   }
-  const blockers = [blocker, await context.checkMovedStack?.(target, stack.marker)].filter((one) => one !== undefined);
+  const blockers = [blocker, await context.checkMovedStack?.(target, stack.marker)].filter(
+    (candidate) => candidate !== undefined,
+  );
   const plan = blockers.length === 0 ? comparison : { ...comparison, blockers: [...comparison.blockers, ...blockers] };
   return { settings, stack, desired, observed, host, plan, before };
 }

@@ -69,7 +69,7 @@ function formatCauses(failures: readonly PlanFailure[]): readonly string[] {
   const byCause = Map.groupBy(failures, ({ target: { name, baseUrl }, error, isAddressWide }) =>
     isAddressWide ? `${error?.code} ${baseUrl}` : normalizeMessage(error?.message ?? "", name),
   );
-  const groups = [...byCause.values()].toSorted((one, other) => other.length - one.length);
+  const groups = [...byCause.values()].toSorted((a, b) => b.length - a.length);
   const lines = groups.slice(0, MAX_CAUSES).map((group) => {
     const [first] = group;
     const names = group.slice(0, MAX_NAMES).map(({ target }) => target.name);

@@ -69,10 +69,10 @@ export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedSta
   // Nothing contradicts an identity. Otherwise a stack whose declarations or skip would be forgotten comes first.
   const proven = candidates.filter(({ rank }) => rank === EVIDENCE_RANKS.identity);
   const [best] = (proven.length > 0 ? proven : candidates).toSorted(
-    (one, other) =>
-      Number(isForgotten(other)) - Number(isForgotten(one)) ||
-      one.rank - other.rank ||
-      other.orphanedElements.length - one.orphanedElements.length,
+    (a, b) =>
+      Number(isForgotten(b)) - Number(isForgotten(a)) ||
+      a.rank - b.rank ||
+      b.orphanedElements.length - a.orphanedElements.length,
   );
   if (proven.length === 0 && tenant.hasStack === true) return undefined;
   if (best !== undefined && (proven.length > 0 || isForgotten(best))) return best;
@@ -232,7 +232,7 @@ function compareWithStack({ desired, observed }: NewTenant, { entries, vips }: S
   return {
     matchCount,
     declaredCount,
-    orphanedElements: undeclaredElements.toSorted((one, other) => rankByDanger(one) - rankByDanger(other)),
+    orphanedElements: undeclaredElements.toSorted((a, b) => rankByDanger(a) - rankByDanger(b)),
   };
 }
 
@@ -269,7 +269,7 @@ function findEvidence(
     knownLists.entries.fingerprint,
     knownLists.vips.fingerprint,
     record?.fingerprint ?? last?.fingerprint,
-  ].filter((one) => one !== undefined);
+  ].filter((candidate) => candidate !== undefined);
   const areDomainsKnown = fingerprints.length > 0 && mailboxes.domains.size > 0;
   if (areDomainsKnown && findForeignFingerprints(fingerprints, mailboxes).length > 0) return undefined;
   // The stack belongs to a tenant that was emptied, or to another tenant.

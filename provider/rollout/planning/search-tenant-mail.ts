@@ -91,13 +91,13 @@ export async function searchTenantMail(
     onProgress?.(byTenant.size + unavailable.length, sample.length);
   });
   const order = new Map(tenants.map(({ name }, index) => [name, index]));
-  const compareOrder = (one: string, other: string): number => (order.get(one) ?? 0) - (order.get(other) ?? 0);
+  const compareOrder = (a: string, b: string): number => (order.get(a) ?? 0) - (order.get(b) ?? 0);
   return {
     days,
     candidateCount: candidates.length,
-    evidenceByTenant: new Map([...byTenant].sort(([one], [other]) => compareOrder(one, other))),
-    unavailable: unavailable.sort((one, other) => compareOrder(one.tenant, other.tenant)),
-    blockers: blockers.sort((one, other) => compareOrder(one.tenant, other.tenant)),
+    evidenceByTenant: new Map([...byTenant].sort(([a], [b]) => compareOrder(a, b))),
+    unavailable: unavailable.sort((a, b) => compareOrder(a.tenant, b.tenant)),
+    blockers: blockers.sort((a, b) => compareOrder(a.tenant, b.tenant)),
   };
 }
 

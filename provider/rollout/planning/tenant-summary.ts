@@ -36,7 +36,7 @@ export function buildTenantSummary(
 }
 
 function sortByRank(changes: readonly TenantChange[]): TenantChange[] {
-  return changes.toSorted((one, other) => rankTenantChange(one) - rankTenantChange(other));
+  return changes.toSorted((a, b) => rankTenantChange(a) - rankTenantChange(b));
 }
 
 export function buildTenantChange({ operation, kind, value, before, after, severity }: PlanChange): TenantChange {

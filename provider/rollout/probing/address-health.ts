@@ -244,8 +244,8 @@ function selectProbeTargets({ tenants, lastAnswered }: AddressState, failedTarge
     (_, index) => others[Math.floor(((index + 0.5) * others.length) / PROBE_COUNT)],
   );
   const lastAnsweredOther = lastAnswered?.name === failedTarget.name ? undefined : lastAnswered;
-  const all = [lastAnsweredOther, ...spread].filter((one) => one !== undefined);
-  return [...new Map(all.map((one) => [one.name, one])).values()].slice(0, PROBE_COUNT);
+  const all = [lastAnsweredOther, ...spread].filter((target) => target !== undefined);
+  return [...new Map(all.map((target) => [target.name, target])).values()].slice(0, PROBE_COUNT);
 }
 
 /** Whether one tenant's failure may affect all tenants of its address. */

@@ -201,7 +201,7 @@ function formatWaveStatus(wave: WaveProgress, now: number): string {
 function renderRunningLines({ running }: Progress, now: number, rows: number): ScreenLine[] {
   const availableRows = rows - HEADING_ROWS;
   if (running.size === 0 || availableRows < 1) return [];
-  const tenants = [...running].sort(([, earlier], [, other]) => earlier.sinceMs - other.sinceMs);
+  const tenants = [...running].sort(([, a], [, b]) => a.sinceMs - b.sinceMs);
   const count = tenants.length <= availableRows ? tenants.length : availableRows - 1;
   const visibleTenants = tenants.slice(0, count);
   const width = Math.min(

@@ -35,6 +35,6 @@ export function sortTenantsByDanger(tenants: readonly TenantReport[]): TenantRep
   const rankTenant = ({ changes }: TenantReport): number => Math.min(...changes.map(rankTenantChange), 4);
   return tenants
     .map((tenant) => ({ tenant, rank: rankTenant(tenant) }))
-    .sort((one, other) => one.rank - other.rank)
+    .sort((a, b) => a.rank - b.rank)
     .map(({ tenant }) => tenant);
 }

@@ -23,7 +23,7 @@ export function groupKeyRoutes(tenants: readonly TenantReport[]): readonly KeyRo
         tenants: group.map((tenant) => tenant.name),
       };
     })
-    .sort((one, other) => other.tenants.length - one.tenants.length);
+    .sort((a, b) => b.tenants.length - a.tenants.length);
 }
 
 export function formatKeyRoute({ address, keySource, tenants }: KeyRoute, tenantCount: number): SafeText {

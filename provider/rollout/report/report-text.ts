@@ -110,7 +110,7 @@ function writeReportFailures(page: TextPage, failedTenants: readonly TenantRepor
 /** Groups failed tenants by error code, the largest group first. */
 export function groupByErrorCode(failedTenants: readonly TenantReport[]): [code: string, tenants: TenantReport[]][] {
   const groups = Map.groupBy(failedTenants, ({ error }) => error?.code ?? "unknown error");
-  return [...groups].sort(([, one], [, other]) => other.length - one.length);
+  return [...groups].sort(([, a], [, b]) => b.length - a.length);
 }
 
 const WAVE_STYLES: Readonly<Record<string, Style>> = {

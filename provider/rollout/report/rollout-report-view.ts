@@ -88,7 +88,7 @@ export function formatOmittedChanges(count: number): string {
 export function interleaveLines<Line>(tenants: readonly (readonly Line[])[]): Line[] {
   return tenants
     .flatMap((lines) => lines.map((line, position) => ({ line, position })))
-    .sort((one, other) => one.position - other.position)
+    .sort((a, b) => a.position - b.position)
     .map(({ line }) => line);
 }
 
@@ -179,7 +179,7 @@ function describeUnmanagedAllows(report: RolloutReport): SafeText {
   if (state === "planned" || isInProgress(report) || mode !== undefined || rollsBack !== undefined) return [];
   const tenantsWithAllows = tenants
     .flatMap(({ name, unmanagedAllows: allows }) => (allows === undefined ? [] : [{ name, ...allows }]))
-    .sort((tenant, other) => other.riskyCount - tenant.riskyCount || other.count - tenant.count);
+    .sort((a, b) => b.riskyCount - a.riskyCount || b.count - a.count);
   if (tenantsWithAllows.length === 0) return [];
   const count = tenantsWithAllows.reduce((total, tenant) => total + tenant.count, 0);
   const risky = tenantsWithAllows.reduce((total, tenant) => total + tenant.riskyCount, 0);

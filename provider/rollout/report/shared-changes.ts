@@ -52,9 +52,9 @@ export class ChangeTally {
   get changes(): readonly SharedChange[] {
     const rankedChanges = [...this.#changesByKey.values()].map((change) => [buildSortKey(change), change] as const);
     return rankedChanges
-      .sort(([one], [other]) => {
-        const index = one.findIndex((part, index) => part !== other[index]);
-        return index < 0 ? 0 : (one[index] ?? 0) < (other[index] ?? 0) ? -1 : 1;
+      .sort(([a], [b]) => {
+        const index = a.findIndex((part, index) => part !== b[index]);
+        return index < 0 ? 0 : (a[index] ?? 0) < (b[index] ?? 0) ? -1 : 1;
       })
       .map(([, change]) => change);
   }

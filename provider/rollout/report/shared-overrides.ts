@@ -18,7 +18,7 @@ export function groupOverrides(tenants: readonly TenantReport[]): readonly Overr
       else existing.tenants.push(name);
     }
   }
-  return [...byText.values()].sort((one, other) => other.tenants.length - one.tenants.length);
+  return [...byText.values()].sort((a, b) => b.tenants.length - a.tenants.length);
 }
 
 /** For example: `settings/acme.yaml:4: …; also in globex, initech, and 7 more`. */

@@ -19,7 +19,7 @@ export function computeWaveTimes({ waves, tenants }: RolloutReport): ReadonlyMap
       startedAt === undefined || finishedAt === undefined ? [] : [{ startedAt, finishedAt }],
     );
     // ISO 8601 times in UTC sort as text.
-    spans.sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
+    spans.sort((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
     let workMs = 0;
     let lastFinishedAt = "";
     for (const { startedAt, finishedAt } of spans) {

@@ -134,5 +134,5 @@ async function findCommits(
   } catch {
     return undefined;
   }
-  return [...commitsByHash.values()].sort((element, other) => other.atS - element.atS);
+  return [...commitsByHash.values()].sort((a, b) => b.atS - a.atS);
 }

@@ -36,9 +36,9 @@ export function removeTruncatedAttributes({ backend, project, stack }: ProjectFi
   const stateDirectory = join(directory, "stacks", project);
   const files = [
     join(directory, "meta.yaml"),
-    ...(stack === undefined ? listStacks(stateDirectory) : [stack]).flatMap((one) => [
-      join(stateDirectory, `${one}.pulumi-tags`),
-      ...COMPRESSIONS.map((extension) => join(stateDirectory, `${one}.json${extension}`)),
+    ...(stack === undefined ? listStacks(stateDirectory) : [stack]).flatMap((item) => [
+      join(stateDirectory, `${item}.pulumi-tags`),
+      ...COMPRESSIONS.map((extension) => join(stateDirectory, `${item}.json${extension}`)),
     ]),
   ];
   const truncated = files.map((file) => `${file}.attrs`).filter((file) => existsSync(file) && !isJson(file));
@@ -78,13 +78,13 @@ export async function removeTemporaryFiles(files: ProjectFiles): Promise<readonl
 function findTemporaryFiles({ backend, project, stack }: ProjectFiles, directory: string): readonly string[] {
   const stateDirectory = join(directory, "stacks", project);
   const stateFiles = listDirectoryNames(stateDirectory).flatMap((name) => {
-    const one = /^(.+?)\.json\b.*\.tmp$/.exec(name)?.[1];
-    const isSelected = one !== undefined && (stack === undefined || one === stack);
-    return isSelected && !mayBeLocked({ backend, project, stack: one }) ? [join(stateDirectory, name)] : [];
+    const item = /^(.+?)\.json\b.*\.tmp$/.exec(name)?.[1];
+    const isSelected = item !== undefined && (stack === undefined || item === stack);
+    return isSelected && !mayBeLocked({ backend, project, stack: item }) ? [join(stateDirectory, name)] : [];
   });
   const locked = stack === undefined ? listDirectoryNames(getLockDirectory({ backend, project, stack: "" })) : [stack];
-  const lockFiles = locked.flatMap((one) => {
-    const lockDirectory = getLockDirectory({ backend, project, stack: one });
+  const lockFiles = locked.flatMap((item) => {
+    const lockDirectory = getLockDirectory({ backend, project, stack: item });
     const isLeftover = (name: string): boolean =>
       name.endsWith(".json") ? !isJson(join(lockDirectory, name)) : stack !== undefined && name.endsWith(".tmp");
     return listDirectoryNames(lockDirectory)
@@ -105,12 +105,12 @@ export function replaceTruncatedStates({ backend, project, stack }: ProjectFiles
   const directory = getBackendDirectory(backend);
   if (directory === undefined) return [];
   const stateDirectory = join(directory, "stacks", project);
-  return (stack === undefined ? listStacks(stateDirectory) : [stack]).flatMap((one) => {
-    const file = join(stateDirectory, `${one}.json`);
-    if (!existsSync(file) || isJson(file) || mayBeLocked({ backend, project, stack: one })) return [];
+  return (stack === undefined ? listStacks(stateDirectory) : [stack]).flatMap((item) => {
+    const file = join(stateDirectory, `${item}.json`);
+    if (!existsSync(file) || isJson(file) || mayBeLocked({ backend, project, stack: item })) return [];
     const backup = `${file}.bak`;
     const hasBackup = existsSync(backup) && isJson(backup);
-    const empty = { version: 3, checkpoint: { stack: `organization/${project}/${one}` } };
+    const empty = { version: 3, checkpoint: { stack: `organization/${project}/${item}` } };
     const temporaryFile = `${file}.replaced.tmp`;
     writeFileSync(temporaryFile, hasBackup ? readRegularFile(backup) : JSON.stringify(empty), {
       mode: 0o600,
@@ -151,8 +151,8 @@ export function describeTruncatedState(
   if (directory === undefined) return undefined;
   const stateDirectory = join(directory, "stacks", project);
   const file = (stack === undefined ? listStacks(stateDirectory) : [stack])
-    .map((one) => join(stateDirectory, `${one}.json`))
-    .find((one) => existsSync(one) && !isJson(one));
+    .map((item) => join(stateDirectory, `${item}.json`))
+    .find((candidate) => existsSync(candidate) && !isJson(candidate));
   if (file === undefined) return undefined;
   const backup = `${file}.bak`;
   const advice =

@@ -226,9 +226,9 @@ function buildEditError(reason: string): EditError {
 }
 
 /** Whether both values are equal, with their tenants in the same order. The order matters because waves may take the first tenants. */
-function haveSameTenants(one: unknown, other: unknown): boolean {
+function haveSameTenants(a: unknown, b: unknown): boolean {
   const listTenantNames = (value: unknown): string[] => Object.keys(toMapping(toMapping(value)["tenants"]));
-  return isDeepStrictEqual(one, other) && isDeepStrictEqual(listTenantNames(one), listTenantNames(other));
+  return isDeepStrictEqual(a, b) && isDeepStrictEqual(listTenantNames(a), listTenantNames(b));
 }
 
 function toMapping(value: unknown): Readonly<Record<string, unknown>> {

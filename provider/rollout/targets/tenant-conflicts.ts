@@ -285,7 +285,7 @@ export function selectValidIdentities(
   recordedIdentities: readonly RecordedIdentity[],
   acceptedSeq = 0,
 ): readonly RecordedIdentity[] {
-  const sorted = recordedIdentities.toSorted((one, other) => compareIdentityOrder(one, other));
+  const sorted = recordedIdentities.toSorted((a, b) => compareIdentityOrder(a, b));
   const start = sorted.findLastIndex(({ isAccepted }) => isAccepted);
   return sorted.slice(Math.max(0, start)).filter(({ order: [seq] }) => seq >= acceptedSeq);
 }

@@ -80,7 +80,7 @@ function explainOtherTenant(
   if (kept?.exists !== true) return undefined;
   const { entries, vips } = kept.known;
   const people = collectMailDomains(getVipMailboxes(observed), true);
-  const fingerprints = [entries.fingerprint, vips.fingerprint].filter((one) => one !== undefined);
+  const fingerprints = [entries.fingerprint, vips.fingerprint].filter((candidate) => candidate !== undefined);
   if (findForeignFingerprints(fingerprints, people).length > 0) {
     return "it was applied to a tenant whose people have mailboxes in other domains";
   }

@@ -93,7 +93,7 @@ export function placeTenant(request: PlaceTenantRequest): TenantPlacement {
  */
 export function findFreeStackName(name: string, otherTargets: readonly Target[], avoided: readonly string[]): string {
   // On case-insensitive file systems, files that differ only in case are the same.
-  const taken = new Set([...otherTargets.map(({ stack }) => stack), ...avoided].map((one) => one.toLowerCase()));
+  const taken = new Set([...otherTargets.map(({ stack }) => stack), ...avoided].map((stack) => stack.toLowerCase()));
   for (let number = 1; ; number++) {
     const tail = number === 1 ? "" : `-${number}`;
     const stack = `${name.slice(0, LONGEST_NAME - tail.length)}${tail}`;
@@ -126,7 +126,7 @@ function formatErrors({ findings }: TargetsFileError): string {
 
 function getWaveLabels(wave: string | undefined, currentTargets: Targets | undefined): Record<string, string> {
   if (wave === undefined) return {};
-  const rule = currentTargets?.waves.find((one) => one.name === wave);
+  const rule = currentTargets?.waves.find((waveRule) => waveRule.name === wave);
   if (rule === undefined) {
     const knownWaves = currentTargets?.waves.map((wave) => wave.name).join(", ") ?? "none";
     throw new ConfigurationError(`There is no wave ${quote(wave)}; the waves are: ${knownWaves}.`);
@@ -137,7 +137,7 @@ function getWaveLabels(wave: string | undefined, currentTargets: Targets | undef
 }
 
 function resolveWave({ name }: Target, editedTargets: Targets, requestedWave: string | undefined): string {
-  const waves = editedTargets.waves.map((one) => one.name).join(", ");
+  const waves = editedTargets.waves.map((wave) => wave.name).join(", ");
   try {
     const assignedWave = assignWaves(editedTargets.waves, editedTargets.targets).waves.find(({ tenants }) =>
       tenants.includes(name),
@@ -148,7 +148,8 @@ function resolveWave({ name }: Target, editedTargets: Targets, requestedWave: st
       `${quote(name)} would be in the wave ${quote(assignedName)} instead of ${quote(requestedWave)}, which is full or comes later. Nothing was written. See \`waves\` in ${quote(editedTargets.file, 300)}, or omit --wave.`,
     );
   } catch (error) {
-    const isOnlyThisTenant = error instanceof UnassignedTargetsError && error.targets.every((one) => one.name === name);
+    const isOnlyThisTenant =
+      error instanceof UnassignedTargetsError && error.targets.every((target) => target.name === name);
     if (!isOnlyThisTenant) throw error;
     throw new ConfigurationError(
       `No wave would include ${quote(name)}. Nothing was written. Set labels, such as --label ring=canary, or --wave with one of: ${waves}.`,

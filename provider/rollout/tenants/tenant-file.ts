@@ -59,20 +59,20 @@ export function buildTenantFile(observed: ObservedState, options: TenantFileOpti
   const getMode = (list: "entries" | "vips"): unknown => baselineSettings?.lists[list]?.mode;
   const includeAutomatic = canPrune(getMode("vips"), undefined);
   const content = collectExportContent(observed, { ownDomains, includeAutomatic }, knownDomains);
-  const entries = new Map(baselineSettings?.entries.map((one) => [one.key, one]));
-  const vips = new Map(baselineSettings?.vips.map((one) => [one.key, one]));
-  const differsFromBaseline = (row: object, one: DeclaredEntry | DeclaredVip | undefined): boolean =>
-    one === undefined || !isSameEntryState(row, one);
+  const entries = new Map(baselineSettings?.entries.map((entry) => [entry.key, entry]));
+  const vips = new Map(baselineSettings?.vips.map((vip) => [vip.key, vip]));
+  const differsFromBaseline = (row: object, item: DeclaredEntry | DeclaredVip | undefined): boolean =>
+    item === undefined || !isSameEntryState(row, item);
   const ownEntries = [...content.allow, ...content.deny].filter(({ key, row }) =>
     differsFromBaseline(row, entries.get(key)),
   );
   const ownVips = content.vips.filter(({ key, row }) => differsFromBaseline(row, vips.get(key)));
   const relisted = ownEntries.flatMap(({ key, row }) => {
-    const one = entries.get(key);
-    return one === undefined || one.list === row.list ? [] : [one];
+    const entry = entries.get(key);
+    return entry === undefined || entry.list === row.list ? [] : [entry];
   });
   const addDetails = <Row>(all: readonly DeclarableRow<Row>[]): DeclarableRow<Row>[] =>
-    all.map((one) => ({ ...one, element: { ...one.element, ...metadata } }));
+    all.map((row) => ({ ...row, element: { ...row.element, ...metadata } }));
   const selectList = (list: "allow" | "deny") => addDetails(ownEntries.filter(({ row }) => row.list === list));
   const writesIgnore = baseline === undefined || canPruneAny(getMode("entries")) || canPruneAny(getMode("vips"));
   const header = `Exported from ${host} at ${observed.readAt} by \`email-security tenant add\`.`;

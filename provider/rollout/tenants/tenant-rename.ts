@@ -69,7 +69,7 @@ export function planTenantRename(file: string, currentName: string, name: string
     const editedTargets = readEditedTargets(`With ${quote(target.name)} renamed to ${quote(name)}`, file, (path) =>
       resolve(path) === resolve(targetsFile) ? textAfter : readFile(path),
     );
-    return { after: textAfter, renamed: editedTargets.targets.find((one) => one.name === name) as Target };
+    return { after: textAfter, renamed: editedTargets.targets.find((candidate) => candidate.name === name) as Target };
   };
   // Adds only the fields that the new name would change. The remaining text stays unchanged.
   const { fields, edit } = findRequiredFields(getRetainedFields(expectedTarget, targetsFile), applyRename);
@@ -139,8 +139,8 @@ function getRetainedFields({ stack, baseUrl, key, settings }: Target, targetsFil
   return { stack, baseUrl, key: keySource, settings: getRelativePath(settings) };
 }
 
-function isSameTarget({ place: _one, ...one }: Target, { place: _other, ...other }: Target): boolean {
-  return isDeepStrictEqual(one, other);
+function isSameTarget({ place: _one, ...a }: Target, { place: _other, ...b }: Target): boolean {
+  return isDeepStrictEqual(a, b);
 }
 
 function formatRetainedFields({ stack, baseUrl, key, settings }: RetainedFields): string[] {

@@ -70,9 +70,9 @@ function planMessages(plan: MailPlan, random: Random, now: number, domain: strin
       send(campaign, Math.floor(Math.min(time, latest - random.number() * HOUR)), campaign.kind.recipients);
     }
   }
-  return messages.sort((one, other) => one.time - other.time);
+  return messages.sort((a, b) => a.time - b.time);
 }
 
-function compareReportDates(one: GeneratedReport, other: GeneratedReport): number {
-  return one.report_date < other.report_date ? -1 : one.report_date > other.report_date ? 1 : 0;
+function compareReportDates(a: GeneratedReport, b: GeneratedReport): number {
+  return a.report_date < b.report_date ? -1 : a.report_date > b.report_date ? 1 : 0;
 }

@@ -92,7 +92,7 @@ function listErrorStatuses(route: Route): [status: number, description: string][
   const routeStatuses = Object.keys(route.errorResponses ?? {}).map(Number);
   const invalid = route.query || route.body ? [400] : [];
   return [...new Set([401, 429, 500, ...invalid, ...routeStatuses])]
-    .sort((one, other) => one - other)
+    .sort((a, b) => a - b)
     .map((status) => [status, statusDescriptions[status] ?? "Refused"]);
 }
 

@@ -23,7 +23,7 @@ const wrappedEventSchema = z.object({ Event: eventSchema });
 
 /** The answers of MISP: one event, a list of events, the result of a search, and the result of a search for attributes. */
 const feedSchema = z.union([
-  wrappedEventSchema.transform((one) => [one]),
+  wrappedEventSchema.transform((item) => [item]),
   z.array(wrappedEventSchema),
   z.object({ response: z.array(wrappedEventSchema) }).transform(({ response }) => response),
   z

@@ -12,7 +12,7 @@ it("prints meaning, example, causes, remedies and next command in that order", a
   expect(stdout).toMatch(new RegExp(`^ERR_EXISTS\n${meaning}\n`));
   const parts = ["\nExample\n  evil.example can't be created", causes[0], remedies[0], `\nNext\n  ${nextCommand}\n`];
   const offsets = parts.map((part) => stdout.indexOf(part ?? ""));
-  expect(offsets).toEqual([...offsets].sort((one, other) => one - other));
+  expect(offsets).toEqual([...offsets].sort((a, b) => a - b));
   expect(offsets).not.toContain(-1);
   expect(stdout.endsWith(parts.at(-1) ?? "")).toBe(true);
 });
@@ -37,7 +37,7 @@ it("explains ERR_CONFIGURATION even when a variable name is misspelled", async (
 it("lists all codes grouped by topic", async () => {
   const { code, stdout } = await runCli(".", ["explain"]);
   expect(code).toBe(0);
-  const listed = [...stdout.matchAll(/^ {2}(ERR_\w+|(?:allow|deny)-\S+) /gm)].map(([, one]) => one);
+  const listed = [...stdout.matchAll(/^ {2}(ERR_\w+|(?:allow|deny)-\S+) /gm)].map(([, item]) => item);
   expect(listed.sort()).toEqual(CODE_GROUPS.flatMap(({ codes }) => [...codes]).sort());
   expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
 });

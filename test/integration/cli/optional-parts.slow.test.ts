@@ -52,7 +52,7 @@ it("fails each rollout command before any work without the PostgreSQL packages",
   const before = await readdir(directory.path);
   const verbs = [["rollout"], ["rollout", "resume"], ["rollout", "rollback"], ["worker"]];
   const runs = await Promise.all(verbs.map((args) => runWithoutParts(POSTGRES, ...args)));
-  for (const one of runs) expect(one).toMatchObject({ code: 1, stdout: "", stderr: NO_POSTGRES });
+  for (const run of runs) expect(run).toMatchObject({ code: 1, stdout: "", stderr: NO_POSTGRES });
   expect(sandbox.requests).toEqual([]);
   expect(await readdir(directory.path)).toEqual(before);
 });

@@ -236,7 +236,7 @@ export const ENDPOINTS: readonly ClientEndpoint[] = [
 
 /** Returns the endpoint that a method of the client calls. */
 export function findEndpoint(name: string): ClientEndpoint {
-  const endpoint = ENDPOINTS.find((one) => one.name === name);
+  const endpoint = ENDPOINTS.find((clientEndpoint) => clientEndpoint.name === name);
   if (endpoint === undefined) throw new Error(`no endpoint of ${name}`);
   return endpoint;
 }

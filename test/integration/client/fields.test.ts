@@ -214,8 +214,8 @@ async function startReader(method: string, table: FieldTable) {
       const answer = await endpoint.call(client, "x1");
       const list = Array.isArray(answer) ? answer : ((answer as { items?: unknown[] }).items ?? [answer]);
       expect(list).toHaveLength(1);
-      const [one] = list as [FieldRow];
-      return table.place === undefined ? one : ((one[table.place] as [FieldRow])[0] as FieldRow);
+      const [fieldRow] = list as [FieldRow];
+      return table.place === undefined ? fieldRow : ((fieldRow[table.place] as [FieldRow])[0] as FieldRow);
     },
     async [Symbol.asyncDispose]() {
       await client.close();

@@ -361,7 +361,7 @@ describe("VIP rows that are hard to distinguish", () => {
     ["white space", ["jane@example.com", " jane@example.com"]],
     ["case", ["jane@example.com", "JANE@example.com"]],
     ["the form of Unicode", ["jos\u00e9@example.com", "jose\u0301@example.com"]],
-  ])("yields both spellings of a mailbox that differ in %s", async (_what, emails) => {
+  ])("yields both spellings of a mailbox that differ in %s", async (_label, emails) => {
     const items = emails.map((email) => ({ email, source: "manual" }));
     await using service = await RecordingService.start((_request, response) =>
       respondWithJson(response, 200, { results: { items, total: 2 } }),

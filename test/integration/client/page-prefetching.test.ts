@@ -60,10 +60,7 @@ describe("a list of 25 pages", () => {
   });
 
   it.each<[string, Answerer]>([
-    [
-      "sorted in another way",
-      createCappedAnswerer(newestFirst.toSorted((one, other) => (one.value < other.value ? -1 : 1))),
-    ],
+    ["sorted in another way", createCappedAnswerer(newestFirst.toSorted((a, b) => (a.value < b.value ? -1 : 1)))],
     [
       "without creation times",
       createCappedAnswerer(newestFirst.map(({ created_at: _, ...row }: Record<string, unknown>) => row)),
@@ -92,7 +89,7 @@ describe("a list of 25 pages", () => {
   it.each([
     ["answers 503", (response: ServerResponse) => respondWithJson(response, 503, { error: "busy" })],
     ["breaks the connection", (response: ServerResponse) => response.destroy()],
-  ])("is read although the service %s for a second", async (_how, fail) => {
+  ])("is read although the service %s for a second", async (_label, fail) => {
     const time = new VirtualTime();
     let failsUntil: number | undefined;
     await using service = await RecordingService.start((request, response, index) => {
@@ -104,7 +101,7 @@ describe("a list of 25 pages", () => {
     expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(newestFirst.length);
     // At most 8 pages are in flight when it fails; then one attempt follows the other.
     expect(service.received.length).toBeLessThanOrEqual(PAGES + 1 + 8 + 4);
-    expect(time.slept).toEqual([250, 500, 1_000]);
+    expect(time.sleeps).toEqual([250, 500, 1_000]);
   });
 
   it("is given up at the first 401, without waiting for the other pages", async () => {
@@ -117,6 +114,6 @@ describe("a list of 25 pages", () => {
     });
     await using client = new TestClient(service, { retries: true });
     expect(await getRejection(client.allowDenyEntries.readAll("deny"))).toMatchObject({ status: 401 });
-    await expect.poll(() => closed.toSorted((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    await expect.poll(() => closed.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 });

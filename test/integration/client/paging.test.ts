@@ -66,7 +66,7 @@ describe("requests for a complete list", () => {
 test.each([
   ["answers 503", (response: ServerResponse) => respondWithJson(response, 503, { error: "busy" })],
   ["breaks the connection", (response: ServerResponse) => response.destroy()],
-])("reads a long list although the service %s for a second", async (_how, fail) => {
+])("reads a long list although the service %s for a second", async (_label, fail) => {
   const rows = buildEntries(0, 2_000);
   const time = new VirtualTime();
   let failsUntil: number | undefined;

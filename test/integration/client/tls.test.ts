@@ -32,7 +32,7 @@ test("connects to a service with a trusted certificate", async () => {
 
 describe("service with an unverified identity", () => {
   test.each<[string, { cert: string; key: string }, boolean, string]>([
-    ["nobody vouches for it", makeCertificate("localhost"), false, "DEPTH_ZERO_SELF_SIGNED_CERT"],
+    ["is self-signed", makeCertificate("localhost"), false, "DEPTH_ZERO_SELF_SIGNED_CERT"],
     ["it is somebody else", makeCertificate("else.example"), true, "ERR_TLS_CERT_ALTNAME_INVALID"],
     ["its certificate has expired", makeCertificate("localhost", [2000, 2001]), true, "CERT_HAS_EXPIRED"],
     ["its certificate is not valid yet", makeCertificate("localhost", [2099, 2100]), true, "CERT_NOT_YET_VALID"],

@@ -160,7 +160,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     const source = repository.write("provider/wrong.ts", "export const wrong: number = 'text';");
     expect(await repository.setUp("--no-engine")).toMatchObject({
       code: 0,
-      lines: [BUILDING, expect.stringContaining("wrong.ts"), expect.stringContaining("Going on")],
+      lines: [BUILDING, expect.stringContaining("wrong.ts"), expect.stringContaining("The set-up continues")],
     });
     expect(await repository.setUp("--build-only")).toMatchObject({ code: 1 });
     rmSync(source);

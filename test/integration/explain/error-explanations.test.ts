@@ -21,7 +21,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { FileLocks } from "../../../provider/settings-files/file-locks";
 import { editSettings } from "../../../provider/settings-files/settings-editor";
 import { assertAllowedSource } from "../../../provider/sources/allowed-sources";
-import { BY_ENGINE, BY_PROCESSES, BY_STORIES, expectExample, type Provocations } from "../../support/error-coverage";
+import { BY_ENGINE, BY_PROCESSES, BY_ROLLOUTS, expectExample, type Provocations } from "../../support/error-coverage";
 import { buildTarget } from "../../support/rollout-target";
 import {
   type Answerer,
@@ -69,7 +69,7 @@ async function readDenies(answer: Answerer, options: object = {}): Promise<Failu
   return await captureError(() => client.allowDenyEntries.list({ list: "deny" }));
 }
 
-type SlowCode = (typeof BY_PROCESSES | typeof BY_ENGINE | typeof BY_STORIES)[number];
+type SlowCode = (typeof BY_PROCESSES | typeof BY_ENGINE | typeof BY_ROLLOUTS)[number];
 type QuickCode = Exclude<ExplainedErrorCode, SlowCode>;
 
 const PROVOKED: Provocations<QuickCode> = {
@@ -79,9 +79,9 @@ const PROVOKED: Provocations<QuickCode> = {
     captureError(() => acme.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "no domain" })),
   ERR_NOT_FOUND: () => captureError(() => acme.allowDenyEntries.delete("ade_gone")),
   ERR_CONFLICT: async () => {
-    const one = { list: "deny", entry_type: "domain", value: "twice.example" } as const;
-    await acme.allowDenyEntries.create(one);
-    return await captureError(() => acme.allowDenyEntries.create(one));
+    const item = { list: "deny", entry_type: "domain", value: "twice.example" } as const;
+    await acme.allowDenyEntries.create(item);
+    return await captureError(() => acme.allowDenyEntries.create(item));
   },
   ERR_RATE_LIMITED: async () => {
     await using limited = await startSandbox({ rateLimit: { perSecond: 0.1, burst: 1 } });
@@ -235,6 +235,6 @@ it.each(Object.keys(PROVOKED) as QuickCode[])("raises %s as its example shows", 
 });
 
 it("covers every error code", () => {
-  const all = [...Object.keys(PROVOKED), ...BY_PROCESSES, ...BY_ENGINE, ...BY_STORIES];
+  const all = [...Object.keys(PROVOKED), ...BY_PROCESSES, ...BY_ENGINE, ...BY_ROLLOUTS];
   expect(all.sort()).toEqual(Object.keys(EXPLANATIONS).sort());
 });

@@ -97,12 +97,12 @@ export class FaultRunner implements AsyncDisposable {
    *
    * @param serial the requests of a serial {@link runWithoutFault}, which predict the request that a connection is for.
    */
-  async run(one: FaultCase<ProxiedEndpoint>, serial: readonly ProxiedRequest[]): Promise<FaultCaseResult> {
+  async run(faultCase: FaultCase<ProxiedEndpoint>, serial: readonly ProxiedRequest[]): Promise<FaultCaseResult> {
     await using sandbox = await this.#sandbox();
-    const { fault } = one;
+    const { fault } = faultCase;
     const isSlow = fault.response === "silence" || fault.response === "trickle";
     await using program = this.#program(isSlow ? IMPATIENT_MS : PATIENT_MS);
-    const broken = fault.door === undefined ? this.#break(one) : this.#breakDoor(one, serial);
+    const broken = fault.door === undefined ? this.#break(faultCase) : this.#breakDoor(faultCase, serial);
     const up = await program.up(AFTER, { parallel: fault.door === undefined, onStep: broken.onStep });
     const hits = broken.hits();
     const faulted = await this.#observe(sandbox, up);

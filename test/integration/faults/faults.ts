@@ -76,7 +76,7 @@ export function listSelectedCases<E extends ProxiedEndpoint>(
   const all = listCases(endpoints);
   const cases = selectCases(part, all, sampleCases(all, SEED));
   console.info(`${cases.length} of ${all.length} cases, EMAIL_SECURITY_TEST_SEED=${SEED}`);
-  return cases.map((one) => [formatCaseName(one), one] as const);
+  return cases.map((faultCase) => [formatCaseName(faultCase), faultCase] as const);
 }
 
 function formatCaseName({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): string {
@@ -135,7 +135,7 @@ function sampleCases<E extends ProxiedEndpoint>(cases: readonly FaultCase<E>[], 
   const uncoveredAspects = new Set(cases.flatMap(listAspects));
   const isLengthy = ({ fault, endpoint, attempts }: FaultCase<E>) =>
     attempts === "every" && (derivePromise(fault, endpoint) === "wait" || fault.code === "ERR_TIMEOUT");
-  const quick = cases.filter((one) => !isLengthy(one));
+  const quick = cases.filter((faultCase) => !isLengthy(faultCase));
   const [shuffled = []] = fc.sample(fc.shuffledSubarray(quick, { minLength: quick.length }), {
     seed,
     numRuns: 1,
@@ -143,11 +143,11 @@ function sampleCases<E extends ProxiedEndpoint>(cases: readonly FaultCase<E>[], 
   const chosen: FaultCase<E>[] = [];
   // Starts with the cases that cover most, so that few are enough.
   for (let wanted = 2; wanted > 0; wanted -= 1) {
-    for (const one of shuffled) {
-      const aspects = listAspects(one).filter((aspect) => uncoveredAspects.has(aspect));
+    for (const faultCase of shuffled) {
+      const aspects = listAspects(faultCase).filter((aspect) => uncoveredAspects.has(aspect));
       if (aspects.length < wanted) continue;
       for (const aspect of aspects) uncoveredAspects.delete(aspect);
-      chosen.push(one);
+      chosen.push(faultCase);
     }
   }
   return chosen;

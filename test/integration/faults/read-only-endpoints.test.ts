@@ -29,12 +29,12 @@ describe.concurrent("faults at the read-only endpoints", () => {
     await sandbox.close();
   });
 
-  test.for(listSelectedCases("faults-reading", READING))("%s", { timeout: 600_000 }, async ([, one]) => {
-    const answer = await one.endpoint.ask(client, ids);
-    const broken = getPromise(one) === "recovers" ? answer : one.fault.code;
-    const { answers, hits } = await askTwice(one, { target: sandbox.url, ids, trusted, untrusted });
+  test.for(listSelectedCases("faults-reading", READING))("%s", { timeout: 600_000 }, async ([, faultCase]) => {
+    const answer = await faultCase.endpoint.ask(client, ids);
+    const broken = getPromise(faultCase) === "recovers" ? answer : faultCase.fault.code;
+    const { answers, hits } = await askTwice(faultCase, { target: sandbox.url, ids, trusted, untrusted });
     const expected = { first: [broken, answer], second: [answer, broken], every: [broken] };
-    expect(answers).toEqual(expected[one.attempts]);
+    expect(answers).toEqual(expected[faultCase.attempts]);
     if (hits !== undefined) expect(hits).toBeGreaterThan(0);
   });
 });

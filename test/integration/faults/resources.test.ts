@@ -52,26 +52,26 @@ describe.concurrent("faults between the provider process and the service", () =>
     for (const runner of [...runners.members, ...tlsRunners.members]) await runner[Symbol.asyncDispose]();
   });
 
-  test.for(listSelectedCases("faults", SETTINGS))("%s", { timeout: 600_000 }, async ([, one]) => {
-    const pool = one.fault.door === "untrusted" ? tlsRunners : runners;
-    verifyOutcome(one, await pool.use((runner) => runner.run(one, serial)), clean);
+  test.for(listSelectedCases("faults", SETTINGS))("%s", { timeout: 600_000 }, async ([, faultCase]) => {
+    const pool = faultCase.fault.door === "untrusted" ? tlsRunners : runners;
+    verifyOutcome(faultCase, await pool.use((runner) => runner.run(faultCase, serial)), clean);
   });
 });
 
 function verifyOutcome(
-  one: FaultCase<ProxiedEndpoint>,
+  faultCase: FaultCase<ProxiedEndpoint>,
   { hits, faulted, next, third, stackProperties, read }: FaultCaseResult,
   clean: ObservedRun,
 ): void {
   if (hits !== undefined) expect(hits, "the fault hit").toBeGreaterThan(0);
   const { failures } = faulted.up;
-  if (getPromise(one) === "recovers") {
+  if (getPromise(faultCase) === "recovers") {
     expect(failures, "the run with the fault gets through").toEqual({});
     expect(faulted.tenant).toEqual(clean.tenant);
     expect(next.requests, "nothing is left for the next run").toEqual([]);
   } else {
     expect(Object.keys(failures), "the run with the fault fails").not.toEqual([]);
-    expect(Object.values(failures).join("\n")).toMatch(buildErrorPattern(one.fault));
+    expect(Object.values(failures).join("\n")).toMatch(buildErrorPattern(faultCase.fault));
   }
   assertNothingLost(faulted.tenant);
   assertNoBlindRetries(faulted.requests);
@@ -109,7 +109,7 @@ function assertNoBlindRetries(requests: readonly ProxiedRequest[]): void {
     const subjects = listSubjects(first);
     const again = requests.findIndex(
       (other, index) =>
-        index > at && other.method === "POST" && listSubjects(other).some((one) => subjects.includes(one)),
+        index > at && other.method === "POST" && listSubjects(other).some((subject) => subjects.includes(subject)),
     );
     if (again === -1) continue;
     const list = first.path.includes("vip_employees") ? VIPS : ENTRIES;

@@ -43,7 +43,7 @@ tenants: { acme: {}, globex: {} }
     .filter((path) => path.includes("runs") && path.endsWith(".json"))
     .sort()
     .map((path) => parseSiteRun(readFileSync(join(directory.path, path), "utf8")));
-  expect(runs.map((one) => [one?.tenants, one?.unsyncedStacks])).toEqual([
+  expect(runs.map((run) => [run?.tenants, run?.unsyncedStacks])).toEqual([
     [2, { unknown: names }],
     [1, { unknown: names }],
     [2, { unknown: names }],

@@ -92,7 +92,7 @@ function readSearchIndex(): Record<string, string> {
       `${list} ${value}`,
       tenants
         .flatMap(({ name, ranges, deviations }) => {
-          const other = deviations.find(([one]) => one === number);
+          const other = deviations.find(([item]) => item === number);
           const isDeclared = ranges.some(([first, last]) => first <= number && number <= last);
           return other !== undefined ? [`${name} ${other[1]}`] : isDeclared ? [name] : [];
         })

@@ -104,8 +104,8 @@ waves: [{ name: all }]
     "baseline.yaml": "version: 1\ndeny:\n  - old.example\n",
   });
   const email = createCli(directory.path, ENVIRONMENT);
-  const one = await email("add", "deny", "evil.example", "--tenant", "acme", "--offline");
-  expect([one.code, one.stderr]).toEqual([0, "Wrote a/acme.yaml.\n"]);
+  const result = await email("add", "deny", "evil.example", "--tenant", "acme", "--offline");
+  expect([result.code, result.stderr]).toEqual([0, "Wrote a/acme.yaml.\n"]);
   const all = await email("remove", "old.example", "--tenant", "acme", "--baseline", "--offline");
   expect([all.code, all.stderr]).toEqual([0, "Wrote baseline.yaml.\n"]);
   const broken = await email("add", "allow", "new.example", "--tenant=acme", "--baseline", "--offline");

@@ -66,7 +66,9 @@ describe("find", () => {
     const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
     const matches = tenants.flatMap((tenant) => tenant.matches);
-    expect(matches.map((one) => [one.value, one.matchType, one.actual.length])).toEqual([[covering, matchType, 1]]);
+    expect(matches.map((match) => [match.value, match.matchType, match.actual.length])).toEqual([
+      [covering, matchType, 1],
+    ]);
   });
 
   it.each([
@@ -78,7 +80,7 @@ describe("find", () => {
     const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
     const matches = tenants.flatMap((tenant) => tenant.matches);
-    expect(matches.map((one) => [one.value, one.matchType])).toEqual([[pattern, "exact"]]);
+    expect(matches.map((match) => [match.value, match.matchType])).toEqual([[pattern, "exact"]]);
     const whyResult = await email("why", value, "--no-evidence");
     expect(whyResult.output).not.toContain("doesn't have it");
   });
@@ -93,7 +95,7 @@ describe("why", () => {
   it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, matchType) => {
     const { stdout } = await email("why", value, "--format", "json", "--no-evidence");
     const { coveringEntries, actual = [] } = JSON.parse(stdout) as WhyReport;
-    const entries = matchType === "exact" ? actual.map(({ key }) => key) : coveringEntries.map((one) => one.value);
+    const entries = matchType === "exact" ? actual.map(({ key }) => key) : coveringEntries.map((entry) => entry.value);
     expect(entries).toEqual([covering]);
   });
 });

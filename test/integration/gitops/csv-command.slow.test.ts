@@ -124,7 +124,7 @@ deny:
       "value,list\nevil.example,deny\nother.example,allow\n",
       /\n {2}row 3: is on the deny list at settings\.yaml:4; remove it there first/,
     ],
-  ])("writes nothing for %s", async (_what, table, message) => {
+  ])("writes nothing for %s", async (_label, table, message) => {
     const settings = "version: 1\nownDomains: [acme.example]\ndeny:\n  - other.example\n";
     using directory = createTestDirectory({ "table.csv": table, "settings.yaml": settings });
     const { code, stdout, stderr } = await runCli(directory.path, [

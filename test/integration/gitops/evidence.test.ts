@@ -13,7 +13,7 @@ const NOW = new Date("2026-11-21T12:00:00.000Z");
 const open: { close(): Promise<void> }[] = [];
 
 afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
+  for (const item of open.splice(0).reverse()) await item.close();
 });
 
 describe("mail evidence of a tenant", () => {

@@ -180,7 +180,9 @@ describe("email-security export", () => {
 
     const settings = readSettings(join(directory, "settings.yaml"));
     const rows = tenant.sandbox.allowDenyEntries("acme");
-    const declared = settings.entries.map((one) => `${one.list} ${one.entryType} ${one.value} ${one.verdictScope}`);
+    const declared = settings.entries.map(
+      (entry) => `${entry.list} ${entry.entryType} ${entry.value} ${entry.verdictScope}`,
+    );
     expect(declared.sort()).toEqual(
       rows.map((row) => `${row.list} ${row.entry_type} ${row.value} ${row.verdict_scope}`).sort(),
     );
@@ -563,7 +565,7 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
     expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name))).toEqual([]);
     expect(new Set(names).size).toBe(names.length);
     const inputs = await importFile(tenant);
-    expect(inputs.filter((one) => one["value"] === undefined && one["email"] === undefined)).toEqual([]);
+    expect(inputs.filter((input) => input["value"] === undefined && input["email"] === undefined)).toEqual([]);
     expect(
       new Set(inputs.map(({ list, value, verdictScope, email }) => `${list} ${value} ${verdictScope} ${email}`)).size,
     ).toBe(names.length);

@@ -40,7 +40,7 @@ describe("email-security lint with a policy that requires approvals", () => {
     expect(json.code).toBe(2);
     const report = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };
     expect(report.approvals).toEqual({ checked: 1, unchanged: 1, notRequired: 0 });
-    expect(report.findings.filter(({ code: one }) => one === "approval-unproven")).toHaveLength(1);
+    expect(report.findings.filter(({ code: item }) => item === "approval-unproven")).toHaveLength(1);
     const sarif = await runCli(approvedChange.history.path, [...args, "--format", "sarif"]);
     expect(JSON.parse(sarif.stdout)).toMatchObject({
       runs: [{ results: expect.arrayContaining([expect.objectContaining({ ruleId: "approval-unproven" })]) }],

@@ -43,7 +43,7 @@ function getUpstream(repository: SettingsRepository): string {
 it.each([
   ["a pre-push hook", ".git/hooks/pre-push"],
   ["the remote", "hooks/pre-receive"],
-])("shows a push command that works once %s accepts the push", async (_what, hook) => {
+])("shows a push command that works once %s accepts the push", async (_label, hook) => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
   const program = hook.startsWith(".git") ? repository.at(hook) : remote.at(hook);
@@ -84,13 +84,13 @@ it("shows commands to add a missing remote and push", async () => {
 
 it("shows a shell-quoted push command for each remote", async () => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
-  using one = addRemote(repository, "back'up$(id)");
+  using directory = addRemote(repository, "back'up$(id)");
   using other = addRemote(repository, "mirror");
   const run = await createCli(repository.path, ENVIRONMENT)(...ADD);
   expect(run.stderr).toContain("this repository has several remotes, none of them named origin. Choose one");
   const commands = extractCommands(run);
   expect(commands).toHaveLength(2);
-  for (const [at, remote] of [one, other].entries()) {
+  for (const [at, remote] of [directory, other].entries()) {
     runShell(repository.path, commands[at]);
     expect(listRemoteBranches(remote)).toBe(`${BRANCH}\n`);
   }

@@ -262,8 +262,8 @@ class PlanSequenceRunner {
     const isIgnored = (name: string, text: string): boolean => {
       const [kind = "", key = ""] = name.split(" ");
       const target = kind === "vip" ? { value: key } : { value: key, list: text.split(":")[0] as "deny" };
-      return (lists[kind === "vip" ? "vips" : "entries"]?.ignore ?? []).some((one) => {
-        const pattern = parseListPattern(one);
+      return (lists[kind === "vip" ? "vips" : "entries"]?.ignore ?? []).some((candidate) => {
+        const pattern = parseListPattern(candidate);
         return pattern.ok && pattern.value.matches(target);
       });
     };
@@ -286,7 +286,7 @@ class PlanSequenceRunner {
       .filter(({ code }) => code === "pruning-deferred")
       .map(({ message }) => Number(/(\d+)(?: allows?)? (?:is|are) undeclared at the tenant/.exec(message)?.[1]));
     const isLater = ({ operation }: PlanChange): boolean => operation === "remove";
-    expect(next.changes.filter(isLater).length, "what goes later").toBe(later.reduce((sum, one) => sum + one, 0));
+    expect(next.changes.filter(isLater).length, "what goes later").toBe(later.reduce((sum, item) => sum + item, 0));
     if (later.length === 0) expect(next.blockers.map(({ message }) => message)).toEqual([]);
     const more = next.changes.filter((change) => !isLater(change));
     expect(more.map(changeLine), "the next plan").toEqual([]);
@@ -315,7 +315,7 @@ class PlanSequenceRunner {
     if (!isRefused) expect([...Object.values(failures), ...reasons].join()).toContain("ERR_PLAN_STALE");
     if (change.reason?.startsWith("is replaced by")) {
       // Such an entry is only detected when it blocks another one, so other changes may have been made by then.
-      const row = this.#company.listEntries().find((one) => formatRowKey(one) === change.key);
+      const row = this.#company.listEntries().find((entry) => formatRowKey(entry) === change.key);
       expect(row).toMatchObject({ list: change.before?.list, comment: expect.stringContaining("meantime") });
       return;
     }
@@ -335,7 +335,7 @@ class PlanSequenceRunner {
         isDone(added) && isDone(await company.sendFromConsole("PATCH", "/vip_employees", { email: value, comment }))
       );
     }
-    const row = company.listEntries().find((one) => formatRowKey(one) === key);
+    const row = company.listEntries().find((entry) => formatRowKey(entry) === key);
     const path = "/allow_deny_entries";
     if (row !== undefined) return isDone(await company.sendFromConsole("PATCH", `${path}/${row.id}`, { comment }));
     const entry_type = getEntryType(value);
@@ -418,9 +418,9 @@ function formatRowKey({ value, verdict_scope }: { value: string; verdict_scope: 
   return formatEntryKey({ value: canonicalize(value), scope: verdict_scope });
 }
 
-function formatEntry(kind: string, one: { readonly list?: string; readonly comment?: string } | undefined): string {
-  if (one === undefined) return "nothing";
-  return [kind === "vip" ? "VIP" : one.list, one.comment].filter(Boolean).join(": ");
+function formatEntry(kind: string, item: { readonly list?: string; readonly comment?: string } | undefined): string {
+  if (item === undefined) return "nothing";
+  return [kind === "vip" ? "VIP" : item.list, item.comment].filter(Boolean).join(": ");
 }
 
 function changeLine({ kind, key, before, after }: PlanChange): string {

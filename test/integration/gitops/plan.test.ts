@@ -324,12 +324,12 @@ describe("a plan digest", () => {
 
   it("stays the same for an unchanged plan", async () => {
     await using acme = await startTenant([buildRow("deny", "one.example", "old")]);
-    const [one, other] = [await acme.plan(TEXT, NOTHING, "prod"), await acme.plan(TEXT, NOTHING, "prod")];
-    expect(other.digest).toBe(one.digest);
-    expect(findStaleReason(one.digest, other)).toBeUndefined();
+    const [a, b] = [await acme.plan(TEXT, NOTHING, "prod"), await acme.plan(TEXT, NOTHING, "prod")];
+    expect(b.digest).toBe(a.digest);
+    expect(findStaleReason(a.digest, b)).toBeUndefined();
     // A colleague's unrelated entry doesn't make the plan stale.
     await acme.console.allowDenyEntries.create(buildRow("deny", "three.example") as never);
-    expect(findStaleReason(one.digest, await acme.plan(TEXT, NOTHING, "prod"))).toBeUndefined();
+    expect(findStaleReason(a.digest, await acme.plan(TEXT, NOTHING, "prod"))).toBeUndefined();
   });
 
   it("shows which part of a stale plan changed", async () => {
@@ -503,7 +503,7 @@ describe("a plan with mail evidence", () => {
     const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
     return [...bySender].find(
       ([sender, threats]) =>
-        /@(?!acme)/.test(sender) && !listed.has(sender) && threats.every((one) => one.verdict === verdict),
+        /@(?!acme)/.test(sender) && !listed.has(sender) && threats.every((threat) => threat.verdict === verdict),
     )?.[0];
   }
 

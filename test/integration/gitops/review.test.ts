@@ -45,7 +45,7 @@ it("reads the lists and the mail once", async () => {
   }
   const requests = sandbox.requests.map(({ method, path }) => `${method} ${path.replace(/^.*\/v1/, "")}`);
   const pages = Math.ceil(sandbox.threats("acme").length / 100);
-  expect(requests.filter((one) => one.startsWith("GET /settings"))).toHaveLength(3);
-  expect(requests.filter((one) => one.startsWith("GET /threats")).length).toBeLessThanOrEqual(pages);
-  expect(requests.filter((one) => !one.startsWith("GET "))).toEqual([]);
+  expect(requests.filter((request) => request.startsWith("GET /settings"))).toHaveLength(3);
+  expect(requests.filter((request) => request.startsWith("GET /threats")).length).toBeLessThanOrEqual(pages);
+  expect(requests.filter((request) => !request.startsWith("GET "))).toEqual([]);
 });

@@ -88,8 +88,8 @@ export function formatSettings({ entries, vips, lists }: DeclaredSettings, today
   const isCurrent = ({ expires }: ElementText): boolean => expires === undefined || expires >= today;
   const current = [...entries, ...vips].filter(isCurrent);
   const targets = {
-    entries: current.flatMap((one) => ("value" in one ? [{ value: one.value, list: one.list }] : [])),
-    vips: current.flatMap((one) => ("email" in one ? [{ value: one.email }] : [])),
+    entries: current.flatMap((item) => ("value" in item ? [{ value: item.value, list: item.list }] : [])),
+    vips: current.flatMap((item) => ("email" in item ? [{ value: item.email }] : [])),
   };
   const formatListOptions = (name: "entries" | "vips"): ListOptions => {
     const { ignore = [], protect = [], ...rest } = lists[name];
@@ -111,7 +111,7 @@ export function formatSettings({ entries, vips, lists }: DeclaredSettings, today
     entries
       .filter(({ list }) => list === wanted)
       .map(({ value, scope, acceptRisk, spelling, ...rest }) => ({
-        value: selectSpelling(VALUES.find(([one]) => one === value) ?? [value], spelling),
+        value: selectSpelling(VALUES.find(([item]) => item === value) ?? [value], spelling),
         ...(scope === "global" && spelling < 2 ? {} : { scope }),
         ...(acceptRisk === undefined ? {} : { acceptRisk }),
         ...formatMetadata({ ...rest, spelling }),
@@ -123,7 +123,7 @@ export function formatSettings({ entries, vips, lists }: DeclaredSettings, today
       allow: listEntriesOn("allow"),
       deny: listEntriesOn("deny"),
       vips: vips.map(({ email, spelling, ...rest }) => ({
-        email: selectSpelling(MAILBOXES.find(([one]) => one === email) ?? [email], spelling),
+        email: selectSpelling(MAILBOXES.find(([item]) => item === email) ?? [email], spelling),
         ...formatMetadata({ ...rest, spelling }),
       })),
     },
@@ -135,8 +135,8 @@ export function formatSettings({ entries, vips, lists }: DeclaredSettings, today
 /** Returns the keys declared on the given date, as a plan names them. */
 export function listDeclaredKeys({ entries, vips }: DeclaredSettings, today: string): string[] {
   return [
-    ...entries.filter((one) => isCurrentOn(one, today)).map((one) => `entry ${formatEntryKey(one)}`),
-    ...vips.filter((one) => isCurrentOn(one, today)).map(({ email }) => `vip ${email}`),
+    ...entries.filter((entry) => isCurrentOn(entry, today)).map((entry) => `entry ${formatEntryKey(entry)}`),
+    ...vips.filter((vip) => isCurrentOn(vip, today)).map(({ email }) => `vip ${email}`),
   ];
 }
 

@@ -139,7 +139,7 @@ it("suggests only VIPs and denies that the mail supports", async () => {
     ...reports.map(({ sender }) => sender),
     ...remainingThreats.map(({ sender_email = "" }) => sender_email),
   ];
-  for (const value of denied) expect([value, senders.some((one) => one.endsWith(value))]).toEqual([value, true]);
+  for (const value of denied) expect([value, senders.some((sender) => sender.endsWith(value))]).toEqual([value, true]);
 });
 
 it("limits the number of suggestions with --limit", async () => {

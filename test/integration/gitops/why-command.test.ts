@@ -112,7 +112,7 @@ it.each([
   ["a nested repository that .gitignore names", {}],
   ["one whose GIT_DIR names another", { GIT_DIR: "other/.git", GIT_WORK_TREE: "other", GIT_INDEX_FILE: "i" }],
   ["one below the ceiling of directories", { GIT_CEILING_DIRECTORIES: "/" }],
-])("reads history from the repository that holds the file: %s", async (_what, environment) => {
+])("reads history from the repository that holds the file: %s", async (_label, environment) => {
   using nested = createSettingsRepository();
   nested.commit("Deny it", { "settings.yaml": ENTRY });
   using repository = createSettingsRepository();
@@ -135,7 +135,7 @@ it.each([
     ", last: 2026-10-12",
     "source phish-feed (url), first seen on 2026-10-01, last seen on 2026-10-12, no longer listed",
   ],
-])("names the source of an entry %s", async (_what, last, detail) => {
+])("names the source of an entry %s", async (_label, last, detail) => {
   using repository = createSettingsRepository();
   repository.commit("Sync phish-feed", {
     "settings.yaml":

@@ -3,11 +3,11 @@ import { getTimeLimit, selectSize } from "../../support/matrix-sampling";
 import { assertBoundedCost, GROUPS, isBrief, type SizeCase } from "./oversized-responses";
 
 /** All cases in the long form of the tests; otherwise every other case that oversized-responses.test.ts doesn't run. */
-const isTaken = (one: SizeCase, index: number): boolean =>
-  selectSize("hostile-sizes", true, !isBrief(one) && index % 2 === 0);
+const isTaken = (sizeCase: SizeCase, index: number): boolean =>
+  selectSize("hostile-sizes", true, !isBrief(sizeCase) && index % 2 === 0);
 
-describe.each(GROUPS)("cost of a response %s", (_what, cases, endpoints) => {
-  test.for(cases.filter(isTaken))("$attack.name", { timeout: getTimeLimit(120_000) }, async (one) => {
-    await assertBoundedCost(one, endpoints);
+describe.each(GROUPS)("cost of a response %s", (_label, cases, endpoints) => {
+  test.for(cases.filter(isTaken))("$attack.name", { timeout: getTimeLimit(120_000) }, async (sizeCase) => {
+    await assertBoundedCost(sizeCase, endpoints);
   });
 });

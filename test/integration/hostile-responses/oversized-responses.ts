@@ -161,7 +161,7 @@ function createRowsAttack(count: number, names: readonly string[] = LISTING): At
     name: `${count} small rows`,
     answer: (response) => {
       const path = response.req.url?.split("?")[0] ?? "";
-      const name = names.find((one) => isAt(findEndpoint(one).row, path)) ?? "";
+      const name = names.find((candidate) => isAt(findEndpoint(candidate).row, path)) ?? "";
       const { envelope, content } = findEndpoint(name);
       const row = JSON.stringify(content);
       const fitting = Math.min(count, Math.floor((15 * MIB) / (row.length + 1)));

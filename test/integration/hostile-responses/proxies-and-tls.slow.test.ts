@@ -175,7 +175,7 @@ describe("company proxy and private certificate authority", () => {
 
   const rejectedSetups: [string, NetworkSetup, string[], string[]][] = [
     [
-      "a service that nobody vouches for",
+      "a service with a self-signed certificate",
       {
         service: ofAddress,
         environment: ({ port }) => ({ EMAIL_SECURITY_BASE_URL: `https://0.0.0.0:${port}` }),
@@ -200,7 +200,7 @@ describe("company proxy and private certificate authority", () => {
       ["Host: mail-security.example. is not"],
     ],
     [
-      "a proxy that nobody vouches for",
+      "a proxy with a self-signed certificate",
       {
         trusted: [ofService],
         proxy: { certificate: ofProxy },

@@ -176,11 +176,11 @@ function readLinkTarget(path: string): string {
 /** Returns the slope of a series per step, by least squares. */
 function computeSlope(series: readonly number[]): number {
   const middle = (series.length - 1) / 2;
-  const mean = series.reduce((sum, one) => sum + one, 0) / series.length;
+  const mean = series.reduce((sum, item) => sum + item, 0) / series.length;
   let above = 0;
   let below = 0;
-  for (const [at, one] of series.entries()) {
-    above += (at - middle) * (one - mean);
+  for (const [at, item] of series.entries()) {
+    above += (at - middle) * (item - mean);
     below += (at - middle) ** 2;
   }
   return above / below;

@@ -93,7 +93,7 @@ it("shares one read of each list among concurrent calls", async () => {
     provider.getResource("vipList").read("vip-list"),
     provider.getResource("vipEmployee").read("ruth.castellan@acme.example"),
   ]);
-  expect(readResults.map((one) => one?.id)).toEqual(resources.map(({ id }) => id));
+  expect(readResults.map((result) => result?.id)).toEqual(resources.map(({ id }) => id));
   expect(rest).not.toContain(undefined);
   expect(tenant.trace().sort()).toEqual([...READ_BOTH_LISTS, ...READ_VIPS].sort());
 });

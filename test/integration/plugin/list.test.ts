@@ -59,14 +59,14 @@ it("yields every entry by an importable id", async () => {
     const { ids } = await listResources(provider, "AllowDenyEntry", { query: { list: name } });
     expect(ids.toSorted()).toEqual(
       rows
-        .filter((one) => one.list === name)
+        .filter((row) => row.list === name)
         .map(({ id }) => id)
         .sort(),
     );
   }
   const entry = provider.getResource("allowDenyEntry");
   const imported = await Promise.all([...all.ids, ...all.names].map(async (id) => await entry.read(id)));
-  expect(imported.map((one) => one?.id)).toEqual([...all.ids, ...all.ids]);
+  expect(imported.map((item) => item?.id)).toEqual([...all.ids, ...all.ids]);
 });
 
 it("yields every VIP by its mailbox", async () => {
@@ -82,7 +82,7 @@ it("yields every VIP by its mailbox", async () => {
   );
   const vip = provider.getResource("vipEmployee");
   const imported = await Promise.all(ids.map(async (id) => await vip.read(id)));
-  expect(imported.map((one) => one?.id)).toEqual(ids);
+  expect(imported.map((item) => item?.id)).toEqual(ids);
   expect((await listResources(provider, "AllowDenyList")).ids).toEqual(["allow-deny-list"]);
   expect((await listResources(provider, "VipList")).ids).toEqual(["vip-list"]);
 });

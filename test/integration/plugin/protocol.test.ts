@@ -64,10 +64,10 @@ describe("plugin metadata", () => {
   });
 
   it("contains no mapping, as an empty response", async () => {
-    const one = await call<InstanceType<typeof provider.GetMappingResponse>>((done) =>
+    const response = await call<InstanceType<typeof provider.GetMappingResponse>>((done) =>
       bare.client.getMapping(new provider.GetMappingRequest(), done),
     );
-    expect(one.toObject()).toEqual({ provider: "", data: "" });
+    expect(response.toObject()).toEqual({ provider: "", data: "" });
     const all = await call<InstanceType<typeof provider.GetMappingsResponse>>((done) =>
       bare.client.getMappings(new provider.GetMappingsRequest(), done),
     );
@@ -97,7 +97,7 @@ describe("check of a provider instance", () => {
     ["plain http to another host", { baseUrl: "http://api.example" }, /plain http/],
     ["no address", { baseUrl: null }, /Set baseUrl on the Provider "mine"/],
     ["no key", { apiKey: null }, /Set apiKey on the Provider "mine"/],
-    ["own domains that are none", { ownDomains: "acme" }, /"acme" isn't a full domain/],
+    ["invalid own domains", { ownDomains: "acme" }, /"acme" isn't a full domain/],
   ])("rejects %s for an explicit instance only", async (_name, wrong, reason) => {
     const settings = Object.entries({ baseUrl: HOST, apiKey: "key", ...wrong });
     const args = Object.fromEntries(settings.filter(([, value]) => value !== null));

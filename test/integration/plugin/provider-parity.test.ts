@@ -111,13 +111,13 @@ it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers
   await using native = await ProviderProcess.start({ providerKind: NAMES[1], config });
   /** Calls both providers, asserts that they answer (or throw) the same, and returns that answer. */
   const callBoth = async <Answer>(ask: (resource: ProviderResource) => Promise<Answer>): Promise<Answer> => {
-    const [one, other] = await Promise.all(
+    const [a, b] = await Promise.all(
       [dynamic, native].map((provider) =>
         ask(provider.getResource(handler as HandlerName)).catch((error: Error) => ({ thrown: error.message })),
       ),
     );
-    expect(other).toEqual(one);
-    return one as Answer;
+    expect(b).toEqual(a);
+    return a as Answer;
   };
   const storyOptions = getPropertyOptions("alike", { numRuns: getRunCount(150) });
   let compared = 0;

@@ -93,7 +93,7 @@ describe("TenantSettings in the native provider plugin", () => {
       ...none,
     });
     const own = { name: "acme", parent, dependencies, provider: INSTANCE };
-    expect(lists.sort((one, other) => (one.type < other.type ? -1 : 1))).toEqual([
+    expect(lists.sort((a, b) => (a.type < b.type ? -1 : 1))).toEqual([
       {
         ...own,
         type: "email-security:index:AllowDenyList",

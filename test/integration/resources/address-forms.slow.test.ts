@@ -15,7 +15,7 @@ const FORMS = [
   ["a prefix of 128 bits", "2001:db8::7", (value: string) => `${value}/128`],
 ] as const;
 
-describe.each(FORMS)("service that stores %s", (_what, value, stored) => {
+describe.each(FORMS)("service that stores %s", (_label, value, stored) => {
   it("receives one write for a single entry", async () => {
     await using tenant = await startLiteralTenant({ stored });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });

@@ -305,10 +305,10 @@ describe("exclusive mode", () => {
       intercept: ({ method, path, query }) => {
         if (method === "DELETE") {
           const id = path.split("/").at(-1);
-          rows = rows.filter((one) => one.id !== id);
+          rows = rows.filter((row) => row.id !== id);
           return { status: 200, body: { status: 200, results: { deleted: true, id } } };
         }
-        const items = rows.filter((one) => one.list === query["list"]);
+        const items = rows.filter((row) => row.list === query["list"]);
         return {
           status: 200,
           body: { status: 200, results: { items, page: 1, page_size: 200, total: items.length } },

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { ServiceRequest } from "../../../provider/sandbox";
+import { formatSubjectRows } from "../../support/format-subject-rows";
 import { ManagedResource, type ResourceUpResult } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
-import { formatSubjectRows } from "../../support/tenant-content";
 
 /*
  * A colleague acts in the console between our read and our write: the write is held before the service sees it. Each
@@ -112,7 +112,7 @@ const entryCases: Record<string, KindCase> = {
       },
     ],
   },
-  "an entry is created that may be taken over": {
+  "an entry is created that may be adopted": {
     kind: "allowDenyEntry",
     args: buildEvilEntry({ adopt: true }),
     isHeldWrite: isPost,
@@ -296,7 +296,7 @@ const MAILBOXES = ["marcus.bell", "yuki.sato", "invoices", "greta.nilsen", "alic
 
 /** Each row has its own value or mailbox, so that all rows share the three runs. */
 const rows = Object.entries({ ...entryCases, ...listCases, ...vipCases })
-  .flatMap(([label, one]) => one.rows.map((row) => ({ label, ...one, ...row })))
+  .flatMap(([label, kindCase]) => kindCase.rows.map((row) => ({ label, ...kindCase, ...row })))
   .map((row, number) => {
     const isVip = row.kind === "vipEmployee" || row.kind === "vipList";
     return { ...row, subject: isVip ? (MAILBOXES.pop() ?? "") : `evil-${number}.example` };
@@ -320,7 +320,7 @@ beforeAll(async () => {
     ...row,
     resource: new ManagedResource(tenant, row.kind, { name: row.subject, sharesRuns: true }),
   }));
-  const runTogether = async <Result>(work: (one: (typeof resources)[number]) => Promise<Result>) => {
+  const runTogether = async <Result>(work: (item: (typeof resources)[number]) => Promise<Result>) => {
     await tenant.provider.startNextRun();
     return await Promise.all(resources.map(work));
   };

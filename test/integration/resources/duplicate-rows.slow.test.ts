@@ -15,12 +15,12 @@ describe("two resources of one value", () => {
     ["case and a trailing dot", "D.example", "d.example."],
     ["an IPv6 address", "2001:DB8:0::1", "2001:db8::1"],
     ["an IPv4-mapped address", "::ffff:192.0.2.9", "192.0.2.9"],
-  ])("create one row for two spellings: %s", async (_what, one, other) => {
+  ])("create one row for two spellings: %s", async (_label, a, b) => {
     await using tenant = await startLiteralTenant();
     const [first, second] = ["one", "other"].map(
       (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
     );
-    await Promise.all([first?.up({ ...allow, value: one }), second?.up({ ...allow, value: other })]);
+    await Promise.all([first?.up({ ...allow, value: a }), second?.up({ ...allow, value: b })]);
     expect(tenant.service.entries).toHaveLength(1);
   });
 

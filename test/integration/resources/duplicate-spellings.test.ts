@@ -15,7 +15,7 @@ describe("duplicate mailbox", () => {
     ["white space", "yuki.sato@acme.example", " yuki.sato@acme.example"],
     ["case", "yuki.sato@acme.example", "Yuki.Sato@ACME.example"],
     ["the form of Unicode", "jos\u00e9@acme.example", "jose\u0301@acme.example"],
-  ])("is reported and left alone when it differs in %s", async (_what, declared, other) => {
+  ])("is reported and left alone when it differs in %s", async (_label, declared, other) => {
     const vips = [
       { ...manual, email: declared },
       { ...manual, email: other, comment: "old" },

@@ -39,7 +39,7 @@ const getRows = ({ entries }: LiteralService): string[] =>
 const startPermissiveTenant = (): Promise<LiteralTenant> => startLiteralTenant({ allowsDuplicates: true });
 
 describe.each(KINDS)("deny of an %s next to an undeclared allow of another type", (kind) => {
-  it.each(ROWS)("isn't created: %s", async (_what, value, entry_type) => {
+  it.each(ROWS)("isn't created: %s", async (_label, value, entry_type) => {
     await using tenant = await startPermissiveTenant();
     tenant.service.add({ list: "allow", value, entry_type, id: "console" });
     const resource = new ManagedResource(tenant, kind, { name: "one" });

@@ -92,7 +92,7 @@ describe("undeclared allow entry", () => {
     await list.refresh();
     expect((await list.up(args)).failures[""]).toContain("would lose 12 of 22 entries (55 %)");
     expect((await list.up({ ...args, confirmRemovals: 12 })).outcome).toBe("updated");
-    expect(listHeldEntries(tenant).filter((one) => one.startsWith("allow"))).toEqual([]);
+    expect(listHeldEntries(tenant).filter((entry) => entry.startsWith("allow"))).toEqual([]);
     expect(listHeldEntries(tenant)).toHaveLength(22);
   });
 
@@ -157,10 +157,10 @@ describe("value on both lists, with duplicates", () => {
       intercept: ({ method, path, query }) => {
         if (method === "DELETE") {
           const id = path.split("/").at(-1);
-          rows = rows.filter((one) => one.id !== id);
+          rows = rows.filter((row) => row.id !== id);
           return { status: 200, body: { status: 200, results: { deleted: true, id } } };
         }
-        const items = rows.filter((one) => one.list === query["list"]);
+        const items = rows.filter((row) => row.list === query["list"]);
         const results = { items, page: 1, page_size: 200, total: items.length };
         return { status: 200, body: { status: 200, results } };
       },

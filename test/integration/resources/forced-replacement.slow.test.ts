@@ -76,17 +76,17 @@ it("deletes a list that the program no longer declares", async () => {
 
 it("adopts a replaced entry only when a refresh has shown it", async () => {
   await using tenant = await startSandboxTenant();
-  const one = { list: "deny", value: "evil.example" };
-  const createdResource = await tenant.provider.getResource("allowDenyEntry").declare({ ...one, comment: "first" });
+  const item = { list: "deny", value: "evil.example" };
+  const createdResource = await tenant.provider.getResource("allowDenyEntry").declare({ ...item, comment: "first" });
   await tenant.provider.startNextRun();
   const unseen = tenant.provider.getResource("allowDenyEntry");
-  const { inputs } = await unseen.check({ ...one, comment: "second" });
+  const { inputs } = await unseen.check({ ...item, comment: "second" });
   await expect(unseen.create(inputs)).rejects.toThrow(/\[ERR_EXISTS\]/);
 
   await tenant.provider.startNextRun();
   const seen = tenant.provider.getResource("allowDenyEntry");
   await seen.read(createdResource.id, createdResource.properties, createdResource.inputs);
-  await seen.check({ ...one, comment: "second" });
+  await seen.check({ ...item, comment: "second" });
   tenant.trace();
   expect((await seen.create(inputs)).id).toBe(createdResource.id);
   await seen.delete(createdResource.id, createdResource.properties);

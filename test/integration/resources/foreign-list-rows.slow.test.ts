@@ -9,7 +9,7 @@ const VALUE = "twice.example";
 it.each([
   ["reports no duplicate", "deny", "global"],
   ["reports no conflict", "allow", "graymail"],
-] as const)("%s that another Provider manages", async (_what, list, verdictScope) => {
+] as const)("%s that another Provider manages", async (_label, list, verdictScope) => {
   await using service = await LiteralService.start({ allowsDuplicates: true });
   const startInstance = async (engine: string, instance: string) =>
     await ProviderProcess.start({

@@ -121,13 +121,13 @@ describe("bulk import", () => {
     const checks = ["GET deny 1", "GET deny 25"];
     expect(process.trace().toSorted()).toEqual([...denyPages, ...checks].toSorted());
     const rows = process.sandbox.allowDenyEntries("acme").filter(({ list }) => list === "deny");
-    expect(lookupResults.map((one) => one?.id).sort()).toEqual(rows.map(({ id }) => id).sort());
+    expect(lookupResults.map((result) => result?.id).sort()).toEqual(rows.map(({ id }) => id).sort());
     expect(lookupResults[7]?.inputs).toEqual({ list: "deny", value: formatEvilDomain(7), comment: "INC-7" });
 
     // An id doesn't identify its list; a list that was already read isn't read again.
     const byId = await Promise.all(rows.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, process.context)));
     expect(process.trace()).toEqual(listPageRequests("allow", 1));
-    expect(byId.map((one) => one?.state.value)).toEqual(rows.map(({ value }) => value));
+    expect(byId.map((result) => result?.state.value)).toEqual(rows.map(({ value }) => value));
     // A missing entry is looked for again as long as lists may lag, with shared reads for all that are missing.
     const missingResults = await Promise.all(
       [0, 1, 2].map((at) => allowDenyEntryLifecycle.lookUp(`deny:gone-${at}.example`, process.context)),

@@ -48,7 +48,7 @@ export class NumberedTenants implements AsyncDisposable {
   /** Adds an entry as a colleague would in the console; returns its id. */
   put(key: string, entry: Pick<NumberedEntry, "list" | "value"> & Partial<NumberedEntry>): string {
     const entries = this.listEntries(key);
-    const id = String(Math.max(0, ...entries.map((one) => Number(one.id))) + 1);
+    const id = String(Math.max(0, ...entries.map((numberedEntry) => Number(numberedEntry.id))) + 1);
     entries.push({ entry_type: "domain", verdict_scope: "global", comment: "", ...entry, id });
     return id;
   }

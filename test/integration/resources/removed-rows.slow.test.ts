@@ -95,7 +95,7 @@ describe("list entry removed by the previous run", () => {
     ["as it was", "deny", "deny"],
     ["with a different comment", "deny: INC-7", "deny: INC-8"],
     ["on the other list", ALLOW, "deny"],
-  ])("is created again %s", async (_how, before, after) => {
+  ])("is created again %s", async (_label, before, after) => {
     await using tenant = await startLaggingTenant();
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { [VALUE]: before, ...other } });

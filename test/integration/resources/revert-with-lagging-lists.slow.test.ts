@@ -68,15 +68,15 @@ describe.each(CHANGES)("%s", (_name, kind, before, after) => {
 
 it("reverts a move through a renamed resource while lists lag", async () => {
   await using tenant = await startLiteralTenant({ allowsDuplicates: true, changesBehind: 3 });
-  const [one, other] = ["one", "other"].map(
+  const [a, b] = ["one", "other"].map(
     (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
   );
-  await one?.up(buildEntryArguments("allow"));
+  await a?.up(buildEntryArguments("allow"));
   await tenant.provider.startNextRun();
-  await one?.up(buildEntryArguments("deny"));
+  await a?.up(buildEntryArguments("deny"));
   await tenant.provider.startNextRun();
-  await one?.refresh();
-  expect(await other?.up(buildEntryArguments("allow"))).toMatchObject({ outcome: "created" });
-  await one?.destroy();
+  await a?.refresh();
+  expect(await b?.up(buildEntryArguments("allow"))).toMatchObject({ outcome: "created" });
+  await a?.destroy();
   expect(tenant.service.listContents()).toEqual(["allow evil.example"]);
 });

@@ -301,7 +301,7 @@ it("keeps a person's deny when the allow moves from a list to an entry", async (
 describe("row that the program declares during its removal", () => {
   it.each(["deny", "allow"] as const)("stays: for the %s list", async (name) => {
     await using tenant = await startTenantHolding();
-    const [old, next] = ["old", "next"].map((one) => createSharedResource(tenant, "allowDenyEntry", one));
+    const [old, next] = ["old", "next"].map((item) => createSharedResource(tenant, "allowDenyEntry", item));
     await old?.up(deny);
     const [own = ""] = listTenantRowIds(tenant);
     for (const id of ["console", "third"]) tenant.service.add({ ...deny, id });
@@ -350,7 +350,7 @@ describe("scope that changes next to a duplicate", () => {
       const [own] = tenant.service.entries;
       Object.assign(own ?? {}, { id: "own" });
       const duplicate = tenant.service.add({ ...deny, id: "console", comment });
-      tenant.service.entries.sort((one, other) => Number(other === duplicate) - Number(one === duplicate));
+      tenant.service.entries.sort((a, b) => Number(b === duplicate) - Number(a === duplicate));
       if (comment === "INC-7") tenant.service.entries.reverse();
       await tenant.provider.startNextRun();
       const up = await list.up(buildListArguments(`${VALUE} (graymail)`));
@@ -446,7 +446,7 @@ it("reports a person's deny when the allow is renamed", async () => {
 it("reports that one of two equal concurrent resources adopted a row", async () => {
   await using tenant = await startTenantHolding();
   const resources = ["one", "other"].map((name) => createSharedResource(tenant, "allowDenyEntry", name));
-  const printed = await capturePrinted(tenant, () => Promise.all(resources.map((one) => one.up(deny))));
+  const printed = await capturePrinted(tenant, () => Promise.all(resources.map((resource) => resource.up(deny))));
   expect(printed.split("\n").filter((line) => line.includes("Adopted"))).toHaveLength(1);
   expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
 });

@@ -78,7 +78,7 @@ it("keeps what another Provider of the same tenant manages", async () => {
 it.each([
   ["nothing else", false],
   ["another entry", true],
-])("keeps the entry of an unchanged list of another Provider, which itself declares %s", async (_what, hasMore) => {
+])("keeps the entry of an unchanged list of another Provider, which itself declares %s", async (_label, hasMore) => {
   await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await startProcess(first, "sandbox-acme-console", sandbox.url, "q");
   const value = `shared-${hasMore}.example`;
@@ -123,15 +123,15 @@ it("deletes an entry whose value another tenant's Provider declares", async () =
 it("keeps a list's entries reached by another host name", async () => {
   const entries = { "list-one.example": "deny", "list-two.example": "deny: INC-2" };
   const otherName = sandbox.url.replace("127.0.0.1", "localhost");
-  await using one = await startProcess(first, "sandbox-acme-ci", sandbox.url, "one");
+  await using provider = await startProcess(first, "sandbox-acme-ci", sandbox.url, "one");
   await using two = await startProcess(first, "sandbox-acme-ci", otherName, "two");
-  const old = await one.getResource("allowDenyList", "list").declare({ entries });
+  const old = await provider.getResource("allowDenyList", "list").declare({ entries });
   // An earlier run declared it there, so it is only checked and diffed.
   const { inputs } = await two.getResource("allowDenyList", "list").check({ entries });
   const properties = { ...old.properties, tenant: `two at ${new URL(otherName).host}` };
   await two.getResource("allowDenyList", "list").diff(old.id, properties, inputs);
   sandbox.clearRequests();
-  await one.getResource("allowDenyList", "list").delete(old.id, old.properties, old.inputs);
+  await provider.getResource("allowDenyList", "list").delete(old.id, old.properties, old.inputs);
   expect(listRemovals()).toEqual([]);
 });
 
@@ -256,10 +256,10 @@ it.each([
   await using q = await startProcess(first, "sandbox-acme-console", sandbox.url.replace("127.0.0.1", host), "q");
   const buildExclusiveList = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
   sandbox.clearRequests();
-  const one = p.getResource("allowDenyList", "one");
-  const { inputs } = await one.check(buildExclusiveList("first.example"));
+  const resource = p.getResource("allowDenyList", "one");
+  const { inputs } = await resource.check(buildExclusiveList("first.example"));
   await q.getResource("allowDenyList", "two").check(buildExclusiveList("second.example"));
-  await expect(one.create(inputs)).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
+  await expect(resource.create(inputs)).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
   expect(listWriteMethods()).toEqual([]);
 });
 

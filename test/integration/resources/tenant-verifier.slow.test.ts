@@ -66,7 +66,9 @@ async function listAtAcme(sandbox: Sandbox, handler: HandlerName, args: Record<s
 }
 
 const listOutcomes = async (work: readonly Promise<unknown>[]): Promise<string[]> =>
-  (await Promise.allSettled(work)).map((one) => (one.status === "rejected" ? (one.reason as Error).message : "done"));
+  (await Promise.allSettled(work)).map((result) =>
+    result.status === "rejected" ? (result.reason as Error).message : "done",
+  );
 
 describe("tenant verification by state alone", () => {
   it("rejects a refresh that finds none of five entries", async () => {
@@ -99,8 +101,8 @@ describe("tenant verification by state alone", () => {
     const getEntryResource = (at: number) => globex.getResource("allowDenyEntry", `e${at}`);
     const work = [
       globex.getResource("allowDenyEntry", "new").declare({ list: "deny", value: "new.example" }),
-      ...resources.slice(0, 2).map((one, at) =>
-        updateResource(getEntryResource(at), one, {
+      ...resources.slice(0, 2).map((resource, at) =>
+        updateResource(getEntryResource(at), resource, {
           list: "deny",
           value: listValues(5)[at] ?? "",
           comment: "Changed",
@@ -126,7 +128,7 @@ describe("tenant verification by state alone", () => {
       {
         mode: "exclusive",
         maxRemovalFraction: 1,
-        entries: Object.fromEntries(listValues(5).map((one) => [one, "deny"])),
+        entries: Object.fromEntries(listValues(5).map((value) => [value, "deny"])),
       },
       { mode: "exclusive", maxRemovalFraction: 1, entries: { "bad0.example": "deny" } },
     ],
@@ -167,7 +169,7 @@ describe("tenant verification by state alone", () => {
     const read = await Promise.all(
       resources.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
     );
-    expect(read.filter((one) => one !== undefined)).toHaveLength(1);
+    expect(read.filter((candidate) => candidate !== undefined)).toHaveLength(1);
   });
 });
 
@@ -184,18 +186,18 @@ describe("tenant verification by its people", () => {
     expect(properties["people"]).toMatch(/^[\w-]{7}$/);
     expect(JSON.stringify(properties["people"])).not.toContain("acme");
     const changed = JSON.parse(
-      JSON.stringify(args).replace(/"deny"|Signs payments/, (one) =>
-        one === '"deny"' && handler === "allowDenyList"
+      JSON.stringify(args).replace(/"deny"|Signs payments/, (item) =>
+        item === '"deny"' && handler === "allowDenyList"
           ? '"deny: Changed"'
-          : one === '"deny"'
+          : item === '"deny"'
             ? '"deny","comment":"Changed"'
             : "Changed",
       ),
     );
     for (const work of [
-      (one: ProviderEntry) => one.read(id, properties, inputs),
-      (one: ProviderEntry) => updateResource(one, createdResource, changed),
-      (one: ProviderEntry) => one.delete(id, properties, inputs),
+      (resource: ProviderEntry) => resource.read(id, properties, inputs),
+      (resource: ProviderEntry) => updateResource(resource, createdResource, changed),
+      (resource: ProviderEntry) => resource.delete(id, properties, inputs),
     ]) {
       await using globex = await runAt(sandbox, "globex");
       await expect(work(globex.getResource(handler))).rejects.toThrow(REFUSED);
@@ -359,8 +361,8 @@ describe("cost of tenant verification", () => {
     expect(sandbox.requests).toHaveLength(3);
     expect(countMailboxReads()).toBe(1);
     await Promise.all(
-      resources.map((one, at) =>
-        updateResource(acme.getResource("allowDenyEntry", `e${at}`), one, {
+      resources.map((resource, at) =>
+        updateResource(acme.getResource("allowDenyEntry", `e${at}`), resource, {
           list: "deny",
           value: listValues(20)[at] ?? "",
           comment: "INC-8",

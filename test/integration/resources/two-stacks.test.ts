@@ -2,11 +2,11 @@ import { afterEach, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { startSandbox } from "../../../provider/sandbox";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
+import { formatSubjectRows } from "../../support/format-subject-rows";
 import { ManagedResource, type ResourceUpResult } from "../../support/managed-resource";
 import { getTimeLimit, selectCases } from "../../support/matrix-sampling";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { formatSubjectRows } from "../../support/tenant-content";
 import { Interleaving } from "./interleaving";
 
 /*
@@ -191,9 +191,9 @@ const MAILBOXES = [
 /** Gives each case its own value or mailbox, so that all run at once. */
 function assignSubjects(): readonly (StackCase & { subject: string })[] {
   const mailboxes = MAILBOXES.values();
-  return CASES.map((one, number) => {
-    const isVip = String(one.kind).startsWith("vip");
-    return { ...one, subject: isVip ? `${mailboxes.next().value}@acme.example` : `evil-${number}.example` };
+  return CASES.map((stackCase, number) => {
+    const isVip = String(stackCase.kind).startsWith("vip");
+    return { ...stackCase, subject: isVip ? `${mailboxes.next().value}@acme.example` : `evil-${number}.example` };
   });
 }
 
@@ -227,13 +227,13 @@ class Stack implements AsyncDisposable {
 
   /** `pulumi up` of all resources in the current process; undefined for those without changes. */
   async updateAll(
-    declares: (one: StackCase) => StackDeclarations[StackName],
+    declares: (stackCase: StackCase) => StackDeclarations[StackName],
   ): Promise<ReadonlyMap<string, ResourceUpResult | undefined>> {
-    const ups = assignSubjects().map(async (one) => {
-      const resource = this.resources.get(one.subject) as ManagedResource;
-      const args = declares(one)?.(one.subject);
-      if (args !== undefined) return [one.subject, await resource.up(args)] as const;
-      return [one.subject, resource.properties === undefined ? undefined : await resource.destroy()] as const;
+    const ups = assignSubjects().map(async (subject) => {
+      const resource = this.resources.get(subject.subject) as ManagedResource;
+      const args = declares(subject)?.(subject.subject);
+      if (args !== undefined) return [subject.subject, await resource.up(args)] as const;
+      return [subject.subject, resource.properties === undefined ? undefined : await resource.destroy()] as const;
     });
     return new Map(await Promise.all(ups));
   }
@@ -252,7 +252,7 @@ class Stack implements AsyncDisposable {
 
 const open: AsyncDisposable[] = [];
 afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
+  for (const resource of open.splice(0).reverse()) await resource[Symbol.asyncDispose]();
 });
 
 it.each(selectCases("two-stacks", SEEDS, [1]))(

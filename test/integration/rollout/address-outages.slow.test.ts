@@ -309,7 +309,8 @@ describe("a threat health check", () => {
       },
       getTokens: () => UNLIMITED_REQUESTS,
     };
-    const buildTenantRecord = (one: Target) => ({ name: one.name, target: one, finishedAtMs: 0 }) as TenantRecord;
+    const buildTenantRecord = (target: Target) =>
+      ({ name: target.name, target: target, finishedAtMs: 0 }) as TenantRecord;
     const tenants = [
       ...listNames("s", 40).map((name) => buildTenantRecord(buildTarget(name, {}, { baseUrl: silent.url }))),
       buildTenantRecord(buildTarget("l", {}, { baseUrl: living.url })),

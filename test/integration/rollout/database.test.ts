@@ -38,12 +38,12 @@ const DIALECTS: Readonly<Record<string, () => Promise<ConnectionPair>>> = {
   },
 };
 
-function wrapDatabases(one: Database, other: Database): ConnectionPair {
+function wrapDatabases(a: Database, b: Database): ConnectionPair {
   return {
-    one,
-    other,
+    one: a,
+    other: b,
     [Symbol.asyncDispose]: async () => {
-      await Promise.all([one.close(), other.close()]);
+      await Promise.all([a.close(), b.close()]);
     },
   };
 }

@@ -26,7 +26,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
   });
 
   const getSecondKey = (name: string): string =>
-    fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys.console ?? "";
+    fleet.sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys.console ?? "";
 
   it.each([
     ["holds an entry", "held"],
@@ -129,7 +129,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   it.each([
     ["another one of the same tenant", "sandbox-globex-console"],
     ["that of the other tenant", "sandbox-globex-ci"],
-  ])("reports only the key that contradicts own domains as wrong: %s", async (_which, key) => {
+  ])("reports only the key that contradicts own domains as wrong: %s", async (_label, key) => {
     const { stdout } = await runCounted({ ACME_KEY: key }, "fleet", "status", "--format", "json");
     const { tenants } = JSON.parse(stdout) as StatusOutput;
     expect(tenants.map(({ syncStatus }) => syncStatus)).toEqual(["wrong-key", "in-sync", "in-sync"]);

@@ -76,9 +76,9 @@ async function writeRollouts(text = "") {
     { tenants: { globex: [createAddition("c.example")], hooli: [createAddition("c.example")] }, end: "waiting" },
   ] as const;
   const ids: string[] = [];
-  for (const one of all) {
+  for (const item of all) {
     nowMs += 86_400_000;
-    ids.push(await writeRollout(journal, one));
+    ids.push(await writeRollout(journal, item));
   }
   return { journal, file, ids: ids as [string, string, string] };
 }
@@ -232,8 +232,8 @@ it("sanitizes hostile text in every output format", async () => {
   );
   const many = {
     ...difference,
-    tenants: difference.tenants.map((one) => ({
-      ...one,
+    tenants: difference.tenants.map((tenant) => ({
+      ...tenant,
       changes: Array.from(
         { length: 600 },
         (_, index) =>

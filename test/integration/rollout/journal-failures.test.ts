@@ -213,7 +213,8 @@ async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended
     if (event.kind !== "tenant-finished") continue;
     expect(tenants.isChanged(event.tenant), event.tenant).toBe(event.state === "done");
   }
-  if (state === "done") expect([...written.values()].every((one) => one === "done" || one === "failed")).toBe(true);
+  if (state === "done")
+    expect([...written.values()].every((candidate) => candidate === "done" || candidate === "failed")).toBe(true);
   if (state !== undefined) expect((await healthy.getRollout(id)).state).toBe(state);
   else {
     expect(message).toMatch(/^This run of the rollout \S+ ended because its journal failed: The disk is full\./);

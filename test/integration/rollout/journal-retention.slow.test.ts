@@ -41,7 +41,7 @@ async function openJournal(place: string): Promise<Journal> {
  */
 async function writeRollouts(journal: Journal): Promise<readonly [string, string, string]> {
   const ids: string[] = [];
-  for (const one of [
+  for (const item of [
     {
       tenants: {
         acme: [createAddition("evil.example", { ticket: "INC-7" })],
@@ -58,7 +58,7 @@ async function writeRollouts(journal: Journal): Promise<readonly [string, string
     { tenants: { hooli: [createAddition("c.example")] }, end: "waiting" },
   ] as const) {
     nowMs += DAY;
-    ids.push(await writeRollout(journal, one));
+    ids.push(await writeRollout(journal, item));
   }
   return ids as unknown as readonly [string, string, string];
 }

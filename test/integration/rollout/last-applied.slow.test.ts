@@ -43,9 +43,7 @@ describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in
       otherBackendCount,
       readFiles: filesOf,
     } = await readLastApplied(database, { project: "p", backend: "b" });
-    const summary = [...stacks]
-      .map(([stack, { applied: one, pending: other }]) => [stack, one?.rollout, other?.rollout])
-      .sort();
+    const summary = [...stacks].map(([stack, { applied: a, pending: b }]) => [stack, a?.rollout, b?.rollout]).sort();
     expect(summary).toEqual([
       ["t0", second, undefined],
       ["t1", second, last],

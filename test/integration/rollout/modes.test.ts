@@ -32,9 +32,9 @@ async function writeRollouts(...all: readonly RolloutFixture[]) {
   let nowMs = Date.UTC(2026, 10, 1);
   const journal = await Journal.open(await openSqlite(join(directory, `${count++}.db`)), () => nowMs);
   const ids: string[] = [];
-  for (const one of all) {
+  for (const fixture of all) {
     nowMs += DAY;
-    ids.push(await writeRollout(journal, one));
+    ids.push(await writeRollout(journal, fixture));
   }
   const selectRolloutId = async (purpose: RolloutAction, id?: string) =>
     (

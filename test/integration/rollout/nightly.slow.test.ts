@@ -15,7 +15,7 @@ import { click } from "../../support/tenant-console";
 import { createTestDirectory } from "../../support/test-directory";
 import { type Hook, startHook } from "../../support/webhook-receiver";
 import { missingZizmor, runZizmor } from "../../support/zizmor";
-import { NightlyExample } from "./nightly-example";
+import { NightlyExample } from "./nightly-pipelines";
 
 /*
  * The nightly run of the rollout example: its real scripts and the built command, against the sandbox. All tests share
@@ -111,7 +111,7 @@ it("removes expired entries by region and opens one drift issue", async () => {
   expect(kept.filter((file) => file.isFile()).map(({ name }) => name.replace(/^\d.*Z/, "RUN"))).toEqual(
     expect.arrayContaining(["RUN.json", "sent.json"]),
   );
-  for (const file of kept.filter((one) => one.isFile())) {
+  for (const file of kept.filter((dirent) => dirent.isFile())) {
     expect(await readFile(join(file.parentPath, file.name), "utf8")).not.toContain("clicked.example");
   }
 });

@@ -120,7 +120,7 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
   it.each([
     ["an empty tenant", "t4"],
     ["a tenant with other VIPs", "t5"],
-  ])("ends with 2 when a key opens %s", async (_what, other) => {
+  ])("ends with 2 when a key opens %s", async (_label, other) => {
     const args = ["rollout", "rollback", "--database", "j.db"];
     const own = await fleet.run(args);
     expect(own.code, own.stderr + own.stdout).toBe(0);

@@ -74,7 +74,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   const readState = async () => {
     const { milestones, tenants: tenantDetails } = await readRolloutDetails(journal, await rollouts.report(id));
     const { at: _at, ...lock } = await buildRolloutLock(journal, id, "here");
-    const { at: _when, ...rollbackLock } = await buildRolloutLock(journal, back, "here");
+    const { at: _label, ...rollbackLock } = await buildRolloutLock(journal, back, "here");
     return {
       ...{ milestones, tenantDetails, lock, rollbackLock },
       brought: await findValueChanges(journal.database, "acme", "news.example"),

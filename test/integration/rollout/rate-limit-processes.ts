@@ -133,6 +133,6 @@ export async function startCountingService(answer: Answerer = createFixedAnswere
     came.push({ atMs: performance.now(), who: String(request.headers["x-api-key"]) });
     answer(request, response, index);
   });
-  const countRequestsBy = (who: string) => came.filter((one) => one.who === who).length;
+  const countRequestsBy = (who: string) => came.filter((candidate) => candidate.who === who).length;
   return { service, came, of: countRequestsBy };
 }

@@ -28,22 +28,22 @@ describe("rate limit servers and tenants in separate processes", () => {
     const { service, of } = await startCountingService();
     await using _service = service;
     const options = { journal, service: service.url, limit: {} };
-    await using one = await startCoordinator(options);
+    await using program = await startCoordinator(options);
     await using other = await startCoordinator(options);
     const endless = { service: service.url, requests: Number.MAX_SAFE_INTEGER, atOnce: 4 };
-    await using acme = startTenant({ ...endless, name: "acme", tokenAddress: await one.firstLine });
-    await using globex = startTenant({ ...endless, name: "globex", tokenAddress: await one.firstLine });
+    await using acme = startTenant({ ...endless, name: "acme", tokenAddress: await program.firstLine });
+    await using globex = startTenant({ ...endless, name: "globex", tokenAddress: await program.firstLine });
     await using initech = startTenant({ ...endless, name: "initech", tokenAddress: await other.firstLine });
     for (const name of ["acme", "globex", "initech"]) await expect.poll(() => of(name), PATIENT).toBeGreaterThan(20);
 
-    one.tell("acme");
+    program.tell("acme");
     expect(await acme.firstLine).toBe("ERR_NO_TOKEN");
     other.sendSignal("SIGKILL");
     expect(await initech.firstLine).toBe("ERR_NO_TOKEN");
     const [ofAcme, ofInitech, ofGlobex] = [of("acme"), of("initech"), of("globex")];
     await expect.poll(() => of("globex"), PATIENT).toBeGreaterThan(ofGlobex + 100);
     expect([of("acme"), of("initech")]).toEqual([ofAcme, ofInitech]);
-    one.sendSignal("SIGKILL");
+    program.sendSignal("SIGKILL");
     expect(await globex.firstLine).toBe("ERR_NO_TOKEN");
   });
 
@@ -83,7 +83,7 @@ it("shares one rate limit across machines whose clocks differ", async () => {
       slowestMs = Math.max(slowestMs, performance.now() - startedAt);
       return rows;
     };
-  const [one, other] = [0, 3_600_000].map((ahead, index) => {
+  const [a, b] = [0, 3_600_000].map((ahead, index) => {
     const time = { now: () => Date.now() + ahead, sleep };
     const database = { dialect: "postgres", query: measureQueries(databases[index] ?? databases[0]) } as const;
     return new AddressLimiter({ database, limits, time }).getTokens(address);
@@ -93,16 +93,16 @@ it("shares one rate limit across machines whose clocks differ", async () => {
     const takeToken = () => tokens.acquire().then(() => void cameAt.push(performance.now()));
     await Promise.all(Array.from({ length: count }, takeToken));
   };
-  await Promise.all([takeAll(one, 40), takeAll(other, 40)]);
+  await Promise.all([takeAll(a, 40), takeAll(b, 40)]);
   // All tokens of both but the first are due after it, 20 ms apart. The last can arrive early by at most the delay of
   // the first.
   const tookMs = Math.max(...cameAt) - Math.min(...cameAt);
   expect(tookMs).toBeGreaterThan((79 * 1_000) / 50 - TOKEN_GRACE_MS - slowestMs);
 
   const refusedAt = performance.now();
-  one.reportThrottled(1_500);
+  a.reportThrottled(1_500);
   await sleep(400);
-  await Promise.all([takeAll(one, 1), takeAll(other, 1)]);
+  await Promise.all([takeAll(a, 1), takeAll(b, 1)]);
   expect(Math.min(...cameAt.filter((atMs) => atMs > refusedAt)) - refusedAt).toBeGreaterThan(1_450);
   for (const database of databases) await database.close();
 });

@@ -35,13 +35,13 @@ describe("one address with two rate limit servers", () => {
     });
     await using _service = service;
     const options = { journal, service: service.url, limit: { requestsPerSecond: perSecond } };
-    await using one = await startCoordinator(options);
+    await using program = await startCoordinator(options);
     await using other = await startCoordinator(options);
     const lag = monitorEventLoopDelay({ resolution: 5 });
     lag.enable();
     const all = { service: service.url, requests: 40, atOnce: 10 };
-    await using acme = startTenant({ ...all, name: "acme", tokenAddress: await one.firstLine });
-    await using globex = startTenant({ ...all, name: "globex", tokenAddress: await one.firstLine });
+    await using acme = startTenant({ ...all, name: "acme", tokenAddress: await program.firstLine });
+    await using globex = startTenant({ ...all, name: "globex", tokenAddress: await program.firstLine });
     await using initech = startTenant({ ...all, name: "initech", tokenAddress: await other.firstLine });
     expect(await Promise.all([acme.firstLine, globex.firstLine, initech.firstLine])).toEqual(["done", "done", "done"]);
     lag.disable();

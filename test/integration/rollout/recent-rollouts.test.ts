@@ -43,7 +43,7 @@ it("reads each rollout with its origin, outcome and changes", async () => {
     [id, "done"],
     [old, "done"],
   ]);
-  expect(rollouts.map((one) => one.origin)).toEqual([undefined, origin]);
+  expect(rollouts.map((rollout) => rollout.origin)).toEqual([undefined, origin]);
   expect(rollouts[0]?.milestones.find(({ kind }) => kind === "started")?.actor).toBe("dana@build-7");
   expect(rollouts[0]?.tenants.map(({ changes }) => changes)).toEqual([
     [createAddition("evil.example"), MOVED],

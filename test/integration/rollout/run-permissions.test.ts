@@ -30,10 +30,10 @@ beforeAll(async () => {
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "email-security-not-allowed-"));
-  for (const one of ["settings", "state", "keys"]) mkdirSync(join(directory, one));
+  for (const item of ["settings", "state", "keys"]) mkdirSync(join(directory, item));
   for (const name of ["acme", "globex"]) writeFileSync(join(directory, `settings/${name}.yaml`), "version: 1\n");
   writeFileSync(join(directory, "keys/globex"), "key-of-globex\n");
-  for (const one of [service, stranger]) one.heard.length = 0;
+  for (const listener of [service, stranger]) listener.receivedKeys.length = 0;
   return () => rmSync(directory, { recursive: true, force: true });
 });
 
@@ -99,8 +99,8 @@ A change to that file must not decide this. If all of this is intended, set it w
   EMAIL_SECURITY_COMMANDS='["touch","${join(directory, "key-was-run")}"]
 ["touch","${join(directory, "health-was-run")}"]'
 `);
-  expect([...service.heard, ...stranger.heard]).toEqual([]);
-  expect(["key-was-run", "health-was-run"].filter((one) => existsSync(join(directory, one)))).toEqual([]);
+  expect([...service.receivedKeys, ...stranger.receivedKeys]).toEqual([]);
+  expect(["key-was-run", "health-was-run"].filter((candidate) => existsSync(join(directory, candidate)))).toEqual([]);
 });
 
 it("accepts the settings that its error message suggests", async () => {
@@ -115,14 +115,14 @@ it("accepts the settings that its error message suggests", async () => {
   · ${service.url} receives the key of acme, from the output of the command "echo"
   · ${service.url} receives the key of globex, from the file "keys/globex"
 `);
-  expect(new Set(service.heard)).toEqual(new Set(["key-of-acme", "key-of-globex"]));
+  expect(new Set(service.receivedKeys)).toEqual(new Set(["key-of-acme", "key-of-globex"]));
 });
 
 it("allows conventional key variables for a local service", async () => {
   writeTargets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
   const { code } = await runRollout();
   expect(code).toBe(2);
-  expect(new Set(service.heard)).toEqual(new Set(["key-of-acme"]));
+  expect(new Set(service.receivedKeys)).toEqual(new Set(["key-of-acme"]));
 });
 
 it("rejects a remote state backend that only the project names", async () => {
@@ -131,64 +131,64 @@ it("rejects a remote state backend that only the project names", async () => {
   const { code, output } = await runRollout({ PULUMI_BACKEND_URL: "", PULUMI_ACCESS_TOKEN: "pul-token" });
   expect(code).toBe(1);
   expect(output).toContain(`PULUMI_BACKEND_URL=${stranger.url} [ERR_ROLLOUT_NOT_ALLOWED]`);
-  expect(stranger.heard).toEqual([]);
+  expect(stranger.receivedKeys).toEqual([]);
 });
 
 it("applies the same permissions to a rollout in the journal as to a file", async () => {
   writeTargets(`  acme: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }\n`);
   const database = join(directory, ".email-security/rollouts.db");
   mkdirSync(join(directory, ".email-security"));
-  const theirs = await Rollouts.open({
+  const foreignRollouts = await Rollouts.open({
     database,
     environment: buildEnvironment({
       AWS_SECRET_ACCESS_KEY: "a-key-of-their-own",
       EMAIL_SECURITY_KEY_VARIABLES: "AWS_SECRET_ACCESS_KEY",
     }),
   });
-  const { id } = await theirs.plan({ file: join(directory, "tenants.yaml") });
-  await theirs.journal.start(id, { retry: false });
-  await theirs.close();
+  const { id } = await foreignRollouts.plan({ file: join(directory, "tenants.yaml") });
+  await foreignRollouts.journal.start(id, { retry: false });
+  await foreignRollouts.close();
   for (const verb of [["resume"], ["rollback"]]) {
     const { code, output } = await runRollout({}, ...verb);
     expect(code, output).toBe(1);
     if (verb[0] === "resume") expect(output).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");
-    expect(stranger.heard, output).not.toContain("secret-of-the-pipeline");
+    expect(stranger.receivedKeys, output).not.toContain("secret-of-the-pipeline");
   }
 });
 
 it("sends the API key only to addresses that the run allows", async () => {
   writeFileSync(join(directory, "settings/acme.yaml"), "version: 1\n");
-  const one = { EMAIL_SECURITY_BASE_URL: stranger.url, EMAIL_SECURITY_API_KEY: "the-one-key" };
+  const access = { EMAIL_SECURITY_BASE_URL: stranger.url, EMAIL_SECURITY_API_KEY: "the-one-key" };
   for (const verb of [
     ["plan", "settings/acme.yaml"],
     ["export", "--to", "exported"],
     ["drift", "settings/acme.yaml"],
     ["doctor"],
   ]) {
-    const environment = buildEnvironment({ ...one, EMAIL_SECURITY_SERVICES: service.url });
+    const environment = buildEnvironment({ ...access, EMAIL_SECURITY_SERVICES: service.url });
     const { code, output } = await createCli(directory, environment)(...verb);
     expect(code, output).toBe(1);
     expect(output).toContain(`EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}`);
-    expect(stranger.heard, output).toEqual([]);
+    expect(stranger.receivedKeys, output).toEqual([]);
   }
 });
 
 interface RecordingListener {
   readonly url: string;
   /** The keys that it received. */
-  readonly heard: string[];
+  readonly receivedKeys: string[];
   readonly server: Server;
 }
 
 /** Starts a service whose lists are empty. */
 async function startListener(): Promise<RecordingListener> {
-  const heard: string[] = [];
+  const receivedKeys: string[] = [];
   const server = createServer((request, response) => {
-    heard.push(String(request.headers["x-api-key"]));
+    receivedKeys.push(String(request.headers["x-api-key"]));
     response.writeHead(200, { "content-type": "application/json" });
     const pagination = { page: 1, page_size: 200, total: 0 };
     response.end(JSON.stringify({ results: { items: [], ...pagination } }));
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard, server };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, receivedKeys, server };
 }

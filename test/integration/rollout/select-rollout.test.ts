@@ -55,7 +55,7 @@ const MEANT: Readonly<Record<RolloutAction, (all: readonly JournalRollout[]) => 
   // No process is running any of them.
   stop: () => -1,
   abandon: (all) => all.findLastIndex(({ state }) => isOpen(state)),
-  resume: (all) => all.findLastIndex((one, index) => isOpen(one.state) || isRetried(all, index)),
+  resume: (all) => all.findLastIndex((rollout, index) => isOpen(rollout.state) || isRetried(all, index)),
   rollback: (all) => {
     const last = all.findLastIndex(
       ({ tenants, rollsBack }) => rollsBack === undefined && tenants.some(({ isBegun }) => isBegun),
@@ -76,7 +76,8 @@ function isRolledBack(all: readonly JournalRollout[], index: number): boolean {
           back.rollsBack === index &&
           back.project === project &&
           back.tenants.some(
-            (one) => one.name === name && ((one.state === "done" && one.isBegun) || one.state === "unchanged"),
+            (tenant) =>
+              tenant.name === name && ((tenant.state === "done" && tenant.isBegun) || tenant.state === "unchanged"),
           ),
       );
   return index >= 0 && tenants.filter(({ isBegun }) => isBegun).every(({ name }) => isBack(name));
@@ -100,7 +101,9 @@ function isRetried(all: readonly JournalRollout[], index: number): boolean {
           (later) =>
             later.project === project &&
             later.tenants.some(
-              (one) => one.name === tenant.name && (one.state === "done" || one.state === "unchanged"),
+              (writtenTenant) =>
+                writtenTenant.name === tenant.name &&
+                (writtenTenant.state === "done" || writtenTenant.state === "unchanged"),
             ),
         ),
   );
@@ -125,9 +128,9 @@ it("selects the same rollout in PostgreSQL", async () => {
 
 /** @param drawn may name a rollout to roll back that doesn't come before it; then it rolls back none. */
 async function expectMeant(database: string, drawn: readonly JournalRollout[]): Promise<void> {
-  const written = drawn.map((one, index) => ({
-    ...one,
-    rollsBack: one.rollsBack === undefined || one.rollsBack >= index ? undefined : one.rollsBack,
+  const written = drawn.map((rollout, index) => ({
+    ...rollout,
+    rollsBack: rollout.rollsBack === undefined || rollout.rollsBack >= index ? undefined : rollout.rollsBack,
   }));
   const ids = await writeJournal(database, written);
   const rollouts = await Rollouts.open({ database, environment: {} });

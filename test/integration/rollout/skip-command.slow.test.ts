@@ -110,7 +110,7 @@ it("shows skipped tenants in every command until they are unskipped", async () =
   expect(looked[1]?.stdout).toContain("Skipped: acme and globex.");
   expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m);
   const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.at("fleet.json"), "utf8")));
-  expect(tenants.map(({ skipped: one }) => one)).toEqual([
+  expect(tenants.map(({ skipped: item }) => item)).toEqual([
     { skippedAt: expect.any(String), skippedBy: expect.stringMatching(/^dana@/), reason: reason.trim() },
     { skippedAt: expect.any(String), skippedBy: expect.stringMatching(/^dana@/), reason: reason.trim() },
   ]);

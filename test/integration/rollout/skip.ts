@@ -269,7 +269,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       const planned = ["c", "d"].map((name) => ({ name, state: "pending" as const, digest: name }));
       await journal.recordPlans(
         original,
-        planned.map((one) => ({ ...one, plan: planJson(`${one.name}.example`) })),
+        planned.map((item) => ({ ...item, plan: planJson(`${item.name}.example`) })),
       );
       const id = await fleet.plan({ canary: ["c"] }, {}, { rollsBack: original, skipped: leftOut }, { c: "d" });
       const lock = await buildRolloutLock(journal, id, "here");

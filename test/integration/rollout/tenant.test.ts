@@ -72,7 +72,8 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const getServiceKey = (name: string): string => sandbox.tenants.find((one) => one.name === name)?.apiKeys.ci ?? "";
+const getServiceKey = (name: string): string =>
+  sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys.ci ?? "";
 
 const runTenant = async (...args: string[]): Promise<CliResult> =>
   await runCli(directory.path, ["tenant", ...args], {

@@ -30,7 +30,7 @@ describe.concurrent("a worker of a distributed rollout", () => {
       reason: expect.stringContaining("The lease is lost"),
     });
     await still.waitForEvent("too late");
-    quick.tell("end jobs");
+    quick.sendCommand("end jobs");
     expect(await ended).toBe("done");
     expect(await rollout.journal.listTenants(rollout.id)).toMatchObject([
       { state: "done", attempt: 2, worker: "quick" },
@@ -113,9 +113,9 @@ describe.concurrent("the job queue", () => {
       new RolloutWorker({ url: postgres.url, name, concurrency: 2, jobMs: 3_600_000 });
     await using polite = createTwoJobWorker("polite");
     await polite.waitForEvent("began", 2);
-    polite.tell("stop");
+    polite.sendCommand("stop");
     await sleep(300);
-    polite.tell("end jobs");
+    polite.sendCommand("end jobs");
     await polite.waitForExit();
     expect(polite.events.map(({ kind }) => kind)).toEqual(["ready", "began", "began", "finished", "finished"]);
 
@@ -123,10 +123,10 @@ describe.concurrent("the job queue", () => {
     await hasty.waitForEvent("began", 2);
     await using heir = createTwoJobWorker("heir");
     await heir.waitForEvent("ready");
-    hasty.tell("abort");
+    hasty.sendCommand("abort");
     await heir.waitForEvent("began", 2);
     await hasty.waitForExit();
-    heir.tell("end jobs");
+    heir.sendCommand("end jobs");
     expect(await ended).toBe("done");
     const workers = (await rollout.journal.listTenants(rollout.id)).map(({ attempt, worker }) => [attempt, worker]);
     expect(workers).toEqual([
@@ -160,7 +160,8 @@ describe.concurrent("the job queue", () => {
       postgres.url,
       async ({ tenant, retryRound }) => {
         done.push(`${tenant}${retryRound}`);
-        if (tenant === "broken" && done.filter((one) => one === "broken0").length === 1) throw new Error("no journal");
+        if (tenant === "broken" && done.filter((candidate) => candidate === "broken0").length === 1)
+          throw new Error("no journal");
       },
       {
         concurrency: 1,

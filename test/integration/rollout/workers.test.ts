@@ -6,7 +6,7 @@ import { computePeak, listUnfinishedTenants, startRollout } from "./workers";
 describe("a distributed rollout", () => {
   it("applies each tenant once despite a killed worker and database restart", async () => {
     await using postgres = await startPostgres();
-    await using one = await startRollout(
+    await using rollout = await startRollout(
       postgres,
       "one",
       [
@@ -16,7 +16,7 @@ describe("a distributed rollout", () => {
       6,
     );
     await using other = await startRollout(postgres, "other", [[20, 4]], 6);
-    const ended = [one.conducted(), other.conducted()];
+    const ended = [rollout.conducted(), other.conducted()];
     const createWorker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 3, jobMs: 250 });
     await using first = createWorker("first");
     await using second = createWorker("second");
@@ -32,14 +32,17 @@ describe("a distributed rollout", () => {
     await postgres.restart("crash");
     expect(await Promise.all(ended)).toEqual(["done", "done"]);
 
-    const tenants = [...(await one.journal.listTenants(one.id)), ...(await other.journal.listTenants(other.id))];
+    const tenants = [
+      ...(await rollout.journal.listTenants(rollout.id)),
+      ...(await other.journal.listTenants(other.id)),
+    ];
     expect(tenants.map(({ state }) => state)).toEqual(Array(50).fill("done"));
     // Orphaned jobs were reassigned once; no other job was started twice.
     const more = tenants.filter(({ attempt }) => attempt !== 1);
     expect(Object.fromEntries(more.map(({ name, attempt }) => [name, attempt]))).toEqual(
       Object.fromEntries(orphans.map((name) => [name, 2])),
     );
-    const events = [...one.events, ...other.events];
+    const events = [...rollout.events, ...other.events];
     for (const name of orphans) {
       const [began = 0, again = 0] = events
         .filter((event) => event.kind === "tenant-started" && event.tenant === name)
@@ -49,8 +52,8 @@ describe("a distributed rollout", () => {
       expect(again - began).toBeLessThan(40_000);
     }
     // The limits hold, and both rollouts together use more of the shared service limit than either did alone.
-    expect(computePeak(one.events, "wave 0")).toBeLessThanOrEqual(2);
-    expect(computePeak(one.events, "wave 1")).toBeLessThanOrEqual(5);
+    expect(computePeak(rollout.events, "wave 0")).toBeLessThanOrEqual(2);
+    expect(computePeak(rollout.events, "wave 1")).toBeLessThanOrEqual(5);
     expect(computePeak(other.events, "wave 0")).toBeLessThanOrEqual(4);
     expect(computePeak(events)).toBeLessThanOrEqual(6);
     expect(computePeak(events)).toBeGreaterThan(2);

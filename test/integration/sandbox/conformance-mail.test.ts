@@ -350,7 +350,7 @@ const metrics: ConformanceRow[] = [
         expect(items).toEqual(
           [...counts]
             .map(([date, count_threats]) => ({ date, count_threats }))
-            .sort((one, other) => (one.date < other.date ? 1 : -1)),
+            .sort((a, b) => (a.date < b.date ? 1 : -1)),
         );
       }
     },
@@ -423,10 +423,7 @@ const metrics: ConformanceRow[] = [
         const all = await collectRecentThreats(acme, days);
         const expected = all
           .map((threat, index) => ({ threat, index }))
-          .sort(
-            (one, other) =>
-              rank.indexOf(other.threat.criticality) - rank.indexOf(one.threat.criticality) || one.index - other.index,
-          )
+          .sort((a, b) => rank.indexOf(b.threat.criticality) - rank.indexOf(a.threat.criticality) || a.index - b.index)
           .slice(0, 5)
           .map(({ threat }) => threat);
         expect((await acme.get(`${METRICS}/highlighted_threats?days=${days}`)).body).toEqual({
@@ -644,6 +641,6 @@ function countBy(rows: Json[], keyOf: (row: Json) => string): Map<string, number
 function listTopCounts(counts: [string, number][]): number[] {
   return counts
     .map(([, count]) => count)
-    .sort((one, other) => other - one)
+    .sort((a, b) => b - a)
     .slice(0, 5);
 }

@@ -61,7 +61,7 @@ function expectNothingButText(output: unknown): void {
 function collectStrings(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, one]) => [key, ...collectStrings(one)]);
+  return Object.entries(value).flatMap(([key, item]) => [key, ...collectStrings(item)]);
 }
 
 const ARGUMENTS: Readonly<Record<HandlerName, (text: string) => ResourceProperties[]>> = {
@@ -150,16 +150,16 @@ describe("check", () => {
 function removeEntryId(output: unknown): unknown {
   if (typeof output !== "object" || output === null) return output;
   const { entryId: _id, ...rest } = output as ResourceProperties;
-  return Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, removeEntryId(one)]));
+  return Object.fromEntries(Object.entries(rest).map(([name, item]) => [name, removeEntryId(item)]));
 }
 
 /** Replaces every display-only text of a service response with hostile text. */
 function poisonResponse({ status, body }: ServiceResponse, text: string): ServiceResponse {
   const own = new Set(["id", "email", "value", "list", "entry_type", "verdict_scope"]);
   const poison = (value: unknown, key = ""): unknown => {
-    if (Array.isArray(value)) return value.map((one) => poison(one));
+    if (Array.isArray(value)) return value.map((item) => poison(item));
     if (typeof value === "object" && value !== null) {
-      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, poison(one, name)]));
+      return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, poison(item, name)]));
     }
     return typeof value === "string" && !own.has(key) ? text : value;
   };
@@ -170,7 +170,7 @@ describe("hostile text from the service", () => {
   test.each(TOGETHER)("is escaped in output and state: %s", async (name, text) => {
     // Uses a new process, since one that has seen only failures stops sending requests.
     await provider.startNextRun();
-    const at = `a${TOGETHER.findIndex(([one]) => one === name)}`;
+    const at = `a${TOGETHER.findIndex(([item]) => item === name)}`;
     const entry = provider.getResource("allowDenyEntry");
     const vip = provider.getResource("vipEmployee");
     const outputs: unknown[] = [];
@@ -187,7 +187,7 @@ describe("hostile text from the service", () => {
     const inputs = { list: "deny", value, entryType: "domain", verdictScope: "global" };
     await recordAttempt(() => entry.create({ ...inputs, comment: "INC-7" }));
     answer = () => undefined;
-    const row = sandbox.allowDenyEntries("acme").find((one) => one.value === value);
+    const row = sandbox.allowDenyEntries("acme").find((allowDenyEntry) => allowDenyEntry.value === value);
     expect(row, JSON.stringify(outputs)).toBeDefined();
     answer = (_request, response) => poisonResponse(response, text);
     await recordAttempt(() => entry.create({ ...inputs, comment: "INC-8" }));

@@ -308,7 +308,7 @@ const FAULTS: readonly [label: string, answer: FeedServer["answer"], reason: Reg
 ];
 
 describe("a source changes nothing and says why for", () => {
-  it.each(FAULTS)("%s", async (_what, answer, reason) => {
+  it.each(FAULTS)("%s", async (_label, answer, reason) => {
     using directory = createRepository("max: 20");
     feed.list(["a.example"], { "last-modified": "Sat, 28 Nov 2026 10:00:00 GMT" });
     await syncDirectory(directory);
@@ -398,7 +398,7 @@ describe("the environment of the run", () => {
     ["lists nothing", {}],
     ["lists another source", { EMAIL_SECURITY_SOURCES: "other=http://127.0.0.1/" }],
     ["lists another path", { EMAIL_SECURITY_SOURCES: "phish=http://127.0.0.1:1/lists/" }],
-  ])("keeps a source from being requested if it %s", async (_what, environment) => {
+  ])("keeps a source from being requested if it %s", async (_label, environment) => {
     using directory = createRepository();
     feed.list(["a.example"]);
     const report = await syncDirectory(directory, { environment: { EMAIL_SECURITY_SOURCES: "", ...environment } });

@@ -55,7 +55,7 @@ it("rereads a list for 3 s before reporting a row gone", async () => {
   expect(await tenant.findVipConfirmed(formatPersonAddress(999))).toBeUndefined();
   expect(trace().sort()).toEqual(repeatLines(6, ["allow 1 200", "deny 1 200", "vips 1 200"]).sort());
   const pauses = [100, 200, 400, 800, 1_500];
-  expect(time.slept).toEqual([...pauses.flatMap((pause) => [pause, pause]), ...pauses]);
+  expect(time.sleeps).toEqual([...pauses.flatMap((pause) => [pause, pause]), ...pauses]);
 });
 
 it("skips the rereads for a row that isn't expected", async () => {

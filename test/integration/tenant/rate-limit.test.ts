@@ -105,7 +105,7 @@ it("retries a rejected batch unchanged", async () => {
   });
   await Promise.all([0, 1, 2].map((at) => acme.tenant.addVip(formatPersonAddress(at), "Board")));
   expect(acme.trace()).toEqual(["add 3 Board 429", "add 3 Board 429", "add 3 Board 200"]);
-  expect(acme.time.slept).toEqual([250, 500]);
+  expect(acme.time.sleeps).toEqual([250, 500]);
 });
 
 it("gives up after eight attempts with the service's message", async () => {

@@ -115,7 +115,7 @@ it("reports its own deletion when a retry finds nothing", async () => {
 it.each([
   ["204", { status: 204 }, true, 1],
   ["an empty 200, after it was done", { status: 200, body: "" }, true, 2],
-] as const)("accepts a deletion answered with %s", async (_what, answer, isDone, requests) => {
+] as const)("accepts a deletion answered with %s", async (_label, answer, isDone, requests) => {
   let failuresLeft = 1;
   await using acme = await startTenantService({
     denied: 1,

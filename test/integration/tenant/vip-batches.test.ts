@@ -61,7 +61,7 @@ describe.each([
     // Two external mailboxes in the first thousand, one in the last five hundred.
     for (const at of [3, 700, 2_200]) emails.splice(at, 0, `Outsider-${at}@acme.example`);
     const results = await Promise.allSettled(emails.map((email) => tenant.addVip(email, "Board")));
-    const failed = results.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    const failed = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
     expect(failed.map((error) => error.addresses)).toEqual([
       ["outsider-3@acme.example"],
       ["outsider-700@acme.example"],

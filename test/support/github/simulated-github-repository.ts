@@ -121,7 +121,7 @@ export class SimulatedGitHubRepository implements AsyncDisposable {
   /** Returns the content of a file in the newest artifact of that name. */
   async readArtifact(name: string, file: string): Promise<string> {
     const { artifacts } = await this.readState();
-    const id = artifacts.findLast((one) => one.name === name)?.workflow_run.id ?? 0;
+    const id = artifacts.findLast((artifact) => artifact.name === name)?.workflow_run.id ?? 0;
     return await readFile(join(this.#artifact(id, name), file), "utf8");
   }
 

@@ -101,7 +101,7 @@ export async function performConsoleEdit(company: Company, edit: ConsoleEdit, to
 export type CompanyEntry = ReturnType<Company["listEntries"]>[number];
 
 function pickEntry(company: Company, pick: number): CompanyEntry | undefined {
-  const rows = company.listEntries().toSorted((one, other) => (formatEntryName(one) < formatEntryName(other) ? -1 : 1));
+  const rows = company.listEntries().toSorted((a, b) => (formatEntryName(a) < formatEntryName(b) ? -1 : 1));
   const pipelineRows = rows.filter(({ created_by }) => created_by === "ci");
   const some = pick % 2 === 0 && pipelineRows.length > 0 ? pipelineRows : rows;
   return some[(pick >> 1) % Math.max(1, some.length)];

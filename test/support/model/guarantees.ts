@@ -142,7 +142,7 @@ export class Memory {
     // An entry that a refresh did not find no longer belongs to the stack, whoever recreates it. The same holds for an
     // entry that a colleague moved from one list to the other between the reads of the two.
     const findPlacement = ({ entries }: TenantSnapshot, key: string): string | undefined => {
-      const row = entries.find((one) => one.key === key);
+      const row = entries.find((entry) => entry.key === key);
       return row && `${row.id} ${row.list}`;
     };
     const isThere = (key: string): boolean =>
@@ -153,7 +153,7 @@ export class Memory {
       if (action === "allow_deny_entry.create") this.#held.add(parseModelEntry(is as AllowDenyEntryRow).key);
     }
     for (const heldItem of holdings.entries) {
-      const isDeclared = program.entries.some((one) => formatEntryKey(one) === heldItem.key);
+      const isDeclared = program.entries.some((entry) => formatEntryKey(entry) === heldItem.key);
       const isLeft = predictRemoval(heldItem, parseKeyValue(heldItem.key), program) === "stays";
       if (!isDeclared && isLeft) this.#held.delete(heldItem.key);
       // A list releases an entry that another resource declares, even if that resource fails to adopt it.
@@ -199,19 +199,19 @@ export function checkEveryRun(facts: RunFacts): string[] {
       case "allow_deny_entry.create": {
         const createdEntry = parseModelEntry(after as AllowDenyEntryRow);
         own.add(target);
-        if (!program.entries.some((one) => isSame(one, createdEntry)))
+        if (!program.entries.some((entry) => isSame(entry, createdEntry)))
           broken.push(`made ${formatEntry(createdEntry)}, which nobody declares`);
         break;
       }
       case "allow_deny_entry.update": {
         const [was, is] = [parseModelEntry(before as AllowDenyEntryRow), parseModelEntry(after as AllowDenyEntryRow)];
         // A concurrent change in the console appears in the response; a second update reverts it.
-        const isDeclared = program.entries.some((one) => one.value === is.value);
+        const isDeclared = program.entries.some((entry) => entry.value === is.value);
         if (!isDeclared) broken.push(`changed ${formatEntry(was)} to ${formatEntry(is)}, which nobody declares`);
         // An entry that was recreated by hand still belongs to the resource.
         const isHeld = own.has(target) || holdings.entries.some(({ key }) => parseKeyValue(key) === was.value);
         own.add(target);
-        if (!isHeld && !program.entries.some((one) => one.value === was.value && canAdopt(one, program))) {
+        if (!isHeld && !program.entries.some((entry) => entry.value === was.value && canAdopt(entry, program))) {
           broken.push(`changed ${formatEntry(was)}, which this stack did not hold, and nobody said to adopt it`);
         }
         break;
@@ -219,20 +219,20 @@ export function checkEveryRun(facts: RunFacts): string[] {
       case "allow_deny_entry.delete": {
         const was = parseModelEntry(before as AllowDenyEntryRow);
         // No client of this service can see changes that the console makes between the read and the deletion.
-        const meanwhile = facts.history.filter((one) => one.target === target && one.before !== null);
+        const meanwhile = facts.history.filter((row) => row.target === target && row.before !== null);
         const seen = [
           was,
-          ...meanwhile.map((one) => parseModelEntry(one.before as AllowDenyEntryRow)),
+          ...meanwhile.map((row) => parseModelEntry(row.before as AllowDenyEntryRow)),
           ...facts.before.entries.filter(({ id, key }) => id === was.id || key === was.key),
         ];
-        const holders = holdings.entries.filter((heldItem) => seen.some((one) => isHeldBy(heldItem, one)));
+        const holders = holdings.entries.filter((heldItem) => seen.some((entry) => isHeldBy(heldItem, entry)));
         const isShown = (heldItem: HeldThing): boolean =>
           seen.some(
             ({ list, comment }) => list === heldItem.list && (!heldItem.isList || comment === heldItem.comment),
           );
-        const isManaged = holders.some((one) => !one.isUnmanaged);
+        const isManaged = holders.some((holder) => !holder.isUnmanaged);
         // The replacement in the same run may have been added first, in place.
-        const isOwnMove = program.entries.some((one) => one.value === was.value);
+        const isOwnMove = program.entries.some((entry) => entry.value === was.value);
         if (holders.length === 0) broken.push(`deleted ${formatEntry(was)}, which the state did not hold`);
         else if (!holders.some(isShown) && !isOwnMove) {
           broken.push(`deleted ${formatEntry(was)}, which was shown otherwise`);
@@ -254,10 +254,10 @@ export function checkEveryRun(facts: RunFacts): string[] {
       case "vip_employee.remove": {
         const holders = holdings.vips.filter(({ key }) => key === target);
         if (holders.length === 0) broken.push(`excluded ${target}, which the state did not hold`);
-        if (holders.some((one) => !one.isUnmanaged) && !memory.emails.has(target)) {
+        if (holders.some((holder) => !holder.isUnmanaged) && !memory.emails.has(target)) {
           broken.push(`excluded ${target}, which was never declared`);
         }
-        if (holders.every((one) => one.isUnmanaged) && !isPrunedNow(program, holders)) {
+        if (holders.every((holder) => holder.isUnmanaged) && !isPrunedNow(program, holders)) {
           broken.push(`excluded ${target}, which was only shown, by a list that does not remove it`);
         }
         break;
@@ -322,9 +322,9 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
     if (new Set(declared.map(formatEntryKey)).size < 2) return false;
     const holders = holdings.entries.filter((heldItem) => isHeldBy(heldItem, row) && !heldItem.isUnmanaged);
     const ofAnotherKey = declared.some(
-      (one) =>
-        formatEntryKey(one) !== row.key &&
-        holders.some(({ by, id }) => id === row.id && by === getResourceName(program, one.place)),
+      (entry) =>
+        formatEntryKey(entry) !== row.key &&
+        holders.some(({ by, id }) => id === row.id && by === getResourceName(program, entry.place)),
     );
     return new Set(holders.map(({ by }) => by)).size > 1 || ofAnotherKey;
   });
@@ -379,7 +379,7 @@ function findRepeatedCreates({ before, audit, requests }: RunFacts): string[] {
     if (method !== "POST" || !path.endsWith("/allow_deny_entries")) continue;
     const { value, verdict_scope: scope } = body as { value: string; verdict_scope: string };
     const key = formatEntryKey({ value: canonicalize(value), scope });
-    const there = before.entries.find((one) => one.key === key);
+    const there = before.entries.find((entry) => entry.key === key);
     if (there !== undefined && !removedIds.has(there.id) && !moved.has(there.id)) {
       broken.push(`${key} was created (${status}), though it was there`);
     }
@@ -393,23 +393,23 @@ function findRepeatedCreates({ before, audit, requests }: RunFacts): string[] {
 export function findProgramMistakes(program: ModelProgram, holdings: Holdings): string[] {
   const mistakes: string[] = [];
   const { entries, vips, lists } = program;
-  for (const [at, one] of entries.entries()) {
+  for (const [at, entry] of entries.entries()) {
     for (const other of entries.slice(at + 1)) {
-      const areInLists = isListPlace(one.place) || isListPlace(other.place);
-      const isTwice = formatEntryKey(one) === formatEntryKey(other);
-      if (isTwice && (areInLists || one.list !== other.list || one.comment !== other.comment)) {
-        mistakes.push(`${formatEntryKey(one)} is declared twice`);
+      const areInLists = isListPlace(entry.place) || isListPlace(other.place);
+      const isTwice = formatEntryKey(entry) === formatEntryKey(other);
+      if (isTwice && (areInLists || entry.list !== other.list || entry.comment !== other.comment)) {
+        mistakes.push(`${formatEntryKey(entry)} is declared twice`);
       }
-      if (!isTwice && one.value === other.value && one.list !== other.list) {
-        mistakes.push(`${one.value} is on both lists`);
+      if (!isTwice && entry.value === other.value && entry.list !== other.list) {
+        mistakes.push(`${entry.value} is on both lists`);
       }
     }
   }
-  for (const [at, one] of vips.entries()) {
+  for (const [at, vip] of vips.entries()) {
     for (const other of vips.slice(at + 1)) {
-      const areInLists = isListPlace(one.place) || isListPlace(other.place);
-      const areAlike = one.comment === other.comment && one.keep === other.keep;
-      if (one.email === other.email && (areInLists || !areAlike)) mistakes.push(`${one.email} is declared twice`);
+      const areInLists = isListPlace(vip.place) || isListPlace(other.place);
+      const areAlike = vip.comment === other.comment && vip.keep === other.keep;
+      if (vip.email === other.email && (areInLists || !areAlike)) mistakes.push(`${vip.email} is declared twice`);
     }
   }
   for (const place of ["A", "B", "V", "W"] as const) {
@@ -438,13 +438,13 @@ export function findProgramMistakes(program: ModelProgram, holdings: Holdings): 
     );
     const lost = before.filter(
       ({ key, isUnmanaged, list }) =>
-        !own.some((one) => one.key === key) &&
+        !own.some((candidate) => candidate.key === key) &&
         !ignored.includes(parseKeyValue(key)) &&
         (!isUnmanaged || isPruned(options.mode, list)) &&
         !(isVips && options.keep),
     );
     for (const name of options.protect) {
-      const isThere = own.some((one) => one.name === name);
+      const isThere = own.some((candidate) => candidate.name === name);
       const isLost = lost.some(({ key }) => parseKeyValue(key) === name);
       if (!isThere || isLost) mistakes.push(`${place} protects ${name}`);
     }
@@ -467,26 +467,29 @@ export interface Obstacle {
 
 export function findObstacles(program: ModelProgram, { entries }: TenantSnapshot, holdings: Holdings): Obstacle[] {
   const obstacles: Obstacle[] = [];
-  for (const one of program.entries) {
-    const by = getResourceName(program, one.place);
+  for (const entry of program.entries) {
+    const by = getResourceName(program, entry.place);
     const own = holdings.entries.find((heldItem) => heldItem.by === by && !heldItem.isReplaced && !heldItem.isList);
-    const isAnother = own !== undefined && own.key !== formatEntryKey(one) && parseKeyValue(own.key) === one.value;
-    if (isAnother && program.entries.some((other) => other !== one && formatEntryKey(other) === formatEntryKey(one))) {
+    const isAnother = own !== undefined && own.key !== formatEntryKey(entry) && parseKeyValue(own.key) === entry.value;
+    if (
+      isAnother &&
+      program.entries.some((other) => other !== entry && formatEntryKey(other) === formatEntryKey(entry))
+    ) {
       const reason = `${by} holds another entry than the one that is declared twice alike`;
-      obstacles.push({ reason, isSure: false, duplicate: one });
+      obstacles.push({ reason, isSure: false, duplicate: entry });
     }
-    for (const row of entries.filter(({ value }) => value === one.value)) {
+    for (const row of entries.filter(({ value }) => value === entry.value)) {
       const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
       const isOwn = holders.some((heldItem) => heldItem.by === by && !heldItem.isReplaced);
-      if (row.key === formatEntryKey(one)) {
-        const isMoved = own !== undefined && parseKeyValue(own.key) === one.value && own.id !== row.id;
+      if (row.key === formatEntryKey(entry)) {
+        const isMoved = own !== undefined && parseKeyValue(own.key) === entry.value && own.id !== row.id;
         if (isMoved)
           obstacles.push({ reason: `${by} holds another entry than ${formatEntry(row)}`, isSure: false, entry: row });
-        if (isSame(one, row) || isOwn || canAdopt(one, program)) continue;
+        if (isSame(entry, row) || isOwn || canAdopt(entry, program)) continue;
         const isSure = holders.length === 0 && !isMoved;
         obstacles.push({ reason: `there is ${formatEntry(row)}, not as declared`, isSure, entry: row });
-      } else if (row.list !== one.list) {
-        const isOfTheList = isOwn && isListPlace(one.place);
+      } else if (row.list !== entry.list) {
+        const isOfTheList = isOwn && isListPlace(entry.place);
         if (!isOfTheList)
           obstacles.push({ reason: `there is ${formatEntry(row)} in the way`, isSure: false, entry: row });
       }
@@ -503,11 +506,11 @@ function checkResult(facts: RunFacts): string[] {
   const { program, before, after, holdings, holdingsAfter } = facts;
   const broken: string[] = [];
 
-  for (const one of program.entries) {
-    const rows = after.entries.filter(({ key }) => key === formatEntryKey(one));
-    if (rows.length !== 1 || !rows.every((row) => isSame(one, row))) {
+  for (const entry of program.entries) {
+    const rows = after.entries.filter(({ key }) => key === formatEntryKey(entry));
+    if (rows.length !== 1 || !rows.every((row) => isSame(entry, row))) {
       broken.push(
-        `${formatEntry({ ...one, key: formatEntryKey(one) })} is declared, and there is ${rows.map(formatEntry).join(", ") || "nothing"}`,
+        `${formatEntry({ ...entry, key: formatEntryKey(entry) })} is declared, and there is ${rows.map(formatEntry).join(", ") || "nothing"}`,
       );
     }
   }
@@ -522,7 +525,7 @@ function checkResult(facts: RunFacts): string[] {
     }
   }
   for (const row of after.entries) {
-    const isDeclared = program.entries.some((one) => formatEntryKey(one) === row.key);
+    const isDeclared = program.entries.some((entry) => formatEntryKey(entry) === row.key);
     const wasThere = before.entries.some(({ key }) => key === row.key);
     if (!isDeclared && !wasThere) broken.push(`${formatEntry(row)} has come from nowhere`);
   }
@@ -539,7 +542,7 @@ function checkResult(facts: RunFacts): string[] {
     excluded.delete(email);
   }
   const serializeVips = (some: Iterable<ModelVip>): string =>
-    JSON.stringify([...some].toSorted((one, other) => (one.email < other.email ? -1 : 1)));
+    JSON.stringify([...some].toSorted((a, b) => (a.email < b.email ? -1 : 1)));
   if (serializeVips(vips.values()) !== serializeVips(after.vips)) {
     broken.push(`the VIPs should be ${serializeVips(vips.values())}, and are ${serializeVips(after.vips)}`);
   }
@@ -556,8 +559,8 @@ function checkResult(facts: RunFacts): string[] {
 function compareState(program: ModelProgram, { entries, vips }: Holdings): string[] {
   const heldKeys = [...entries, ...vips].map(({ by, key }) => `${by} ${key}`).sort();
   const declared = [
-    ...program.entries.map((one) => `${getResourceName(program, one.place)} ${formatEntryKey(one)}`),
-    ...program.vips.map((one) => `${getResourceName(program, one.place)} ${one.email}`),
+    ...program.entries.map((entry) => `${getResourceName(program, entry.place)} ${formatEntryKey(entry)}`),
+    ...program.vips.map((vip) => `${getResourceName(program, vip.place)} ${vip.email}`),
   ].sort();
   if (heldKeys.join("\n") === declared.join("\n")) return [];
   return [`the state holds ${heldKeys.join(", ")}, and declared is ${declared.join(", ")}`];
@@ -588,7 +591,7 @@ function checkFailure(facts: RunFacts): string[] {
   }
   // An entry that moves between resources stays in the state of the first until that resource's turn.
   const isElsewhere = ({ by, key }: HeldThing): boolean =>
-    program.entries.some((one) => formatEntryKey(one) === key && getResourceName(program, one.place) !== by) ||
+    program.entries.some((entry) => formatEntryKey(entry) === key && getResourceName(program, entry.place) !== by) ||
     program.vips.some(({ email, place }) => email === key && getResourceName(program, place) !== by) ||
     [...holdings.entries, ...holdings.vips].some((other) => other.key === key && other.by !== by);
   const entries = holdingsAfter.entries.filter((heldItem) => !isElsewhere(heldItem));
@@ -600,26 +603,26 @@ function checkFailure(facts: RunFacts): string[] {
 /** Returns whether an entry occupies a declared place, doesn't belong to the stack and may not be adopted. */
 function isForeign(row: ModelEntry, program: ModelProgram, { entries }: Holdings): boolean {
   const isHeld = entries.some(({ id, key }) => key === row.key || id === row.id);
-  return !isHeld && !program.entries.some((one) => one.value === row.value && canAdopt(one, program));
+  return !isHeld && !program.entries.some((entry) => entry.value === row.value && canAdopt(entry, program));
 }
 
 type EntryFate = "declared" | "goes" | "stays" | "either";
 
 /** Returns what happens to an entry when a program is applied. */
 function predictEntryFate(row: ModelEntry, program: ModelProgram, holdings: Holdings): EntryFate {
-  if (program.entries.some((one) => formatEntryKey(one) === row.key)) return "declared";
+  if (program.entries.some((entry) => formatEntryKey(entry) === row.key)) return "declared";
   const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
   if (holders.some((heldItem) => predictRemoval(heldItem, row.value, program) === "goes")) return "goes";
   // The service may report a conflict with this entry. It never does so for two entries with different scopes on the
   // same list.
   const isTaken = program.entries.some(
-    (one) => one.value === row.value && one.list !== row.list && canAdopt(one, program),
+    (entry) => entry.value === row.value && entry.list !== row.list && canAdopt(entry, program),
   );
   return isTaken ? "either" : "stays";
 }
 
 function predictVipFate(email: string, program: ModelProgram, holdings: Holdings): EntryFate {
-  if (program.vips.some((one) => one.email === email)) return "declared";
+  if (program.vips.some((vip) => vip.email === email)) return "declared";
   const holders = holdings.vips.filter(({ key }) => key === email);
   return holders.some((heldItem) => predictRemoval(heldItem, email, program) === "goes") ? "goes" : "stays";
 }
@@ -642,15 +645,15 @@ function findListOptions(program: ModelProgram, name: string): ModelListOptions 
   return undefined;
 }
 
-function canAdopt(one: PlacedEntry, program: ModelProgram): boolean {
-  return isListPlace(one.place) ? (program.lists[one.place] ?? PLAIN).adopt : one.adopt;
+function canAdopt(entry: PlacedEntry, program: ModelProgram): boolean {
+  return isListPlace(entry.place) ? (program.lists[entry.place] ?? PLAIN).adopt : entry.adopt;
 }
 
-function isSame(one: PlacedEntry, row: ModelEntry): boolean {
-  return formatEntryKey(one) === row.key && one.list === row.list && one.comment === row.comment;
+function isSame(entry: PlacedEntry, row: ModelEntry): boolean {
+  return formatEntryKey(entry) === row.key && entry.list === row.list && entry.comment === row.comment;
 }
 
-function formatEntry(one: Pick<ModelEntry, "key" | "list" | "comment"> | undefined): string {
-  if (one === undefined) return "nothing";
-  return `${one.list} ${one.key}${one.comment === "" ? "" : ` "${one.comment}"`}`;
+function formatEntry(entry: Pick<ModelEntry, "key" | "list" | "comment"> | undefined): string {
+  if (entry === undefined) return "nothing";
+  return `${entry.list} ${entry.key}${entry.comment === "" ? "" : ` "${entry.comment}"`}`;
 }

@@ -75,7 +75,7 @@ export class InProcessStack implements ModelStack {
 
   #copy(): InProcessStack {
     const copy = new InProcessStack(this.#access);
-    copy.#resources = new Map([...this.#resources].map(([key, one]) => [key, structuredClone(one)]));
+    copy.#resources = new Map([...this.#resources].map(([key, resource]) => [key, structuredClone(resource)]));
     copy.#replaced = structuredClone(this.#replaced);
     return copy;
   }
@@ -106,7 +106,9 @@ export class InProcessStack implements ModelStack {
       const removedResources = [...this.#resources.values()].filter(
         (resource) => !declared.has(formatResourceKey(resource)),
       );
-      const deletions = [...this.#replaced, ...removedResources].map((one) => () => this.#delete(one, provider, run));
+      const deletions = [...this.#replaced, ...removedResources].map(
+        (resource) => () => this.#delete(resource, provider, run),
+      );
       for (const deletion of deletions) {
         const done = run.step(deletion);
         if (!options.parallel) await done;
@@ -217,7 +219,7 @@ export class InProcessStack implements ModelStack {
   }
 
   #forget(resource: StateResource): void {
-    this.#replaced = this.#replaced.filter((one) => one !== resource);
+    this.#replaced = this.#replaced.filter((stateResource) => stateResource !== resource);
     if (this.#resources.get(formatResourceKey(resource)) === resource)
       this.#resources.delete(formatResourceKey(resource));
   }

@@ -110,7 +110,7 @@ export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): Mode
     case "change": {
       const before = pickElement(program.entries, edit.pick);
       if (before === undefined) return program;
-      const rest = { ...program, entries: program.entries.filter((one) => one !== before) };
+      const rest = { ...program, entries: program.entries.filter((entry) => entry !== before) };
       return addEntry(rest, { ...before, ...edit.to }, undefined);
     }
     case "declare VIP":
@@ -118,16 +118,16 @@ export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): Mode
     case "change VIP": {
       const before = pickElement(program.vips, edit.pick);
       if (before === undefined) return program;
-      const rest = { ...program, vips: program.vips.filter((one) => one !== before) };
+      const rest = { ...program, vips: program.vips.filter((vip) => vip !== before) };
       return withVip(rest, { ...before, ...edit.to }, undefined);
     }
     case "remove": {
       const removedItem = pickElement(program.entries, edit.pick);
-      return { ...program, entries: program.entries.filter((one) => one !== removedItem) };
+      return { ...program, entries: program.entries.filter((entry) => entry !== removedItem) };
     }
     case "remove VIP": {
       const removedItem = pickElement(program.vips, edit.pick);
-      return { ...program, vips: program.vips.filter((one) => one !== removedItem) };
+      return { ...program, vips: program.vips.filter((vip) => vip !== removedItem) };
     }
     case "let go": {
       const { entries, lists } = program;
@@ -140,7 +140,7 @@ export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): Mode
       const ignore = [...new Set([...options.ignore, removedItem.value])];
       return {
         ...program,
-        entries: entries.filter((one) => one !== removedItem),
+        entries: entries.filter((entry) => entry !== removedItem),
         lists: { ...lists, [removedItem.place]: { ...options, ignore } },
       };
     }
@@ -234,7 +234,7 @@ export function buildDeclarations(program: ModelProgram): Declaration[] {
 }
 
 function buildEntryArguments({ value, scope, list, comment, spelling }: PlacedEntry): Record<string, unknown> {
-  const spellings = VALUES.find(([one]) => one === value) ?? [value];
+  const spellings = VALUES.find(([item]) => item === value) ?? [value];
   return {
     list,
     value: selectSpelling(spellings, spelling),
@@ -244,7 +244,7 @@ function buildEntryArguments({ value, scope, list, comment, spelling }: PlacedEn
 }
 
 function buildListMember({ email, comment, spelling }: PlacedVip): Record<string, unknown> {
-  const spellings = MAILBOXES.find(([one]) => one === email) ?? [email];
+  const spellings = MAILBOXES.find(([item]) => item === email) ?? [email];
   return { email: selectSpelling(spellings, spelling), ...(comment === "" ? {} : { comment }) };
 }
 
@@ -317,7 +317,7 @@ const generateListOptions = (
 
 const to = <T extends object>(some: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<Partial<T>> =>
   fc.oneof(
-    ...Object.entries(some).map(([name, one]) => (one as fc.Arbitrary<unknown>).map((x) => ({ [name]: x }))),
+    ...Object.entries(some).map(([name, item]) => (item as fc.Arbitrary<unknown>).map((x) => ({ [name]: x }))),
   ) as fc.Arbitrary<Partial<T>>;
 
 const aDeclaredEntry: fc.Arbitrary<ProgramEdit> = fc.record({

@@ -179,17 +179,20 @@ class SequenceRunner {
     // any more.
     const output = await this.#run(options);
     this.#assertNone([...checkEveryRun(output), ...checkQuietRun(output)]);
-    const hasShown = [...output.holdings.entries, ...output.holdings.vips].some((one) => one.isUnmanaged);
+    const hasShown = [...output.holdings.entries, ...output.holdings.vips].some((entry) => entry.isUnmanaged);
     if (!hasShown && output.run.result === "ok") this.#assertNone(checkRepeatedRun(output));
   }
 
   async #removeObstacles({ program, before, holdings, after }: RunFacts): Promise<void> {
     for (const { entry, email, duplicate } of findObstacles(program, before, holdings)) {
       if (duplicate !== undefined) {
-        this.#program = { ...this.#program, entries: this.#program.entries.filter((one) => one !== duplicate) };
+        this.#program = {
+          ...this.#program,
+          entries: this.#program.entries.filter((placedEntry) => placedEntry !== duplicate),
+        };
       }
       if (email !== undefined) {
-        this.#program = { ...this.#program, vips: this.#program.vips.filter((one) => one.email !== email) };
+        this.#program = { ...this.#program, vips: this.#program.vips.filter((vip) => vip.email !== email) };
       }
       if (entry === undefined || !after.entries.some(({ id }) => id === entry.id)) continue;
       await this.#company.sendFromConsole("DELETE", `/allow_deny_entries/${entry.id}`);

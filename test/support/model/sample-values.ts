@@ -43,7 +43,7 @@ export function canonicalize(written: string): string {
 }
 
 const BY_SPELLING = new Map(
-  [...VALUES, ...MAILBOXES].flatMap((spellings) => spellings.map((one) => [one, spellings[0]] as const)),
+  [...VALUES, ...MAILBOXES].flatMap((spellings) => spellings.map((spelling) => [spelling, spellings[0]] as const)),
 );
 
 /** Returns one spelling of a value. */

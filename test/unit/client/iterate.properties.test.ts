@@ -65,7 +65,7 @@ function createMovingList(
 }
 
 const attempts = 5;
-const moveCount = (moves: readonly unknown[]) => moves.filter((one) => one !== undefined).length;
+const moveCount = (moves: readonly unknown[]) => moves.filter((candidate) => candidate !== undefined).length;
 
 test.each([
   ["with a total", true],

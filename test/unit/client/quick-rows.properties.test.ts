@@ -26,14 +26,14 @@ describe.each([
         (odd, isAlmostWhole) => {
           const whole = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, `a ${name}`]));
           const value = JSON.parse(JSON.stringify(isAlmostWhole ? { ...whole, ...odd } : odd)) as unknown;
-          const one = schema.safeParse(value);
+          const item = schema.safeParse(value);
           const all = rows.safeParse([value]);
-          expect(all.success).toBe(one.success);
-          expect(all.data).toStrictEqual(one.success ? [one.data] : undefined);
+          expect(all.success).toBe(item.success);
+          expect(all.data).toStrictEqual(item.success ? [item.data] : undefined);
           const listMessages = (error: { readonly issues: readonly { readonly message: string }[] } | undefined) =>
             error?.issues.map(({ message }) => message);
-          expect(listMessages(all.error)).toEqual(listMessages(one.error));
-          if (one.success) read += 1;
+          expect(listMessages(all.error)).toEqual(listMessages(item.error));
+          if (item.success) read += 1;
         },
       ),
       { numRuns: 500 },

@@ -212,21 +212,21 @@ it("doubles the pause per consecutive refusal and gives up after eight attempts"
   };
   await expect(limit.write(failUntilLast)).rejects.toBe(last);
   expect(attempts).toBe(8);
-  expect(time.slept).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000]);
+  expect(time.sleeps).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000]);
   expect(limit.concurrency).toBe(1);
   await limit.read(async () => undefined);
-  expect(time.slept.at(-1)).toBe(30_000);
+  expect(time.sleeps.at(-1)).toBe(30_000);
 });
 
 it("applies jitter to the upper half of the pause", async () => {
   const { limit, time } = createHarness();
-  time.chance = 0;
+  time.randomValue = 0;
   let attempts = 0;
   await limit.read(async () => {
     attempts += 1;
     if (attempts <= 2) throw createRateLimitError();
   });
-  expect(time.slept).toEqual([125, 250]);
+  expect(time.sleeps).toEqual([125, 250]);
 });
 
 it("keeps doubling despite responses to requests sent before the refusal", async () => {
@@ -243,7 +243,7 @@ it("keeps doubling despite responses to requests sent before the refusal", async
   await runReadyTasks();
   open[3]?.answer();
   await writes;
-  expect(time.slept).toEqual([250, 500]);
+  expect(time.sleeps).toEqual([250, 500]);
 });
 
 it("retries refused calls before starting queued ones", async () => {
@@ -268,7 +268,7 @@ it("resets the pause after a successful response", async () => {
       if (attempts === 1) throw createRateLimitError();
     });
   }
-  expect(time.slept).toEqual([250, 250]);
+  expect(time.sleeps).toEqual([250, 250]);
 });
 
 it("honors Retry-After up to 2 minutes per call", async () => {
@@ -280,7 +280,7 @@ it("honors Retry-After up to 2 minutes per call", async () => {
   };
   await expect(limit.write(failForLong)).rejects.toThrow(RateLimitedError);
   expect(attempts).toBe(3);
-  expect(time.slept).toEqual([50_000, 50_000]);
+  expect(time.sleeps).toEqual([50_000, 50_000]);
 });
 
 it("rejects calls unsent while the pause exceeds 2 minutes", async () => {
@@ -296,7 +296,7 @@ it("rejects calls unsent while the pause exceeds 2 minutes", async () => {
     expect(failure).toBeInstanceOf(RateLimitedError);
     expect(failure).toMatchObject({ code: "ERR_RATE_LIMITED", retryAfterMs: 600_000, cause: longRefusal });
   }
-  expect([sent, time.slept.length]).toEqual([0, 0]);
+  expect([sent, time.sleeps.length]).toEqual([0, 0]);
   time.atMs += 600_000;
   await limit.write(countSent);
   expect(sent).toBe(1);
@@ -363,7 +363,7 @@ describe("a transient failure", () => {
       const { limit, time } = createHarness();
       const { requestCount, call } = createFailingCall(3, () => createResetError(calls[send]));
       expect(await limit[send](call)).toBe("done");
-      expect([requestCount.count, time.slept]).toEqual([4, [250, 500, 1_000]]);
+      expect([requestCount.count, time.sleeps]).toEqual([4, [250, 500, 1_000]]);
     }
   });
 
@@ -376,9 +376,9 @@ describe("a transient failure", () => {
 
   it("applies jitter to the upper half of the backoff", async () => {
     const { limit, time } = createHarness();
-    time.chance = 0;
+    time.randomValue = 0;
     await limit.read(createFailingCall(2, () => createResetError(calls.read)).call);
-    expect(time.slept).toEqual([125, 250]);
+    expect(time.sleeps).toEqual([125, 250]);
   });
 
   it("delays no other call", async () => {
@@ -446,8 +446,8 @@ it("throws a permanent failure at once and frees its slot", async () => {
   const { limit, time } = createHarness();
   const wrong = new BadRequestError("ERR_BAD_REQUEST", "wrong.", { request, status: 400 });
   const all = await Promise.allSettled(Array.from({ length: 40 }, () => limit.write(() => Promise.reject(wrong))));
-  expect(all.every((one) => one.status === "rejected" && one.reason === wrong)).toBe(true);
-  expect([time.slept, limit.concurrency]).toEqual([[], 20]);
+  expect(all.every((result) => result.status === "rejected" && result.reason === wrong)).toBe(true);
+  expect([time.sleeps, limit.concurrency]).toEqual([[], 20]);
 });
 
 it("halves concurrency once for all in-flight failures", async () => {
@@ -527,7 +527,7 @@ describe("a rate-limit token", () => {
         attempts: 0,
       });
     }
-    expect([marks.includes("sent"), marks.length, time.slept, limit.concurrency]).toEqual([false, 30, [], 16]);
+    expect([marks.includes("sent"), marks.length, time.sleeps, limit.concurrency]).toEqual([false, 30, [], 16]);
     isAllowed = true;
     expect(await limit.write(marked(async () => "sent"))).toBe("sent");
   });
@@ -624,14 +624,14 @@ describe("the circuit breaker", () => {
         }),
       ),
     );
-    const codes = all.map((one) => (one.status === "rejected" ? one.reason.code : ""));
+    const codes = all.map((result) => (result.status === "rejected" ? result.reason.code : ""));
     return { requestCount, codes };
   };
 
   it.each([
     ["500 writes", Array<"write">(500).fill("write"), 35],
     ["the reading of all three lists", Array<"read">(3).fill("read"), 12],
-  ])("opens after a few requests from %s", async (_what, kinds, most) => {
+  ])("opens after a few requests from %s", async (_label, kinds, most) => {
     const { limit } = createHarness();
     const { requestCount } = await simulateOutage(limit, kinds);
     expect(requestCount).toBeLessThanOrEqual(most);
@@ -667,7 +667,7 @@ describe("the circuit breaker", () => {
     time.atMs += 30_000;
     const probes = await Promise.allSettled([limit.write(failProbe), limit.write(failProbe)]);
     expect(requestCount).toBe(1);
-    expect(probes.map((one) => one.status === "rejected" && one.reason.code)).toEqual([
+    expect(probes.map((probe) => probe.status === "rejected" && probe.reason.code)).toEqual([
       "ERR_NETWORK",
       "ERR_CIRCUIT_OPEN",
     ]);

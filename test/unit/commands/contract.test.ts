@@ -39,7 +39,7 @@ describe("every command", () => {
     for (const [path, { argChoices = [] }] of formats) {
       expect({
         path,
-        strange: argChoices.filter((one) => !FORMATS.some((format) => format === one)),
+        strange: argChoices.filter((choice) => !FORMATS.some((format) => format === choice)),
       }).toEqual({ path, strange: [] });
       expect({ path, first: argChoices[0] }).toEqual({
         path,
@@ -108,14 +108,16 @@ describe("every command", () => {
   );
 
   it.each(
-    COMMANDS.flatMap((one) => (one.parent !== null && isRunnable(one) ? [[getCommandPath(one), one] as const] : [])),
+    COMMANDS.flatMap((command) =>
+      command.parent !== null && isRunnable(command) ? [[getCommandPath(command), command] as const] : [],
+    ),
   )("documents the codes for success and errors: %s", (_path, command) => {
     const codes = Object.keys(getHelp(command)?.exits ?? {});
     expect(codes.slice(0, 2)).toEqual(["0", "1"]);
     expect(codes.filter((code) => !Object.values(EXIT).some((known) => String(known) === code))).toEqual([]);
   });
 
-  it.each(COMMANDS.map((one) => getCommandPath(one)))(
+  it.each(COMMANDS.map((command) => getCommandPath(command)))(
     "exits with 1 and prints only to stderr for a wrong command line: %s",
     async (path) => {
       const program = createProgram();
@@ -143,7 +145,7 @@ describe("every command", () => {
     expect(examples.map(({ purpose: does }) => does).filter((does) => verb.test(does))).toEqual([]);
   });
 
-  it.each(COMMANDS.map((one) => [getCommandPath(one), one] as const))(
+  it.each(COMMANDS.map((command) => [getCommandPath(command), command] as const))(
     "describes itself and its options in the imperative: %s",
     (_path, command) => {
       expect(command.description()).toMatch(IMPERATIVE);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SettingsClientOptions } from "../../../provider/client";
-import { CONFIGURATION_ERRORS, SERVICE_ERRORS } from "../../../provider/commands/explain/service-errors";
+import { CONFIGURATION_ERRORS, SERVICE_ERRORS } from "../../../provider/commands/explain/client-error-explanations";
 import { DocsPage } from "../../support/docs-page";
 
 const page = new DocsPage("reference/client.md");

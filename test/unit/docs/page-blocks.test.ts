@@ -67,7 +67,7 @@ describe("page", () => {
 
   it("skips blocks that are not meant to run", () => {
     const info = ["sh no-run: it needs a cluster", "python no-check: a part", "ts", "yaml settings", "text", ""];
-    const { blocks, place } = readTestPage(...info.flatMap((one) => [`\`\`\`${one}`, "x", "```", ""]));
+    const { blocks, place } = readTestPage(...info.flatMap((item) => [`\`\`\`${item}`, "x", "```", ""]));
     expect([blocks, place]).toEqual([[], undefined]);
   });
 

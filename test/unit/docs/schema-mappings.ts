@@ -14,13 +14,13 @@ export function collectMappings(schema: Schema, path = ""): Map<string, string[]
   const { properties, additionalProperties, items, anyOf = [] } = schema;
   const joinPath = (name: string) => (path === "" ? name : `${path}.${name}`);
   const parts: (readonly [Schema, string])[] = [
-    ...Object.entries(properties ?? {}).map(([name, one]) => [one, joinPath(name)] as const),
+    ...Object.entries(properties ?? {}).map(([name, item]) => [item, joinPath(name)] as const),
     ...(typeof additionalProperties === "object" ? [[additionalProperties, joinPath("*")] as const] : []),
     ...(items === undefined ? [] : [[items, `${path}[]`] as const]),
-    ...anyOf.map((one) => [one, path] as const),
+    ...anyOf.map((item) => [item, path] as const),
   ];
   return new Map([
     ...(properties === undefined ? [] : [[path, Object.keys(properties)] as const]),
-    ...parts.flatMap(([one, at]) => [...collectMappings(one, at)]),
+    ...parts.flatMap(([item, at]) => [...collectMappings(item, at)]),
   ]);
 }

@@ -15,7 +15,7 @@ it.each<[string, NodeJS.Platform, NodeJS.ProcessEnv, string]>([
     { USERPROFILE: HOME },
     join(HOME, "AppData", "Local", "pulumi-email-security"),
   ],
-  ["a folder of the user's choice", "linux", { HOME, EMAIL_SECURITY_CACHE_DIR: "/mine" }, "/mine"],
+  ["a directory of the user's choice", "linux", { HOME, EMAIL_SECURITY_CACHE_DIR: "/mine" }, "/mine"],
 ])("returns the cache directory on %s", (_name, platform, env, directory) => {
   expect(getCacheDirectory(env, platform)).toBe(directory);
 });

@@ -66,7 +66,7 @@ describe("comment rules", () => {
     });
     const [[name, texts] = [undefined, []], ...more] = Object.entries(reports);
     expect(more).toEqual([]);
-    const [text, ...others] = texts.map((one) => one.replace("jane@partner.example: ", ""));
+    const [text, ...others] = texts.map((item) => item.replace("jane@partner.example: ", ""));
     expect(others).toEqual([]);
     expect(name === undefined ? undefined : `${name}: ${text}`).toBe(broken);
   });

@@ -46,7 +46,7 @@ const buildTenantStatus = (name: string, drift: readonly FleetDifference[] = [])
 });
 
 /** A tenant with a stack that isn't called like it. */
-const setStack = (stack: string, one: TenantStatus): TenantStatus => ({ ...one, stack });
+const setStack = (stack: string, item: TenantStatus): TenantStatus => ({ ...item, stack });
 
 const buildUnreachableTenant = (name: string): TenantStatus => ({
   ...buildTenantStatus(name),
@@ -187,14 +187,11 @@ describe("fleet notices", () => {
   });
 
   it("don't repeat drift after a tenant was temporarily unreadable", async () => {
-    const [one, other] = [
-      buildAddition("outlook.com"),
-      buildAddition("outlook.com", { actual: { createdBy: "Mallory" } }),
-    ];
+    const [a, b] = [buildAddition("outlook.com"), buildAddition("outlook.com", { actual: { createdBy: "Mallory" } })];
     const { notices } = await sendNightlyStatuses([
-      buildFleetStatus([buildTenantStatus("acme", [one]), buildTenantStatus("globex", [one])]),
-      buildFleetStatus([buildUnreachableTenant("acme"), buildTenantStatus("globex", [one])]),
-      buildFleetStatus([buildTenantStatus("acme", [one]), buildTenantStatus("globex", [other])]),
+      buildFleetStatus([buildTenantStatus("acme", [a]), buildTenantStatus("globex", [a])]),
+      buildFleetStatus([buildUnreachableTenant("acme"), buildTenantStatus("globex", [a])]),
+      buildFleetStatus([buildTenantStatus("acme", [a]), buildTenantStatus("globex", [b])]),
     ]);
     expect(summarizeNotices(notices)).toEqual([[["drift", "acme", "globex"]], [], [["drift", "globex"]]]);
   });
@@ -279,7 +276,7 @@ describe("the sent-notices file", () => {
       /different format than this release/,
     ],
     ["an empty file", "", /it isn't valid JSON/],
-  ])("is left unchanged when it holds something else: %s", (_what, text, message) => {
+  ])("is left unchanged when it holds something else: %s", (_label, text, message) => {
     writeFileSync(file, text);
     expect(() => new FleetNotices(undefined, {}, file)).toThrow(message);
     expect(readFileSync(file, "utf8")).toBe(text);

@@ -20,7 +20,7 @@ function extractMainLines(files: ReadonlyMap<string, string>, path: string): str
 /** Returns the article of a rollout in the list. */
 function extractArticle(files: ReadonlyMap<string, string>, id: string): string {
   const articles = (files.get("rollouts.html") ?? "").split("<article");
-  return articles.find((one) => one.includes(`>${id}</bdi></a>`)) ?? "";
+  return articles.find((article) => article.includes(`>${id}</bdi></a>`)) ?? "";
 }
 
 function withRollouts(rollouts: readonly RolloutDetails[], older = 0): SiteData {
@@ -87,7 +87,7 @@ it.each([
   if (stopped === undefined) throw new Error("no rollout");
   const report = {
     ...stopped.report,
-    tenants: stopped.report.tenants.map((one) => ({ ...one, unreverted })).slice(0, 1),
+    tenants: stopped.report.tenants.map((tenant) => ({ ...tenant, unreverted })).slice(0, 1),
   };
   const lines = extractMainLines(generateFiles(withRollouts([{ ...stopped, report }])), `rollouts/${report.id}.html`);
   const start = lines.findIndex((line) => line.startsWith("Not reverted"));

@@ -169,7 +169,7 @@ describe("previous runs", () => {
   it("keep the status of tenants that a run doesn't select", () => {
     const { status } = generateSite({ tenants: 2, entries: 2, own: 1 });
     const [acme, globex] = status.tenants.map(
-      (one) => ({ ...one, syncStatus: "drifted", acceptedSeq: 7 }) as TenantStatus,
+      (tenant) => ({ ...tenant, syncStatus: "drifted", acceptedSeq: 7 }) as TenantStatus,
     );
     const [readAt, later] = ["2026-11-20T06:00:00.000Z", "2026-11-21T06:00:00.000Z"];
     if (acme === undefined || globex === undefined) throw new Error("The site has two tenants.");
@@ -305,8 +305,8 @@ describe("the search of the pages", () => {
 
   it("examines few entries of a large index", () => {
     const many = indexOf(Array.from({ length: 30_000 }, (_, at) => buildEntry(`own${at}.example`)));
-    const one = search(many, "own29999.example");
-    expect({ exact: [...one.exact], looked: one.looked }).toEqual({ exact: [29_999], looked: 5 });
+    const result = search(many, "own29999.example");
+    expect({ exact: [...result.exact], looked: result.looked }).toEqual({ exact: [29_999], looked: 5 });
     // A text that occurs everywhere stops the search early.
     expect(search(many, "example")).toMatchObject({ isMore: true, looked: 103 });
   });

@@ -116,8 +116,8 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
     ...(at === 39 ? [missingEntry, turned] : []),
   ]);
   const broken = { error: { code: "Error", message: "x".repeat(500) }, drift: [] };
-  const failing = status.tenants.map((one, at) => ({
-    ...one,
+  const failing = status.tenants.map((tenant, at) => ({
+    ...tenant,
     ...broken,
     name: `${"failing".repeat(10)}${at}`,
     error: { ...broken.error, code: `Error${at}` },

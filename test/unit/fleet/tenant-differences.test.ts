@@ -89,7 +89,7 @@ it.each([
     "changed deny a.example",
   ],
   [
-    "moved to the other list in the console, and of another comment since",
+    "moved to the other list in the console, with a new comment in the file",
     "deny: [{ value: a.example, comment: new }]",
     [["allow", "a.example", "old"]],
     { "a.example": "deny: old" },
@@ -97,7 +97,7 @@ it.each([
     "changed allow a.example",
   ],
   [
-    "ended since",
+    "expired",
     "deny: [{ value: a.example, expires: 2026-11-20 }]",
     [["deny", "a.example"]],
     { "a.example": "deny" },
@@ -105,7 +105,7 @@ it.each([
     "pending-removal deny a.example",
   ],
   [
-    "of nobody, where an exclusive list would remove it",
+    "undeclared on an exclusive list",
     "lists: { entries: { mode: exclusive } }",
     [["allow", "a.example"]],
     {},
@@ -113,7 +113,7 @@ it.each([
     "added allow a.example",
   ],
   [
-    "of nobody, where an allow would be removed",
+    "undeclared allow on a list with exclusive allows",
     "lists: { entries: { mode: exclusive-allows } }",
     [["allow", "a.example"]],
     {},
@@ -121,7 +121,7 @@ it.each([
     "added allow a.example",
   ],
   [
-    "of nobody, where only an allow would be removed",
+    "undeclared deny on a list with exclusive allows",
     "lists: { entries: { mode: exclusive-allows } }",
     [["deny", "a.example"]],
     {},
@@ -155,7 +155,7 @@ it("agrees with drift detection when no rollout is known", async () => {
   const value = fc.constantFrom("a.example", "b.example", "c.example");
   const comment = fc.constantFrom("", "x", " x ");
   const rowsArbitrary = fc.uniqueArray(fc.tuple(fc.constantFrom("allow", "deny"), value, comment), {
-    selector: ([, one]) => one,
+    selector: ([, item]) => item,
     maxLength: 3,
   });
   const vips = fc.uniqueArray(
@@ -165,10 +165,10 @@ it("agrees with drift detection when no rollout is known", async () => {
   let plain = 0;
   await fc.assert(
     fc.asyncProperty(rowsArbitrary, rowsArbitrary, vips, fc.boolean(), async (declared, other, people, isSame) => {
-      const formatElement = ([, one, comment]: readonly string[]) =>
-        `  - { value: ${one}${comment === "" ? "" : `, comment: "${comment}"`} }\n`;
+      const formatElement = ([, item, comment]: readonly string[]) =>
+        `  - { value: ${item}${comment === "" ? "" : `, comment: "${comment}"`} }\n`;
       const lists = ["allow", "deny"].map((list) => {
-        const own = declared.filter((one) => one[0] === list);
+        const own = declared.filter((row) => row[0] === list);
         return own.length === 0 ? "" : `${list}:\n${own.map(formatElement).join("")}`;
       });
       const named = people.length === 0 ? "" : `vips: [${people.map(([email]) => email).join(", ")}]\n`;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { adoptDrift } from "../../../provider/commands/drift/adopt-drift";
-import { buildAdoptionMessage } from "../../../provider/commands/drift/adoption-message";
-import { renderDriftMarkdown, renderDriftText } from "../../../provider/commands/drift/drift-report";
+import { buildAdoptionMessage } from "../../../provider/commands/drift/adoption-commit-message";
+import { renderDriftMarkdown, renderDriftText } from "../../../provider/commands/drift/drift-renderers";
 import { buildRevertCommands } from "../../../provider/commands/drift/revert-commands";
 import { buildPulumiImportFile } from "../../../provider/commands/export/pulumi-import-file";
 import { suggest } from "../../../provider/commands/suggest/suggest";
@@ -175,7 +175,7 @@ describe("wrong tenant", () => {
 
   it("is not adopted from when no declared entry exists there", () => {
     const theirs = [buildRow("deny", "theirs.example")];
-    const text = `version: 1\ndeny: [${["a", "b", "c", "d", "e"].map((one) => `${one}.example`).join(", ")}]\n`;
+    const text = `version: 1\ndeny: [${["a", "b", "c", "d", "e"].map((item) => `${item}.example`).join(", ")}]\n`;
     const declared = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
     const detectDeclaredDrift = (rows: readonly AllowDenyEntryRow[]) =>
       detectDrift(declared, buildObservedState("2026-11-21T00:00:00.000Z", rows, []), "host");
@@ -200,7 +200,7 @@ describe("adopting drift", () => {
     expect(denied).toContain("added at the tenant by Dana on 2026-11-20");
     const top = files.find(({ file }) => file === "acme/settings.yaml")?.after ?? "";
     expect(top).toContain("ownDomains: [acme.example] # ours");
-    const after = new Map(files.map((one) => [one.file, one.after]));
+    const after = new Map(files.map((file) => [file.file, file.after]));
     const again = readSettings("acme/settings.yaml", {
       today: "2026-11-21",
       readFile: (path) => after.get(path) ?? readFile(path),
@@ -290,7 +290,7 @@ describe("adopting drift", () => {
     ]);
   });
 
-  it.each(Object.entries(HOSTILE))("sanitizes %s in files, commands and reports", (_what, text) => {
+  it.each(Object.entries(HOSTILE))("sanitizes %s in files, commands and reports", (_label, text) => {
     const report = detectTestDrift(
       [
         ...asDeclared,

@@ -84,28 +84,30 @@ describe("exportSettings for an arbitrary tenant", () => {
         expect([plan.changes, plan.blockers]).toEqual([[], []]);
         const everything = [...exported.files.values()].join("\n");
 
-        for (const one of settings.entries) {
+        for (const entry of settings.entries) {
           // The row that a run would find for the entry matches its declaration, so nothing is written.
           const ofValue = entries.filter(
             (row) =>
-              row.entry_type === one.entryType && canonicalizeValue(row.value) === one.value && row.list === one.list,
+              row.entry_type === entry.entryType &&
+              canonicalizeValue(row.value) === entry.value &&
+              row.list === entry.list,
           );
           // A row with a missing scope stands for another scope only if no row has that scope.
-          const ofScope = ofValue.filter((row) => (row.verdict_scope ?? "global") === one.verdictScope);
+          const ofScope = ofValue.filter((row) => (row.verdict_scope ?? "global") === entry.verdictScope);
           const alike = ofScope.length > 0 ? ofScope : ofValue.filter((row) => row.verdict_scope === undefined);
-          const match = alike.find((row) => row.value === one.value) ?? alike[0];
-          expect(match, one.key).toBeDefined();
-          expect(canonicalizeComment(match?.comment)).toBe(one.comment ?? "");
+          const match = alike.find((row) => row.value === entry.value) ?? alike[0];
+          expect(match, entry.key).toBeDefined();
+          expect(canonicalizeComment(match?.comment)).toBe(entry.comment ?? "");
         }
-        for (const one of settings.vips) {
-          const rows = vips.filter(({ email }) => email !== undefined && email.trim().toLowerCase() === one.email);
+        for (const vip of settings.vips) {
+          const rows = vips.filter(({ email }) => email !== undefined && email.trim().toLowerCase() === vip.email);
           expect(
-            rows.some((row) => canonicalizeComment(row.comment) === (one.comment ?? "")),
-            one.key,
+            rows.some((row) => canonicalizeComment(row.comment) === (vip.comment ?? "")),
+            vip.key,
           ).toBe(true);
         }
         // Each row is declared, duplicates a declared one, or is reported.
-        const declared = new Set(settings.entries.map((one) => `${one.list} ${one.value}`));
+        const declared = new Set(settings.entries.map((entry) => `${entry.list} ${entry.value}`));
         const isReported = ({ list, value }: AllowDenyEntryRow): boolean =>
           exported.undeclarable.some((line) => line.startsWith(`${JSON.stringify(list)} `)) || value === "";
         for (const row of entries) {
@@ -140,7 +142,7 @@ describe("exportSettings for an arbitrary tenant", () => {
         const exported = exportSettings(observed, { host: "mail.example", ownDomains, includeAutomatic });
         const { lists, entries: declared } = readBack(exported);
         const patterns = parseValidPatterns(lists.entries?.ignore);
-        for (const one of declared) expect(patterns.some((pattern) => pattern.matches(one))).toBe(false);
+        for (const entry of declared) expect(patterns.some((pattern) => pattern.matches(entry))).toBe(false);
         const ignored = entries.filter((row) => patterns.some((pattern) => pattern.matches(getPatternTarget(row))));
         const ignoredLines = exported.undeclarable.filter((line) =>
           /^"(?:allow|deny)" .*\(the list ignores it\)$/s.test(line),

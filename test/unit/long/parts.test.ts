@@ -1,8 +1,29 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { PARTS } from "../../long/parts";
+import { PARTS, type Part } from "../../long/parts";
 import { listShards, parseWish } from "../../long/shards";
+
+/** Returns the texts of a file of which titles may consist, each as its constant parts. */
+function listTexts(file: string): string[][] {
+  const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest);
+  const texts: string[][] = [];
+  ts.forEachChild(source, function visit(node) {
+    if (ts.isStringLiteralLike(node)) texts.push([node.text]);
+    if (ts.isTemplateExpression(node)) {
+      texts.push([node.head, ...node.templateSpans.map(({ literal }) => literal)].map(({ text }) => text));
+    }
+    ts.forEachChild(node, visit);
+  });
+  return texts;
+}
+
+/** Whether a pattern selects a title. The computed parts of the title may be a number or what the pattern has there. */
+function selectsTitle(pattern: string, parts: readonly string[]): boolean {
+  const title = new RegExp(`^${parts.map((part) => part.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&")).join("\\w+")}$`);
+  return new RegExp(pattern).test(parts.join("1")) || title.test(pattern);
+}
 
 describe.each(Object.entries(PARTS))("part %s", (name, part) => {
   it("exists in the file that it names or next to it", () => {
@@ -12,6 +33,15 @@ describe.each(Object.entries(PARTS))("part %s", (name, part) => {
     const all = readdirSync(directory).filter((file) => file.endsWith(".ts"));
     const texts = all.map((file) => readFileSync(join(directory, file), "utf8")).join("\n");
     expect(texts).toContain(`"${name.replace(/-native$/, "")}"`);
+  });
+
+  it("selects tests by a title that exists", () => {
+    const { file, only } = part as Part;
+    if (only === undefined) return;
+    // A file of the same directory may declare the tests for several files.
+    const files = readdirSync(dirname(file)).filter((name) => name.endsWith(".ts"));
+    const texts = files.flatMap((name) => listTexts(join(dirname(file), name)));
+    expect(texts.filter((parts) => selectsTitle(only, parts))).not.toEqual([]);
   });
 
   it("assigns each case to exactly one shard", () => {

@@ -128,7 +128,7 @@ describe("outcome of a shard", () => {
       buildVitestReport("passed", "passed"),
       "all 2 tests have passed, and vitest ended with 1",
     ],
-  ])("is a failure of the whole shard after %s", (_what, code, shardReport, name) => {
+  ])("is a failure of the whole shard after %s", (_label, code, shardReport, name) => {
     expect(computeOutcome(KILLS, code, shardReport)).toMatchObject({
       done: 0,
       failures: [{ again: "kills:2+2", name, message: "Error: the reason" }],

@@ -111,7 +111,7 @@ describe("allow/deny entry", () => {
       ],
     ],
     [
-      "null where something must be",
+      "null for required arguments",
       { list: null, value: null },
       [
         ["list", 'is missing; specify "allow" or "deny"'],
@@ -140,7 +140,7 @@ describe("allow/deny entry", () => {
       ],
     ],
     [
-      "other types of JavaScript's",
+      "values of other JavaScript types",
       {
         list: 1,
         value: ["evil.example"],
@@ -181,7 +181,7 @@ describe("allow/deny entry", () => {
       [["entryType", 'is "ip", but "evil.example" is a domain; leave it out or write "domain"']],
     ],
     [
-      "a mailbox that is called a domain",
+      "a mailbox declared as a domain",
       { list: "deny", value: "eve@evil.example", entryType: "domain" },
       [["entryType", 'is "domain", but "eve@evil.example" is a mailbox; leave it out or write "email_address"']],
     ],
@@ -240,7 +240,7 @@ describe("risky allow/deny entry", () => {
 describe("VIP employee", () => {
   test.each<[string, RawArguments, Record<string, unknown>]>([
     ["a mailbox is enough", { email: "Jane@Example.com" }, { email: "Jane@Example.com" }],
-    ["an empty comment is none", { email: "jane@example.com", comment: "" }, { email: "jane@example.com" }],
+    ["an empty comment", { email: "jane@example.com", comment: "" }, { email: "jane@example.com" }],
     [
       "null is the same as left out",
       { email: "jane@example.com", comment: null, onDelete: null },

@@ -123,9 +123,9 @@ describe("parseAddressRange", () => {
 
   it("includes an address exactly when it lies between the bounds", () => {
     fc.assert(
-      fc.property(address, address, address, (one, other, candidate) => {
-        fc.pre(one !== other);
-        const [first, last] = [Math.min(one, other), Math.max(one, other)];
+      fc.property(address, address, address, (a, b, candidate) => {
+        fc.pre(a !== b);
+        const [first, last] = [Math.min(a, b), Math.max(a, b)];
         const range = parseAddressRange(`${formatOctets(first)}-${formatOctets(last)}`);
         expect(range?.includes(formatOctets(candidate))).toBe(candidate >= first && candidate <= last);
       }),

@@ -27,7 +27,7 @@ describe("danger rank", () => {
     ["another comment of a deny", { from: "deny", to: "deny" }, 4],
     ["another comment of a VIP", { from: "vip", to: "vip" }, 4],
     ["nothing", {}, 4],
-  ])("matches the danger of %s", (_what, transition, rank) => {
+  ])("matches the danger of %s", (_label, transition, rank) => {
     expect(getDangerRank(transition)).toBe(rank);
     expect(isDangerous(transition)).toBe(rank < 3);
     expect(formatDangerCounts([transition]) !== undefined).toBe(rank < 3);
@@ -74,7 +74,7 @@ describe("truncated list", () => {
     for (let most = 0; most <= all.length; most++) {
       for (let turn = 0; turn < all.length; turn++) {
         const turned = [...all.slice(turn), ...all.slice(0, turn)];
-        const { visible, hiddenText } = truncateByDanger(turned, most, (one) => one);
+        const { visible, hiddenText } = truncateByDanger(turned, most, (transition) => transition);
         expect(visible.map(getDangerRank)).toEqual([0, 1, 3, 3, 4].slice(0, most));
         expect(hiddenText === undefined).toBe(most === all.length);
         expect(hiddenText?.includes("new allow,") ?? false).toBe(most >= 2 && most < all.length);
@@ -84,7 +84,7 @@ describe("truncated list", () => {
 
   it("keeps the order of equally dangerous changes", () => {
     const all = [..."dcba"].map((name) => ({ name, to: "deny" }));
-    expect(truncateByDanger(all, 2, (one) => one)).toEqual({
+    expect(truncateByDanger(all, 2, (item) => item)).toEqual({
       visible: all.slice(0, 2),
       hiddenText: "2 more, none of them a new allow, a removed deny or a removed VIP",
     });

@@ -113,13 +113,13 @@ it("round-trips any VIP through its text", () => {
 
 it("encodes equal texts exactly for equal entry fields", () => {
   fc.assert(
-    fc.property(entry, entry, (one, other) => {
+    fc.property(entry, entry, (a, b) => {
       const same =
-        JSON.stringify(canonicalizeFields(one.unknown)) === JSON.stringify(canonicalizeFields(other.unknown)) &&
-        one.list === other.list &&
-        canonicalizeComment(one.comment) === canonicalizeComment(other.comment) &&
-        canonicalizeComment(one.acceptRisk) === canonicalizeComment(other.acceptRisk);
-      expect(encodeEntry(one) === encodeEntry(other)).toBe(same);
+        JSON.stringify(canonicalizeFields(a.unknown)) === JSON.stringify(canonicalizeFields(b.unknown)) &&
+        a.list === b.list &&
+        canonicalizeComment(a.comment) === canonicalizeComment(b.comment) &&
+        canonicalizeComment(a.acceptRisk) === canonicalizeComment(b.acceptRisk);
+      expect(encodeEntry(a) === encodeEntry(b)).toBe(same);
     }),
     { numRuns: getRunCount(2_000) },
   );
@@ -152,12 +152,12 @@ it.each([
 
 it("encodes equal keys exactly for equal value, type and scope", () => {
   fc.assert(
-    fc.property(entry, entry, (one, other) => {
+    fc.property(entry, entry, (a, b) => {
       const same =
-        canonicalizeValue(one.value) === canonicalizeValue(other.value) &&
-        one.entryType === other.entryType &&
-        one.verdictScope === other.verdictScope;
-      expect(encodeEntryKey(one) === encodeEntryKey(other)).toBe(same);
+        canonicalizeValue(a.value) === canonicalizeValue(b.value) &&
+        a.entryType === b.entryType &&
+        a.verdictScope === b.verdictScope;
+      expect(encodeEntryKey(a) === encodeEntryKey(b)).toBe(same);
     }),
     { numRuns: getRunCount(2_000) },
   );
@@ -168,7 +168,7 @@ it("builds an unused alternate key for the same entry", () => {
     fc.property(entry, (written) => {
       const key = encodeEntryKey(written);
       const taken = new Set([key, buildAlternateKey(key, "deny", () => false)]);
-      const free = buildAlternateKey(key, "deny", (one) => taken.has(one));
+      const free = buildAlternateKey(key, "deny", (item) => taken.has(item));
       expect(taken.has(free)).toBe(false);
       const text = encodeEntry(written);
       expect(decodeEntry(free, text)).toEqual(decodeEntry(key, text));

@@ -66,7 +66,7 @@ describe("allow/deny list content", () => {
       },
     ],
     ["its own keyed form", KEYED],
-  ])("normalizes %s to the same keyed form", (_what, content) => {
+  ])("normalizes %s to the same keyed form", (_label, content) => {
     const { inputs, failures } = checkEntries(content);
     expect(failures).toEqual([]);
     expect(inputs).toEqual({ entries: KEYED });
@@ -192,7 +192,7 @@ describe("VIP list content", () => {
     ["a map of comments", { "CFO@acme.example": "", "ceo@acme.example": "Chief executive" }],
     ["a map of objects", { "cfo@acme.example": {}, boss: { email: "ceo@acme.example", comment: "Chief executive" } }],
     ["its own keyed form", keyed],
-  ])("normalizes %s to the same keyed form", (_what, content) => {
+  ])("normalizes %s to the same keyed form", (_label, content) => {
     const { inputs, failures } = checkMembers(content);
     expect(failures).toEqual([]);
     expect(JSON.stringify(inputs)).toBe(JSON.stringify({ members: keyed }));

@@ -58,10 +58,10 @@ it("lists only confusables that are valid in domains, once each", () => {
 
 it("detects another suffix or added words from four letters on", () => {
   fc.assert(
-    fc.property(generateName(4), suffix, suffix, generateName(1), (name, one, other, word) => {
-      if (one !== other) expect(isTaken(`${name}.${other}`, `${name}.${one}`)).toBe(true);
+    fc.property(generateName(4), suffix, suffix, generateName(1), (name, a, b, word) => {
+      if (a !== b) expect(isTaken(`${name}.${b}`, `${name}.${a}`)).toBe(true);
       for (const added of [`${name}-${word}`, `${word}-${name}`, `${name}-login`, `${name}login`, `secure${name}`]) {
-        expect([added, isTaken(`${added}.${other}`, `${name}.${one}`)]).toEqual([added, true]);
+        expect([added, isTaken(`${added}.${b}`, `${name}.${a}`)]).toEqual([added, true]);
       }
     }),
     { numRuns: getRunCount(300) },
@@ -104,8 +104,8 @@ it("flags fewer than 1 % of unrelated names", () => {
   let taken = 0;
   const runs = 5_000;
   fc.assert(
-    fc.property(generateName(4), generateName(4), suffix, suffix, (name, other, one, another) => {
-      if (name !== other && isTaken(`${other}.${another}`, `${name}.${one}`)) taken += 1;
+    fc.property(generateName(4), generateName(4), suffix, suffix, (name, a, b, another) => {
+      if (name !== a && isTaken(`${a}.${another}`, `${name}.${b}`)) taken += 1;
     }),
     { numRuns: runs, seed: 7 },
   );
@@ -115,27 +115,27 @@ it("flags fewer than 1 % of unrelated names", () => {
 it("finds one edit exactly when the edit distance is one", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 6 });
   fc.assert(
-    fc.property(text, text, (one, other) => {
-      expect(isOneEdit(one, other)).toBe(computeDistance(one, other) === 1);
-      expect(isOneEdit(one, other)).toBe(isOneEdit(other, one));
+    fc.property(text, text, (a, b) => {
+      expect(isOneEdit(a, b)).toBe(computeDistance(a, b) === 1);
+      expect(isOneEdit(a, b)).toBe(isOneEdit(b, a));
     }),
     { numRuns: getRunCount(2_000) },
   );
 });
 
 /** Returns the optimal string alignment distance, by the textbook algorithm. */
-function computeDistance(one: string, other: string): number {
-  const rows = Array.from({ length: one.length + 1 }, (_, i) => [i]);
+function computeDistance(a: string, b: string): number {
+  const rows = Array.from({ length: a.length + 1 }, (_, i) => [i]);
   const getCell = (i: number, j: number): number => rows[i]?.[j] ?? 0;
-  for (let j = 1; j <= other.length; j += 1) (rows[0] as number[])[j] = j;
-  for (let i = 1; i <= one.length; i += 1) {
-    for (let j = 1; j <= other.length; j += 1) {
-      const cost = one[i - 1] === other[j - 1] ? 0 : 1;
+  for (let j = 1; j <= b.length; j += 1) (rows[0] as number[])[j] = j;
+  for (let i = 1; i <= a.length; i += 1) {
+    for (let j = 1; j <= b.length; j += 1) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
       let best = Math.min(getCell(i - 1, j) + 1, getCell(i, j - 1) + 1, getCell(i - 1, j - 1) + cost);
-      const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       if (isSwap) best = Math.min(best, getCell(i - 2, j - 2) + 1);
       (rows[i] as number[])[j] = best;
     }
   }
-  return getCell(one.length, other.length);
+  return getCell(a.length, b.length);
 }

@@ -88,7 +88,7 @@ describe("domain fingerprint", () => {
       fc.property(domains, domains, (some, others) => {
         const fingerprint = fingerprintDomains(...some);
         expect(matchesFingerprint(fingerprint, collectPeopleDomains(...some))).toBe(true);
-        const isShared = others.some((one) => some.includes(one));
+        const isShared = others.some((other) => some.includes(other));
         if (!isShared) expect(matchesFingerprint(fingerprint, collectPeopleDomains(...others))).toBe(false);
       }),
     );

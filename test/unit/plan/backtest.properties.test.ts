@@ -65,7 +65,7 @@ function isAbout(entry: ProposedEntry, { sender_email, sender_domain, verdict: m
   return [sender_email?.split("@")[1], sender_domain].some((from) => `.${from}`.endsWith(`.${entry.value}`));
 }
 
-function findDecider(all: readonly (ProposedEntry & { isNew: boolean })[], one: ThreatFields) {
+function findDecider(all: readonly (ProposedEntry & { isNew: boolean })[], item: ThreatFields) {
   const computePrecedence = (entry: ProposedEntry & { isNew: boolean }): string =>
     [
       entry.value.includes("@") ? "0" : `${1000 - entry.value.split(".").length}`.padStart(5, "1"),
@@ -74,7 +74,7 @@ function findDecider(all: readonly (ProposedEntry & { isNew: boolean })[], one: 
       entry.key,
     ].join(" ");
   return all
-    .filter((entry) => isAbout(entry, one))
+    .filter((entry) => isAbout(entry, item))
     .reduce<(typeof all)[number] | undefined>(
       (best, entry) => (best === undefined || computePrecedence(entry) < computePrecedence(best) ? entry : best),
       undefined,
@@ -97,8 +97,8 @@ it("matches a brute-force backtest for every new entry", () => {
       const allows = changed.filter(({ list }) => list === "allow");
       expect(result.allows.map(({ key }) => key).sort()).toEqual(allows.map(({ key }) => key).sort());
       for (const { key, deliveredCount, recipientCount, vipCount, verdicts, examples } of result.allows) {
-        const decided = threats.filter((one) => isStopped(one) && findDecider(all, one)?.key === key);
-        const through = decided.filter((one) => !isHarmless(one));
+        const decided = threats.filter((candidate) => isStopped(candidate) && findDecider(all, candidate)?.key === key);
+        const through = decided.filter((candidate) => !isHarmless(candidate));
         const people = new Set(through.map(({ recipient_email }) => recipient_email));
         expect({ deliveredCount, recipientCount, vipCount }).toEqual({
           deliveredCount: through.length,
@@ -112,16 +112,17 @@ it("matches a brute-force backtest for every new entry", () => {
       const denies = changed.filter(({ list }) => list === "deny");
       expect(result.denies.map(({ key }) => key).sort()).toEqual(denies.map(({ key }) => key).sort());
       for (const { key, matchCount, stoppedCount } of result.denies) {
-        const entry = denies.find((one) => one.key === key) as ProposedEntry;
+        const entry = denies.find((deny) => deny.key === key) as ProposedEntry;
         expect({ matchCount, stoppedCount }).toEqual({
-          matchCount: threats.filter((one) => isAbout(entry, one)).length,
-          stoppedCount: threats.filter((one) => isThere(one) && findDecider(all, one)?.key === key).length,
+          matchCount: threats.filter((candidate) => isAbout(entry, candidate)).length,
+          stoppedCount: threats.filter((candidate) => isThere(candidate) && findDecider(all, candidate)?.key === key)
+            .length,
         });
       }
 
       const allDenies = all.filter(({ list }) => list === "deny");
       expect(result.denyCount).toBe(allDenies.length);
-      const unmatched = allDenies.filter((entry) => !threats.some((one) => isAbout(entry, one)));
+      const unmatched = allDenies.filter((entry) => !threats.some((candidate) => isAbout(entry, candidate)));
       expect(result.unmatchedDenies).toEqual(unmatched.map(({ key }) => key).sort());
     }),
     { numRuns: getRunCount(500) },
@@ -134,7 +135,7 @@ it("matches a brute-force search for a domain's or mailbox's threats", () => {
       const base = buildEvidenceBase({ threats, vips: [vip] });
       const of = { key: "", list: "deny", value, verdictScope: "global", entryType: "domain" } as const;
       const evidence = collectEvidence(base, { kind: "entry", value });
-      expect(evidence?.threats).toBe(threats.filter((one) => isAbout(of, one)).length);
+      expect(evidence?.threats).toBe(threats.filter((candidate) => isAbout(of, candidate)).length);
       expect(evidence?.verdicts.reduce((sum, { count }) => sum + count, 0)).toBe(evidence?.threats);
     }),
     { numRuns: getRunCount(500) },

@@ -119,7 +119,7 @@ describe("entry of another type than the value implies", () => {
     const rows = [buildRow("deny", "email_address"), buildRow("allow", "address", scope)];
     const { findings, unmanaged } = planText(`deny: [${value}]\n`, rows);
     expect(findings.map(({ code, level }) => [code, level])).toEqual([["contradicted", "warning"]]);
-    expect(unmanaged.map(({ value: one, entryType }) => [one, entryType])).toEqual([[value, "address"]]);
+    expect(unmanaged.map(({ value: item, entryType }) => [item, entryType])).toEqual([[value, "address"]]);
   });
 
   it.each(["", adopting])("is noted on the same list, and is not adopted; options: %j", (options) => {

@@ -168,9 +168,9 @@ describe("preview", () => {
 
   it.each([
     ["is a stream of events", '{"sequence":0}\n{"sequence":1}', "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"],
-    ["is no JSON", "error: no stack", "isn't valid JSON"],
+    ["invalid JSON", "error: no stack", "isn't valid JSON"],
     ["is another document", "[]", "has an unknown format"],
-  ])("throws when it %s", (_what, text, message) => {
+  ])("throws when it %s", (_label, text, message) => {
     expect(() => readPreview(text, [])).toThrow(message);
   });
 
@@ -186,7 +186,7 @@ describe("preview", () => {
     ["a value is not known yet", "AllowDenyEntry", { list: "deny", value: UNKNOWN }],
     ["a comment is secret", "AllowDenyEntry", { list: "deny", value: "a.example", comment: "[secret]" }],
     ["a mailbox is not known yet", "VipEmployee", { email: UNKNOWN }],
-  ])("throws when %s", (_what, kind, inputs) => {
+  ])("throws when %s", (_label, kind, inputs) => {
     expect(() => readSteps([buildStep({ kind, inputs })])).toThrow("it isn't in the preview");
   });
 });

@@ -103,7 +103,7 @@ const reading = {
   name: "things",
   maxPages: 1_000,
   getId: ({ id }: Item) => String(id),
-  transform: (one: Item) => one,
+  transform: (item: Item) => item,
   deadline: new AbortController().signal,
 };
 

@@ -155,12 +155,12 @@ function changeMembers(
 
 it.each<[label: string, words: () => DocIndex, message: string]>([
   [
-    "an argument that nothing is said of",
+    "an undocumented argument",
     () => changeMembers("VipEmployeeArgs", (members) => delete members["onDelete"]),
     "VipEmployeeArgs doesn't document onDelete. Add JSDoc there.",
   ],
   [
-    "an argument without words",
+    "an argument without a description",
     () => changeMembers("ProviderArgs", (members) => Object.assign(members["apiKey"] ?? {}, { text: "" })),
     "ProviderArgs doesn't document apiKey. Add JSDoc there.",
   ],
@@ -177,7 +177,7 @@ it.each<[label: string, words: () => DocIndex, message: string]>([
     () => ({ ...words, getThreats: { text: "", members: {} } }),
     "getThreats has no JSDoc, which the schema needs for its description.",
   ],
-])("fails the build for %s", (_what, buildDocs, message) => {
+])("fails the build for %s", (_label, buildDocs, message) => {
   expect(() => buildPackageSchema(buildDocs(), manifest, examples)).toThrow(message);
 });
 

@@ -71,7 +71,7 @@ describe("own domains", () => {
       ["acme.example"],
     ],
     ["an instance without", instance, { EMAIL_SECURITY_OWN_DOMAINS: "x.example" }, []],
-  ])("includes the domains from %s", (_where, config, environment, expected) => {
+  ])("includes the domains from %s", (_label, config, environment, expected) => {
     const own = readOwnDomains(createStackConfig(config), environment);
     const candidates = ["acme.example", "acme.com", "xn--bro-hoa.example", "x.example"];
     expect(candidates.filter((domain) => own.findOwnDomain(domain) === domain).sort()).toEqual(expected.sort());
@@ -99,7 +99,7 @@ describe("own domains", () => {
     ["a public suffix", {}, { EMAIL_SECURITY_OWN_DOMAINS: "co.uk" }, /under which anyone can register a domain/],
     ["broken JSON", { [key]: '["acme.example"' }, {}, /^email-security:ownDomains is '\[.*JSON array of strings/],
     ["JSON of numbers", { ...instance, [key]: "[5]" }, {}, /^ownDomains of the Provider "acme" is "\[5\]"/],
-  ])("names the source of an invalid value: %s", (_what, config, environment, message) => {
+  ])("names the source of an invalid value: %s", (_label, config, environment, message) => {
     expect(() => readOwnDomains(createStackConfig(config), environment)).toThrow(message);
   });
 });

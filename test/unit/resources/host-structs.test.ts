@@ -92,7 +92,7 @@ describe("known host", () => {
         return Buffer.from(struct.serializeBinary()).toString("hex");
       },
     ],
-  ])("matches google-protobuf for %s", async (_what, readStruct) => {
+  ])("matches google-protobuf for %s", async (_label, readStruct) => {
     const readEach = (): unknown[] => {
       const request = CheckRequest.deserializeBinary(written);
       return [readStruct(request.getNews() as Struct), readStruct(Struct.fromJavaScript(NEWS))];
@@ -107,7 +107,7 @@ describe("known host", () => {
     // A value of an unknown kind.
     ["an unknown kind", () => Struct.deserializeBinary(Uint8Array.of(10, 7, 10, 1, 97, 18, 2, 64, 1)).toJavaScript()],
     ["bytes that end too early", () => Struct.deserializeBinary(written.subarray(8, 20)).toJavaScript()],
-  ])("leaves %s to google-protobuf", async (_what, work) => {
+  ])("leaves %s to google-protobuf", async (_label, work) => {
     const captureOutcome = (): unknown => {
       try {
         return work();
@@ -128,7 +128,7 @@ describe("known host", () => {
     ["a clone", () => Struct.fromJavaScript({ a: 1 }).cloneMessage().toJavaScript()],
     ["what came", () => Struct.deserializeBinary(foreign).cloneMessage().toJavaScript()],
     ["a comparison", () => Message.equals(Struct.fromJavaScript({ a: 1 }), Struct.fromJavaScript({ a: 2 }))],
-  ])("leaves other packages' resources to google-protobuf: %s", async (_what, work) => {
+  ])("leaves other packages' resources to google-protobuf: %s", async (_label, work) => {
     const captureOutcome = (): unknown => {
       try {
         return work();
@@ -154,7 +154,7 @@ it.each<[string, unknown]>([
       },
     },
   ],
-])("changes nothing %s", (_where, of) => {
+])("changes nothing %s", (_label, of) => {
   const before = [...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])];
   enableLazyStructs(of);
   expect([...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])]).toEqual(before);

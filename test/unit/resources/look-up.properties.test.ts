@@ -41,9 +41,9 @@ const anyTenant: fc.Arbitrary<TenantContents> = fc.record({
   ownDomains: fc.constantFrom([], ["acme.example"]),
 });
 
-function isSameTwice(one: VipEmployeeRow, other: VipEmployeeRow): boolean {
-  const isOfOne = one.email?.trim().toLowerCase() === other.email?.trim().toLowerCase();
-  return isOfOne && (one.source === other.source || isStoredRow(one) === isStoredRow(other));
+function isSameTwice(a: VipEmployeeRow, b: VipEmployeeRow): boolean {
+  const isOfOne = a.email?.trim().toLowerCase() === b.email?.trim().toLowerCase();
+  return isOfOne && (a.source === b.source || isStoredRow(a) === isStoredRow(b));
 }
 
 let contents: TenantContents;
@@ -154,7 +154,7 @@ describe("lookUp for an arbitrary tenant", () => {
           expect(lookupResult.state.entryId ?? lookupResult.id).toBe(row.id);
           expect(canonicalizeComment(lookupResult.state.comment)).toBe(canonicalizeComment(row.comment));
           const key = buildNaturalKey(row.entry_type, row.value);
-          const ofValue = tenant.entries.filter((one) => buildNaturalKey(one.entry_type, one.value) === key);
+          const ofValue = tenant.entries.filter((entry) => buildNaturalKey(entry.entry_type, entry.value) === key);
           await expectSettled(allowDenyEntryLifecycle, lookupResult, context);
           expect(await lookUp(allowDenyEntryLifecycle, formatUniqueEntryName(row, ofValue), context)).toEqual(
             lookupResult,
@@ -174,22 +174,22 @@ describe("lookUp for an arbitrary tenant", () => {
         const context = createProcessContext(tenant);
         const entries = await allowDenyEntryLifecycle.list({}, context);
         const lookupResults = await Promise.all(entries.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, context)));
-        expect(lookupResults.map((one) => one?.id)).toEqual(entries.map(({ id }) => id));
+        expect(lookupResults.map((result) => result?.id)).toEqual(entries.map(({ id }) => id));
         const missedRows = await Promise.all(
           tenant.entries
-            .filter((row) => !lookupResults.some((one) => (one?.state.entryId ?? one?.id) === row.id))
+            .filter((row) => !lookupResults.some((result) => (result?.state.entryId ?? result?.id) === row.id))
             .map(({ id }) => lookUp(allowDenyEntryLifecycle, id, context)),
         );
-        expect(missedRows.filter((one) => one !== undefined)).toEqual([]);
+        expect(missedRows.filter((row) => row !== undefined)).toEqual([]);
         expect(context.messages).toHaveLength(missedRows.length === 0 ? 0 : 1);
         for (const list of ENTRY_LISTS) {
           const own = await allowDenyEntryLifecycle.list({ list }, context);
-          const rows = own.map(({ id }) => lookupResults.find((one) => one?.id === id)?.state.list);
+          const rows = own.map(({ id }) => lookupResults.find((result) => result?.id === id)?.state.list);
           expect(new Set(rows)).toEqual(new Set(own.length === 0 ? [] : [list]));
         }
         const vips = await vipEmployeeLifecycle.list({}, context);
         const people = await Promise.all(vips.map(({ id }) => vipEmployeeLifecycle.lookUp(id, context)));
-        expect(people.map((one) => one?.id)).toEqual(vips.map(({ id }) => id));
+        expect(people.map((person) => person?.id)).toEqual(vips.map(({ id }) => id));
         expect(findTerminalCommands(JSON.stringify([entries, vips, context.messages]))).toEqual([]);
       }),
       { numRuns: getRunCount(60) },
@@ -251,7 +251,7 @@ describe("lookUp for an arbitrary tenant", () => {
           }),
         );
         expect(lookupResults).not.toContain(undefined);
-        expect(new Set(lookupResults.map((one) => one?.id)).size).toBe(resources.length);
+        expect(new Set(lookupResults.map((result) => result?.id)).size).toBe(resources.length);
         // Each row is imported, left to auto-detection, or reported.
         const mailboxes = new Set(tenant.vips.map(({ email }) => email?.trim().toLowerCase()));
         mailboxes.delete(undefined);

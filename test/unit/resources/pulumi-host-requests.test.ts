@@ -46,7 +46,7 @@ it.each<[string, object | undefined]>([
   ["in no host", undefined],
   ["in a host without such requests", {}],
   ["in a host whose requests have other methods", { CreateRequest: class {}, DeleteRequest: class {} }],
-])("returns no timeout %s", (_where, messages) => {
+])("returns no timeout %s", (_label, messages) => {
   interceptHostRequests(messages);
   expect([getTimeoutSeconds({}), getCurrentDelete()]).toEqual([0, { seconds: 0, urn: "" }]);
 });

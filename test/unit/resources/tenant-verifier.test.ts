@@ -85,9 +85,9 @@ describe("tenant of a planned rollout", () => {
       baseUrl: at,
       readMailDomains: async () => undefined,
       hasAny: async () => false,
-      readIdentity: async (one: TenantList) => {
-        read.push(one);
-        const rows = one === "vips" ? [] : buildRows(there.rows);
+      readIdentity: async (tenantList: TenantList) => {
+        read.push(tenantList);
+        const rows = tenantList === "vips" ? [] : buildRows(there.rows);
         return buildTenantIdentity(at, { rows, mailboxes: there.mailboxes });
       },
     } as unknown as TenantCache;

@@ -46,3 +46,18 @@ it("finds rejected terms in Markdown, but not in code", async () => {
   const text = "# A page\n\nRead it anew.\n\nThe `folder` stays.\n\n```text\nThe folder\n```\n\nWhat stays is kept.\n";
   expect(await findProblems("page.md", text)).toEqual([3, 11]);
 });
+
+it("finds rejected sentences in headings and table cells", async () => {
+  const text = "## What the list holds\n\n| a | b |\n|---|---|\n| What is left out. | x |\n";
+  expect(await findProblems("page.md", text)).toEqual([1, 5]);
+});
+
+it("finds rejected terms in short templates and after JSDoc tags", async () => {
+  const lines = [
+    "const n = 1;",
+    `export const text = \`Wrote \${n} folders\`;`,
+    "/** @throws folder */",
+    "export const x = 1;",
+  ];
+  expect(await findProblems("code.ts", `${lines.join("\n")}\n`)).toEqual([2, 3]);
+});

@@ -51,7 +51,7 @@ describe("writeSettings", () => {
     expect(() => writeFiles(new Map([[path, "new"]]))).toThrow(refusal);
     expect(() => writeDirectoryFiles(directory, new Map([["acme.yaml", "new"]]))).toThrow(/hard link/);
     expect(() => writeSettings(join(directory, "link.yaml"), "new")).toThrow(/other.yaml" has another name/);
-    expect([path, other].map((one) => readFileSync(one, "utf8"))).toEqual(["old", "old"]);
+    expect([path, other].map((item) => readFileSync(item, "utf8"))).toEqual(["old", "old"]);
     writeFiles(new Map([[path, undefined]]));
     writeSettings(other, "new");
     expect(readdirSync(directory)).toEqual(["link.yaml", "other.yaml"]);

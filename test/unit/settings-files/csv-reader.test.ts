@@ -69,7 +69,7 @@ describe("a CSV table", () => {
     ["no line end", "value,list\nevil.example,deny"],
     ["white space", " value , list \n evil.example , deny \n"],
     ["Excel's Unicode text", Buffer.from("\uFEFFvalue\tlist\r\nevil.example\tdeny\r\n", "utf16le")],
-  ])("is read with %s", (_what, text) => {
+  ])("is read with %s", (_label, text) => {
     expect(readTable(text).rows).toEqual([[2, "deny", EVIL]]);
   });
 
@@ -257,7 +257,7 @@ describe("exported CSV", () => {
         directory.write("b.yaml", editSettings("version: 1\n", again));
         const { entries, vips } = readSettings(directory.at("b.yaml"), { today: "2026-11-21" });
         const stripLocations = (list: readonly object[]): object[] =>
-          list.map((one) => ({ ...one, location: 0, isShort: 0 }));
+          list.map((item) => ({ ...item, location: 0, isShort: 0 }));
         expect(stripLocations(entries)).toEqual(stripLocations(settings.entries));
         expect(stripLocations(vips)).toEqual(stripLocations(settings.vips));
       }),

@@ -58,7 +58,10 @@ it.each(OWN.map((domains) => [domains]))("agrees with checking each entry for ow
   const part = readFilePart(DECLARED);
   const own = new OwnDomains(domains);
   const isRefused = part.some(
-    (one) => one.kind === "entry" && !isMeaningfulText(one.acceptRisk ?? "") && describeRisks(one, own) !== undefined,
+    (candidate) =>
+      candidate.kind === "entry" &&
+      !isMeaningfulText(candidate.acceptRisk ?? "") &&
+      describeRisks(candidate, own) !== undefined,
   );
   // The first checks are for a single tenant, the later ones for tenants that share the result.
   for (let times = 0; times < 3; times += 1) expect([times, isPartValid(part, own)]).toEqual([times, !isRefused]);

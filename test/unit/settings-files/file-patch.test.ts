@@ -22,7 +22,7 @@ it("formats a patch that git applies at its exact lines", () => {
   const lines = fc.array(line, { minLength: 1, maxLength: 12 });
   fc.assert(
     fc.property(lines, lines, lines, lines, fc.constantFrom("\n", "\r\n"), (above, old, now, below, end) => {
-      const joinLines = (...all: string[]): string => all.map((one) => one + end).join("");
+      const joinLines = (...all: string[]): string => all.map((item) => item + end).join("");
       const [before, after] = [joinLines(...above, ...old, ...below), joinLines(...above, ...now, ...below)];
       if (before !== after) expect(applyPatch(before, formatFilePatch("x", before, after))).toBe(after);
     }),

@@ -129,7 +129,7 @@ describe("an include", () => {
       },
       "b.yaml:3:11",
     ],
-  ])("is rejected as a cycle when a file includes %s", (_what, files, spot) => {
+  ])("is rejected as a cycle when a file includes %s", (_label, files, spot) => {
     const { spots, settings } = readIncluding(files);
     expect(spots).toEqual([`${spot} error include-circle`]);
     expect(settings).toBeUndefined();

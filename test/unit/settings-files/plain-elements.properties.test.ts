@@ -79,9 +79,9 @@ const paths = fc.oneof<[fc.Arbitrary<(string | number)[]>, ...fc.Arbitrary<(stri
 
 function describeSource(source: YamlSource, queries: readonly (readonly (string | number)[])[]) {
   const layout = source.getLayout();
-  const keys = layout.keys.map((one) => ({
-    ...one,
-    items: one.items.map(({ start, end }) => ({ start, end })),
+  const keys = layout.keys.map((keyLayout) => ({
+    ...keyLayout,
+    items: keyLayout.items.map(({ start, end }) => ({ start, end })),
   }));
   return {
     value: source.value,
@@ -92,11 +92,11 @@ function describeSource(source: YamlSource, queries: readonly (readonly (string 
 }
 
 /** Characters that a typing mistake inserts or puts in place of another. */
-const SIGNS = [..." \t\n\r-:#'\"[]{},&*!|>%@?~.ae019\u00e9\u2028\ufeff\u0085\u00a0\\"];
+const TYPO_CHARACTERS = [..." \t\n\r-:#'\"[]{},&*!|>%@?~.ae019\u00e9\u2028\ufeff\u0085\u00a0\\"];
 
-type Slip = readonly [at: number, sign: string, instead: number] | null;
+type Typo = readonly [at: number, sign: string, instead: number] | null;
 
-function applySlip(text: string, slip: Slip): string {
+function applyTypo(text: string, slip: Typo): string {
   if (slip === null || text === "") return text;
   const at = slip[0] % text.length;
   return text.slice(0, at) + slip[1] + text.slice(at + slip[2]);
@@ -116,17 +116,18 @@ it("reads any file exactly as the full YAML parser does", () => {
   const sections = fc
     .tuple(fc.constantFrom("deny:", "allow:", "vips:", "version: 1", ""), fc.array(line, { maxLength: 8 }))
     .map(([head, lines]) => [head, ...lines]);
-  let taken = 0;
+  let fastPathCount = 0;
   fc.assert(
     fc.property(
       fc.array(sections, { minLength: 1, maxLength: 3 }),
       fc.constantFrom("\n", "\r\n"),
       fc.boolean(),
       fc.array(paths, { minLength: 3, maxLength: 8 }),
-      fc.option(fc.tuple(fc.nat(), fc.constantFrom(...SIGNS), fc.nat(1)), { freq: 3 }),
+      fc.option(fc.tuple(fc.nat(), fc.constantFrom(...TYPO_CHARACTERS), fc.nat(1)), { freq: 3 }),
       (tables, lineEnd, isOpen, queries, slip) => {
-        const text = applySlip(tables.flat().join(lineEnd) + (isOpen ? "" : lineEnd), slip);
-        if (extractPlainElements(text).sections.length > 0 && readFullYaml(text, "a").findings.length === 0) taken += 1;
+        const text = applyTypo(tables.flat().join(lineEnd) + (isOpen ? "" : lineEnd), slip);
+        if (extractPlainElements(text).sections.length > 0 && readFullYaml(text, "a").findings.length === 0)
+          fastPathCount += 1;
         expect(describeSource(readYaml(text, "a"), queries)).toStrictEqual(
           describeSource(readFullYaml(text, "a"), queries),
         );
@@ -134,5 +135,5 @@ it("reads any file exactly as the full YAML parser does", () => {
     ),
     { numRuns: 600 },
   );
-  expect(taken).toBeGreaterThan(12);
+  expect(fastPathCount).toBeGreaterThan(12);
 });

@@ -171,7 +171,7 @@ describe("an indirect override of an included file", () => {
       "lists: { entries: { maxRemovalFraction: 1 } }",
       "maxRemovalFraction",
     ],
-  ])("is rejected unless that file allows it: %s", (_what, baseline, tenant, option) => {
+  ])("is rejected unless that file allows it: %s", (_label, baseline, tenant, option) => {
     expect(lintOverride(tenant, baseline).codes).toEqual(["error override-rejected"]);
     expect(lintOverride(tenant, `allowedOverrides: [lists.entries.${option}]\n${baseline}`).codes).toEqual([
       "note override",
@@ -193,13 +193,13 @@ describe("an indirect override of an included file", () => {
       ["note override"],
     ],
     [
-      "given an end",
+      "given an expiry date",
       "deny: [{ value: a.soc.example, comment: c, expires: 2026-12-01 }]",
       ["error override-rejected"],
       ["note override"],
     ],
-    ["said again", "deny: [{ value: a.soc.example, comment: other }]", [], []],
-  ])("depends on protection when an entry is %s", (_what, tenant, protectedCodes, codes) => {
+    ["declared again", "deny: [{ value: a.soc.example, comment: other }]", [], []],
+  ])("depends on protection when an entry is %s", (_label, tenant, protectedCodes, codes) => {
     const baseline = 'lists: { entries: { protect: ["*.soc.example"] } }';
     expect(lintOverride(tenant, baseline).codes).toEqual(protectedCodes);
     expect(lintOverride(tenant, `allowedOverrides: [lists.entries.protect]\n${baseline}`).codes).toEqual(codes);
@@ -230,7 +230,7 @@ it("applies the strictest of several included files in any order", () => {
   const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 2, maxLength: 4 });
   fc.assert(
     fc.property(numbers, (days) => {
-      const more = Object.fromEntries(days.map((one, at) => [`f${at}.yaml`, `policy: { maxDays: ${one} }`]));
+      const more = Object.fromEntries(days.map((day, at) => [`f${at}.yaml`, `policy: { maxDays: ${day} }`]));
       const { settings, codes } = lintOverride("", "", {
         "tenant.yaml": `include: [${Object.keys(more).join(", ")}]`,
         ...more,

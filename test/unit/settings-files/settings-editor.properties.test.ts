@@ -127,9 +127,9 @@ function generateSection(name: GeneratedSection["name"]): fc.Arbitrary<Generated
         for (let count = 0; count < comments; count += 1) {
           lines.push({ text: `${pad}# about ${name} ${at} ${count}`, of: value });
         }
-        const one = buildElement(value, style, at, column, name);
-        for (const text of one.lines) lines.push({ text, of: value });
-        return one;
+        const generatedElement = buildElement(value, style, at, column, name);
+        for (const text of generatedElement.lines) lines.push({ text, of: value });
+        return generatedElement;
       });
       return { name, elements: all, lines };
     });
@@ -182,7 +182,7 @@ function parseContent(text: string): Record<string, unknown> {
 function listElements(text: string, section: string): Data[] {
   const key = section === "vips" ? "email" : "value";
   const list = (parseContent(text)[section] ?? []) as (Data | string)[];
-  return list.map((one) => (typeof one === "string" ? { [key]: one } : one));
+  return list.map((item) => (typeof item === "string" ? { [key]: item } : item));
 }
 
 const sortElements = (elements: readonly Data[]): Data[] =>
@@ -218,7 +218,7 @@ describe("editSettings on files of every style", () => {
           const section = wish.section as "vips" | "allow" | "deny";
           if (wish.do === "add") {
             const value = wish.section === "vips" ? `${wish.label}@acme.example` : `${wish.label}.example`;
-            if (elements.some((one) => one[key] === value)) continue;
+            if (elements.some((data) => data[key] === value)) continue;
             const element = { [key]: value, ...(wish.isShort ? {} : { [wish.key]: wish.text }) };
             edits.push({
               action: "add",
@@ -334,7 +334,7 @@ describe("editSettings on files of every style", () => {
         (value: string) => `{value: ${value},\n    # in\n    owner: Me }`,
       ),
     });
-    const elements = fc.uniqueArray(element, { selector: (one) => one.name, minLength: 1, maxLength: 6 });
+    const elements = fc.uniqueArray(element, { selector: (item) => item.name, minLength: 1, maxLength: 6 });
     const edit = fc.record({
       do: fc.constantFrom("add", "remove", "set"),
       name,
@@ -345,7 +345,7 @@ describe("editSettings on files of every style", () => {
       fc.property(elements, edits, gap, fc.boolean(), fc.boolean(), (all, wishes, last, hasComma, hasNote) => {
         const written = all.map(({ name, gap, behind, style }) => gap + style(`${name}.example`) + behind);
         const text = `version: 1\ndeny: [${written.join(",")}${hasComma && all.length > 0 ? "," : ""}${last}]\n`;
-        const names = new Set(all.map((one) => one.name));
+        const names = new Set(all.map((item) => item.name));
         const meant = wishes.flatMap(({ do: action, name, to }): Edit[] => {
           const value = `${name}.example`;
           if ((action === "add") === names.has(name)) return [];
@@ -358,7 +358,7 @@ describe("editSettings on files of every style", () => {
           names.delete(name);
           return [{ action: "remove", section: "deny", value }];
         });
-        expect(editSettings(text, meant)).toBe(meant.reduce((done, one) => editSettings(done, [one]), text));
+        expect(editSettings(text, meant)).toBe(meant.reduce((done, item) => editSettings(done, [item]), text));
       }),
       { numRuns: getRunCount(250) },
     );

@@ -84,7 +84,7 @@ describe("editSettings", () => {
     ["a flow mapping", "- { value: a.example }\n", "  # about b\n", "- b.example\n"],
     ["a block scalar", "- value: a.example\n  comment: |\n    # text\n", " # about b\n", "- b.example\n"],
     ["the last element", "- a.example\n", "  # end of the section\n", ""],
-  ])("keeps the comment lines below %s that it removes", (_what, element, comment, next) => {
+  ])("keeps the comment lines below %s that it removes", (_label, element, comment, next) => {
     const edits: Edit[] = [{ action: "remove", section: "deny", value: "a.example" }];
     const before = element.startsWith(" ") ? "  - 0.example\n" : "- 0.example\n";
     const after = "allow:\n  - c.example\n";
@@ -199,7 +199,7 @@ describe("editSettings", () => {
     ],
     ["an element without a value", FILE, { action: "add", section: "deny", element: { comment: "x" } }, /has no value/],
     [
-      "a file that is no YAML",
+      "a file with invalid YAML",
       "version: [",
       { action: "remove", section: "deny", value: "x" },
       /can't be read: .*yaml-syntax/,
@@ -228,7 +228,7 @@ describe("editSettings", () => {
       { action: "remove", section: "deny", value: "a.example" },
       /can't be edited line by line/,
     ],
-  ])("rejects %s with the reason", (_what, text, edit, reason) => {
+  ])("rejects %s with the reason", (_label, text, edit, reason) => {
     expect(() => editSettings(text, [edit])).toThrow(
       expect.objectContaining({ code: "ERR_SETTINGS_EDIT", message: expect.stringMatching(reason) }),
     );

@@ -162,7 +162,7 @@ const MISTAKES: readonly [label: string, content: string, schema?: false][] = [
 ];
 
 describe("an invalid settings file", () => {
-  it.each(MISTAKES)("is rejected for %s", (_what, content, schema) => {
+  it.each(MISTAKES)("is rejected for %s", (_label, content, schema) => {
     expect(listCodes(content), "when it is read").not.toEqual([]);
     expect(isBySchema(content), "by the schema").toBe(schema === false);
   });

@@ -33,10 +33,10 @@ it("treats no element as trivial that the schema rejects", () => {
     )
     .map(([value, key, content]) => ({ value, [key]: content }));
   fc.assert(
-    fc.property(element, (one) => {
-      if (!isTrivialElement(one, "deny")) return;
+    fc.property(element, (item) => {
+      if (!isTrivialElement(item, "deny")) return;
       usual += 1;
-      expect(settingsFileSchema.safeParse({ version: 1, deny: [one] }).success).toBe(true);
+      expect(settingsFileSchema.safeParse({ version: 1, deny: [item] }).success).toBe(true);
     }),
     { numRuns: 2_000 },
   );
@@ -46,9 +46,9 @@ it("treats no element as trivial that the schema rejects", () => {
   );
   fc.assert(
     fc.property(decisions, (reviewed) => {
-      const one = { value: "evil.example", reviewed };
-      if (isTrivialElement(one, "deny"))
-        expect(settingsFileSchema.safeParse({ version: 1, deny: [one] }).success).toBe(true);
+      const item = { value: "evil.example", reviewed };
+      if (isTrivialElement(item, "deny"))
+        expect(settingsFileSchema.safeParse({ version: 1, deny: [item] }).success).toBe(true);
     }),
     { numRuns: 500 },
   );

@@ -197,7 +197,7 @@ describe("a .json file", () => {
     ["a key without quotes", "{version: 1}", "1:2 json-syntax: "],
     ["a text without quotes", '{"version": 1, "deny": [evil.example]}', "1:25 json-syntax: "],
     ["YAML", "version: 1\ndeny:\n  - evil.example\n", "1:1 json-syntax: "],
-  ])("is rejected for %s", (_what, text, finding) => {
+  ])("is rejected for %s", (_label, text, finding) => {
     expect(listFindings(text, "a.json")).toEqual([expect.stringContaining(finding)]);
   });
 
@@ -290,8 +290,8 @@ describe("an empty or mistyped value", () => {
 describe("many mistakes", () => {
   it("are reported all at once, each once", () => {
     expect(
-      listContentFindings("deny:\n  - 010\n  - no\n  - { value: evil.example, coment: x }\nblock: []\n").map((one) =>
-        one.slice(0, one.indexOf(":", one.indexOf(":") + 1)),
+      listContentFindings("deny:\n  - 010\n  - no\n  - { value: evil.example, coment: x }\nblock: []\n").map(
+        (finding) => finding.slice(0, finding.indexOf(":", finding.indexOf(":") + 1)),
       ),
     ).toEqual(["3:5 yaml-not-text", "4:5 yaml-boolean", "5:28 unknown-key", "6:1 unknown-key"]);
   });

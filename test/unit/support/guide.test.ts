@@ -22,7 +22,7 @@ it.each(rows.map((codes) => ({ codes, name: codes.join(", ") })))(
   async ({ codes }) => {
     const files = codes.filter((code) => code.endsWith(".ts"));
     const modules = await Promise.all(files.map((file) => import(resolve("test/support", file)) as Promise<object>));
-    const exported = ["startSandbox", ...modules.flatMap((one) => Object.keys(one))];
+    const exported = ["startSandbox", ...modules.flatMap((module) => Object.keys(module))];
     const helpers = codes.filter((code) => /^\w+$/.test(code));
     expect(exported).toEqual(expect.arrayContaining(helpers));
   },

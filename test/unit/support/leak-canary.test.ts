@@ -69,7 +69,9 @@ describe("key detection in an encoding", () => {
     fc.assert(
       fc.property(part, around, around, fc.constantFrom("", "x", "xy"), (text, before, after, shift) => {
         // A part of a longer text may start at any position in a base64 group.
-        const bytes = [before, write(`${shift}${text}`), [...after].reverse().join("")].map((one) => Buffer.from(one));
+        const bytes = [before, write(`${shift}${text}`), [...after].reverse().join("")].map((item) =>
+          Buffer.from(item),
+        );
         expect(canary.find("here", Buffer.concat(bytes))).not.toEqual([]);
       }),
       { numRuns: 60 },

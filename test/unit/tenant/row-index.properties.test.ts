@@ -23,25 +23,25 @@ test("finds rows by key and by name in insertion order", () => {
       // Rewriting a row keeps the position of its key, but moves the row to the end of the rows with the same name.
       let keys: string[] = [];
       let written: { readonly key: string; readonly row: NamedRow }[] = [];
-      const removeRows = (isRemoved: (one: { readonly key: string; readonly row: NamedRow }) => boolean) => {
-        written = written.filter((one) => !isRemoved(one));
+      const removeRows = (isRemoved: (item: { readonly key: string; readonly row: NamedRow }) => boolean) => {
+        written = written.filter((candidate) => !isRemoved(candidate));
       };
-      for (const [at, one] of steps.entries()) {
-        if (one.does === "set") {
-          const row = { name: one.name, at };
-          rows.set(one.key, row);
-          removeRows((other) => other.key === one.key);
-          written.push({ key: one.key, row });
-          if (!keys.includes(one.key)) keys.push(one.key);
-        } else if (one.does === "delete") {
-          rows.delete(one.key);
-          removeRows((other) => other.key === one.key);
-        } else if (one.does === "deleteNamed") {
-          rows.deleteByName(one.name);
-          removeRows((other) => other.row.name === one.name);
+      for (const [at, item] of steps.entries()) {
+        if (item.does === "set") {
+          const row = { name: item.name, at };
+          rows.set(item.key, row);
+          removeRows((other) => other.key === item.key);
+          written.push({ key: item.key, row });
+          if (!keys.includes(item.key)) keys.push(item.key);
+        } else if (item.does === "delete") {
+          rows.delete(item.key);
+          removeRows((other) => other.key === item.key);
+        } else if (item.does === "deleteNamed") {
+          rows.deleteByName(item.name);
+          removeRows((other) => other.row.name === item.name);
         } else {
-          expect(rows.getByName(one.name)).toEqual(
-            written.filter((other) => other.row.name === one.name).map(({ row }) => row),
+          expect(rows.getByName(item.name)).toEqual(
+            written.filter((other) => other.row.name === item.name).map(({ row }) => row),
           );
         }
         keys = keys.filter((some) => written.some((other) => other.key === some));

@@ -352,7 +352,7 @@ it("rejects every waiting caller on failure and fetches again afterwards", async
     now: () => 0,
   });
   const both = await Promise.allSettled([snapshot.getRows(), snapshot.getRows()]);
-  expect(both.map((one) => one.status)).toEqual(["rejected", "rejected"]);
+  expect(both.map((result) => result.status)).toEqual(["rejected", "rejected"]);
   down = false;
   expect((await snapshot.getRows()).get("1")).toBeUndefined();
 });

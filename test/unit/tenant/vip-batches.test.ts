@@ -182,7 +182,7 @@ it("sends at most five requests when external mailboxes are named singly", async
   const six = createHarness(createRefusingAnswer(listPeople(6), 1));
   const failed = Promise.allSettled(listPeople(10).map((email) => six.batches.add(email, "x")));
   await six.time.endGathering();
-  const reasons = (await failed).map((one) => (one.status === "rejected" ? one.reason.addresses : undefined));
+  const reasons = (await failed).map((result) => (result.status === "rejected" ? result.reason.addresses : undefined));
   expect(reasons.slice(0, 5)).toEqual(listPeople(5).map((email) => [email]));
   expect(new Set(reasons.slice(5))).toEqual(new Set([[formatPersonAddress(4)]]));
   expect(six.sent).toHaveLength(5);
@@ -193,7 +193,11 @@ it("rejects the whole batch when an error names none of its mailboxes", async ()
   const { batches, time, sent } = createHarness(() => Promise.reject(refusal));
   const all = Promise.allSettled(listPeople(3).map((email) => batches.add(email, "x")));
   await time.endGathering();
-  expect((await all).map((one) => one.status === "rejected" && one.reason === refusal)).toEqual([true, true, true]);
+  expect((await all).map((result) => result.status === "rejected" && result.reason === refusal)).toEqual([
+    true,
+    true,
+    true,
+  ]);
   expect(sent).toHaveLength(1);
 });
 
@@ -205,7 +209,7 @@ it("bisects a batch to find the one rejected address", async () => {
   });
   const all = Promise.allSettled(listPeople(1_000).map((email) => batches.add(email, "x")));
   await time.endGathering();
-  const failed = (await all).flatMap((one, at) => (one.status === "rejected" ? [at] : []));
+  const failed = (await all).flatMap((result, at) => (result.status === "rejected" ? [at] : []));
   expect(failed).toEqual([700]);
   expect(sent.length).toBeLessThanOrEqual(21);
 });
@@ -215,7 +219,7 @@ it("stops bisecting when the service rejects everything", async () => {
   const { batches, time, sent } = createHarness(() => Promise.reject(bad));
   const all = Promise.allSettled(listPeople(1_000).map((email) => batches.add(email, "x")));
   await time.endGathering();
-  expect((await all).every((one) => one.status === "rejected" && one.reason === bad)).toBe(true);
+  expect((await all).every((result) => result.status === "rejected" && result.reason === bad)).toBe(true);
   expect(sent.length).toBeLessThanOrEqual(26);
 });
 
@@ -229,7 +233,7 @@ it("rejects only the callers of the failed batch", async () => {
   const removals = Promise.allSettled(listPeople(2_500).map((email) => batches.remove(email)));
   await time.endGathering();
   for (const all of await Promise.all([adds, removals])) {
-    const failed = all.flatMap((one, at) => (one.status === "rejected" && one.reason === broken ? [at] : []));
+    const failed = all.flatMap((item, at) => (item.status === "rejected" && item.reason === broken ? [at] : []));
     expect([failed.length, failed[0], failed.at(-1)]).toEqual([1_000, 1_000, 1_999]);
   }
   expect(sent).toHaveLength(6);

@@ -82,7 +82,9 @@ export class EntryStore {
   addDeclared(name: string, { entries, vips }: Pick<Settings, "entries" | "vips">): void {
     this.#declaredIndexes.set(
       name,
-      [...entries, ...vips].map((one) => this.#store(buildDeclaredRow(one), one.location.file, one.location.line)),
+      [...entries, ...vips].map((entry) =>
+        this.#store(buildDeclaredRow(entry), entry.location.file, entry.location.line),
+      ),
     );
     const keys = [...entries.map(({ list, key }) => `${list} ${key}`), ...vips.map(({ key }) => `vip ${key}`)];
     this.#pendingKeys.set(name, new Set(keys));
@@ -94,14 +96,14 @@ export class EntryStore {
     this.#pendingKeys.delete(name);
     const undeclared: EntryDeviation[] = [];
     for (const [key, rows] of entries) {
-      for (const one of rows) {
-        const { list, value, verdict_scope: scope, created_by: by, created_at: at } = one;
+      for (const item of rows) {
+        const { list, value, verdict_scope: scope, created_by: by, created_at: at } = item;
         if (declared.has(`${list} ${key}`)) continue;
         const row = buildUndeclaredRow(
           list,
           canonicalizeValue(value),
           scope === DEFAULT_VERDICT_SCOPE ? "" : scope,
-          one,
+          item,
         );
         undeclared.push([this.#store(row, "", 0), "ignored", formatCellText(by), formatTime(at ?? "")]);
       }
@@ -151,7 +153,7 @@ export class EntryStore {
     const used = new Set([...this.#declaredIndexes.values()].flat());
     for (const [index] of [...deviationsByTenant.values()].flat()) used.add(index);
     // Drops entries that only occur in discarded data of a tenant, so that they never reach a file.
-    const order = [...used].sort((one, other) => this.#compare(one, other));
+    const order = [...used].sort((a, b) => this.#compare(a, b));
     const numbers: number[] = [];
     for (const [number, index] of order.entries()) numbers[index] = number;
     const getNumber = (index: number): number => numbers[index] ?? 0;
@@ -182,10 +184,10 @@ export class EntryStore {
     return { mail: { ...mail, entries } };
   }
 
-  #compare(one: number, other: number): number {
-    const [a, b] = [this.#stored[one], this.#stored[other]];
+  #compare(left: number, right: number): number {
+    const [a, b] = [this.#stored[left], this.#stored[right]];
     if (a === undefined || b === undefined || a.file === b.file) {
-      return (a?.line ?? 0) - (b?.line ?? 0) || one - other;
+      return (a?.line ?? 0) - (b?.line ?? 0) || left - right;
     }
     return a.file < b.file ? -1 : 1;
   }
@@ -205,7 +207,7 @@ export class EntryStore {
     if (undeclared.length === 0) return reported;
     const getDeviationIdentity = ([entry]: EntryDeviation): string => this.#getIdentity(entry);
     const existing = new Set(reported.map(getDeviationIdentity));
-    return [...reported, ...undeclared.filter((one) => !existing.has(getDeviationIdentity(one)))];
+    return [...reported, ...undeclared.filter((deviation) => !existing.has(getDeviationIdentity(deviation)))];
   }
 
   #getIdentity(index: number): string {
@@ -246,9 +248,9 @@ export class EntryStore {
       ];
     };
     return [
-      ...drift.flatMap((one) => toDeviations(one, false)),
-      ...pendingChanges.flatMap((one) => toDeviations(one, true)),
-      ...unclassified.flatMap((one) => toDeviations(one, isUndeployed)),
+      ...drift.flatMap((item) => toDeviations(item, false)),
+      ...pendingChanges.flatMap((change) => toDeviations(change, true)),
+      ...unclassified.flatMap((item) => toDeviations(item, isUndeployed)),
     ];
   }
 }
@@ -261,7 +263,7 @@ interface StoredRow {
 
 function buildRanges(numbers: readonly number[]): readonly (readonly [number, number])[] {
   const ranges: [number, number][] = [];
-  for (const number of [...numbers].sort((one, other) => one - other)) {
+  for (const number of [...numbers].sort((a, b) => a - b)) {
     const last = ranges.at(-1);
     if (last !== undefined && number <= last[1] + 1) last[1] = number;
     else ranges.push([number, number]);

@@ -46,7 +46,7 @@ export class AllowAgeCounter {
       if (row.list !== "allow") continue;
       const createdAtMs = parseInstant(row.created_at ?? undefined);
       const days = createdAtMs === undefined ? Number.NaN : (this.#nowMs - createdAtMs) / DAY_MS;
-      const bucket = ALLOW_AGE_GROUPS.findIndex((one) => days <= one.days);
+      const bucket = ALLOW_AGE_GROUPS.findIndex((group) => days <= group.days);
       const index = bucket < 0 ? ALLOW_AGE_GROUPS.length - 1 : bucket;
       counts[index] = (counts[index] ?? 0) + 1;
     }

@@ -109,11 +109,12 @@ const MAX_DAILY_RUNS = 400;
  * Returns the runs to keep when one more is added, oldest first: all of the last 7 days, and the last one of each of the 400 days before.
  */
 export function selectRetainedRuns(runs: readonly SiteRun[], run: SiteRun): readonly SiteRun[] {
-  const byTime = [...runs, run].sort((one, other) => (one.readAt < other.readAt ? -1 : 1));
+  const byTime = [...runs, run].sort((a, b) => (a.readAt < b.readAt ? -1 : 1));
   const isRecent = ({ readAt }: SiteRun): boolean =>
     Date.parse(run.readAt) - Date.parse(readAt) <= FULL_HISTORY_DAYS * DAY_MS;
   const daily = byTime.filter(
-    (one, index) => !isRecent(one) && byTime[index + 1]?.readAt.slice(0, 10) !== one.readAt.slice(0, 10),
+    (candidate, index) =>
+      !isRecent(candidate) && byTime[index + 1]?.readAt.slice(0, 10) !== candidate.readAt.slice(0, 10),
   );
   return [...daily.slice(-MAX_DAILY_RUNS), ...byTime.filter(isRecent)];
 }

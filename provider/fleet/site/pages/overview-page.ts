@@ -32,7 +32,7 @@ ${renderVerdict(status)}
 ${renderTotals(status)}
 ${renderSearch()}
 ${renderCharts(data)}
-${sections.map((one) => renderSection(one, status, MAX_POINTS))}
+${sections.map((section) => renderSection(section, status, MAX_POINTS))}
 ${sections.length === 0 ? "" : html`<p><a href="attention.html">All items that need attention</a></p>`}`,
   });
 }
@@ -148,7 +148,7 @@ export function renderAttentionPage(layout: PageLayout): string {
     path: "attention.html",
     main: html`<h1>Attention</h1>
 <p class="source">An item that several tenants share appears once. Each tenant's page shows all of its items.</p>
-${sections.length === 0 ? html`<p>Nothing.</p>` : sections.map((one) => renderSection(one, layout.status))}`,
+${sections.length === 0 ? html`<p>Nothing.</p>` : sections.map((section) => renderSection(section, layout.status))}`,
   });
 }
 

@@ -65,8 +65,8 @@ ${renderFailures(report, links)}${renderSkipped(report)}
 ${renderRolloutChanges(details, links)}
 ${renderUnreverted(report, links)}
 ${renderTenants(report, links)}
-<section><h2>Timeline</h2><ul class="log">${details.milestones.map((one) => {
-      const { label, text } = buildEventLine(one);
+<section><h2>Timeline</h2><ul class="log">${details.milestones.map((milestone) => {
+      const { label, text } = buildEventLine(milestone);
       return html`<li><time>${label}</time> <span>${renderHtmlText(text)}</span></li>`;
     })}</ul></section>`,
   });
@@ -113,7 +113,7 @@ function renderFailures({ tenants }: RolloutReport, links: PageLinks): Html | un
 function renderSkipped({ skipped = [] }: RolloutReport): Html | undefined {
   if (skipped.length === 0) return undefined;
   return html`<section><h2>Skipped <span class="n">${formatNumber(skipped.length)}</span></h2><ul class="points">${skipped.map(
-    (one) => html`<li>${renderHtmlText(formatSkippedTenant(one))}</li>`,
+    (item) => html`<li>${renderHtmlText(formatSkippedTenant(item))}</li>`,
   )}</ul></section>`;
 }
 
@@ -160,7 +160,7 @@ function renderUnreverted({ tenants }: RolloutReport, links: PageLinks): Html | 
   return html`<section><h2>Not reverted <span class="n">${formatNumber(tenantsWithUnreverted.length)}</span></h2><ul class="points">${tenantsWithUnreverted.map(
     ({ name, unreverted = [] }) => {
       const hiddenCount = unreverted.length - MAX_UNREVERTED;
-      return html`<li><b>${links.renderTenants([name])}</b>${unreverted.slice(0, MAX_UNREVERTED).map((one) => html`<p>${renderHtmlText([untrustedSentence(excerpt(one, 500))])}</p>`)}${
+      return html`<li><b>${links.renderTenants([name])}</b>${unreverted.slice(0, MAX_UNREVERTED).map((item) => html`<p>${renderHtmlText([untrustedSentence(excerpt(item, 500))])}</p>`)}${
         hiddenCount > 0 ? html`<p class="source">${formatOmittedChanges(hiddenCount)}</p>` : ""
       }</li>
 `;

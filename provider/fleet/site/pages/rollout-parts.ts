@@ -61,7 +61,7 @@ export class PageLinks {
     return html`${rollsBack === undefined ? "" : html`<p>Rolls back ${this.renderRollout(rollsBack)}.</p>`}${
       rollbackIds.size === 0
         ? ""
-        : html`<p>${rolledBackBy === undefined ? "Partly rolled back" : "Rolled back"} by ${[...rollbackIds].map((one, index) => html`${index === 0 ? "" : ", "}${this.renderRollout(one)}`)}.</p>`
+        : html`<p>${rolledBackBy === undefined ? "Partly rolled back" : "Rolled back"} by ${[...rollbackIds].map((item, index) => html`${index === 0 ? "" : ", "}${this.renderRollout(item)}`)}.</p>`
     }`;
   }
 }
@@ -69,7 +69,7 @@ export class PageLinks {
 export function renderChange(change: RecordedChange, tenantsHtml: Html): Html {
   const { text, details = [] } = buildChangeLine(change);
   return html`<li><span class="operation s-${change.operation}"><i>${OPERATION_SYMBOLS[change.operation]}</i>${change.operation}</span><div>${renderHtmlText(text)} ${tenantsHtml}${details.map(
-    (one) => html`<p class="facts">${renderHtmlText(one)}</p>`,
+    (detail) => html`<p class="facts">${renderHtmlText(detail)}</p>`,
   )}</div></li>
 `;
 }

@@ -60,7 +60,7 @@ const MAX_CHANGES = 3;
 function renderRolloutSummary(details: RolloutDetails, links: PageLinks): Html {
   const { report } = details;
   const { id, reason, counts, tenants } = report;
-  const names = tenants.toSorted((one, other) => rankTenant(one) - rankTenant(other)).map(({ name }) => name);
+  const names = tenants.toSorted((a, b) => rankTenant(a) - rankTenant(b)).map(({ name }) => name);
   const hiddenCount = names.length - MAX_TENANTS;
   const prunedText = describePruning(details);
   return html`<article class="rollout"><h2>${links.renderRollout(id)} ${renderRolloutState(report)}</h2>

@@ -8,9 +8,7 @@ import { getTenantPagePath } from "./paths";
 
 export function renderTenantsPage(layout: PageLayout): string {
   const { tenants } = layout.status;
-  const sorted = tenants.toSorted(
-    (one, other) => SYNC_STATUSES.indexOf(one.syncStatus) - SYNC_STATUSES.indexOf(other.syncStatus),
-  );
+  const sorted = tenants.toSorted((a, b) => SYNC_STATUSES.indexOf(a.syncStatus) - SYNC_STATUSES.indexOf(b.syncStatus));
   return renderPage(layout, {
     title: "Tenants",
     path: "tenants.html",

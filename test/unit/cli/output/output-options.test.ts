@@ -35,7 +35,7 @@ afterEach(() => {
 
 /** Formats each output as `format:place`, with the file's base name. */
 function readOutputOptions(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: string): string[] {
-  const placed = (options.output ?? []).map((one) => one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${directory}/$2`));
+  const placed = (options.output ?? []).map((item) => item.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${directory}/$2`));
   const inputs = options.output === undefined ? options : { ...options, output: placed };
   return parseOutputs(inputs, FORMATS, stdoutUse).map(
     ({ format, to }) => `${format}:${typeof to === "object" ? to.file.replace(`${directory}/`, "") : to}`,
@@ -54,8 +54,12 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, string[]]>([
     ["json:a.md", "text:stdout"],
   ],
   ["several files", { output: ["markdown=a", "b.json"] }, ["markdown:a", "json:b.json", "text:stdout"]],
-  ["a file beside the printed format", { format: "markdown", output: ["json=a"] }, ["json:a", "markdown:stdout"]],
-  ["no text beside an output on stdout", { output: ["json=-", "a.md"] }, ["json:stdout", "markdown:a.md"]],
+  [
+    "a file in addition to the printed format",
+    { format: "markdown", output: ["json=a"] },
+    ["json:a", "markdown:stdout"],
+  ],
+  ["no text in addition to an output on stdout", { output: ["json=-", "a.md"] }, ["json:stdout", "markdown:a.md"]],
   ["the format to -", { format: "json", output: ["-"] }, ["json:stdout"]],
   ["text to -", { output: ["-"] }, ["text:stdout"]],
 ])("writes %s", (_, options, outputs) => {
@@ -87,8 +91,8 @@ it.each<[string, OutputOptions<(typeof FORMATS)[number]>, RegExp]>([
   ["two outputs in one file", { output: ["a.md", "json=./a.md"] }, /^Two outputs use the file/],
   ["a missing directory", { output: ["none/a.md"] }, /can't be written: the directory .* doesn't exist/],
 ])("refuses %s", (_, options, message) => {
-  const output = options.output?.map((one) =>
-    /^(?:\w+=)?(?:-|$)/.test(one) ? one : one.replace(/^(\w+=)?(?:\.\/)?(.+)$/, `$1${directory}/$2`),
+  const output = options.output?.map((item) =>
+    /^(?:\w+=)?(?:-|$)/.test(item) ? item : item.replace(/^(\w+=)?(?:\.\/)?(.+)$/, `$1${directory}/$2`),
   );
   expect(() => parseOutputs({ ...options, ...(output && { output }) }, FORMATS)).toThrow(message);
 });

@@ -9,10 +9,10 @@ import { createTestDirectory } from "../../../support/test-directory";
 /** The same deny list in each layout. */
 const LAYOUTS: Readonly<Record<string, (hosts: readonly string[]) => string>> = {
   "lines of keys": (hosts) =>
-    `version: 1\ndeny:\n${hosts.map((one) => `  - value: ${one}\n    ticket: INC-1\n    expires: 2027-01-31\n`).join("")}`,
-  "lines of values": (hosts) => `version: 1\ndeny:\n${hosts.map((one) => `  - ${one}\n`).join("")}`,
+    `version: 1\ndeny:\n${hosts.map((host) => `  - value: ${host}\n    ticket: INC-1\n    expires: 2027-01-31\n`).join("")}`,
+  "lines of values": (hosts) => `version: 1\ndeny:\n${hosts.map((host) => `  - ${host}\n`).join("")}`,
   "expired lines": (hosts) =>
-    `version: 1\ndeny:\n${hosts.map((one) => `  - value: ${one}\n    expires: 2026-01-31\n`).join("")}`,
+    `version: 1\ndeny:\n${hosts.map((host) => `  - value: ${host}\n    expires: 2026-01-31\n`).join("")}`,
   brackets: (hosts) => `version: 1\ndeny: [${hosts.join(", ")}]\n`,
   JSON: (hosts) => JSON.stringify({ version: 1, deny: hosts.map((value) => ({ value, ticket: "INC-1" })) }, null, 2),
 };
@@ -40,8 +40,8 @@ it.each(CASES)("plans $name of many values in $layout in linear time", ({ layout
     const some = hosts.filter((_host, at) => at % 4 === 0);
     // In reverse order, each value is inserted before those added so far.
     const isNew = change.action === "add" && layout !== "expired lines";
-    const values = (isNew ? some.map((one) => `a-${one}`).toReversed() : some).map((one) => {
-      const value = refang(one);
+    const values = (isNew ? some.map((item) => `a-${item}`).toReversed() : some).map((item) => {
+      const value = refang(item);
       if (!value.ok) throw new Error(value.reason);
       return value.value;
     });

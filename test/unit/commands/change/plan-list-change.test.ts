@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { buildChangeMessage } from "../../../../provider/commands/change/change-message";
+import { buildChangeMessage } from "../../../../provider/commands/change/change-commit-message";
 import { type ChangeOptions, getMetadata } from "../../../../provider/commands/change/change-options";
 import { formatDeclaration } from "../../../../provider/commands/change/declaration-index";
 import { type ListChangePlan, planListChange } from "../../../../provider/commands/change/plan-list-change";
@@ -210,56 +210,56 @@ it("removes an entry with its comment, even an expired one", () => {
 
 it.each<[string, ListChange, RegExp]>([
   [
-    "what is on the other list",
+    "adding a value of the other list",
     { action: "add", section: "allow", values: parseValues("bad.example"), metadata: {} },
     /^there is a deny of bad\.example .*`email-security move bad\.example --to allow` moves it$/,
   ],
   [
-    "what is allowed, too",
+    "denying an allowed value",
     { action: "add", section: "deny", values: parseValues("partner.example"), metadata: {} },
     /^there is an allow of partner\.example /,
   ],
   [
-    "to move what ended without a new end, since it would do nothing on the other list",
+    "moving an expired entry without a new expiry date",
     { action: "move", to: "allow", values: parseValues("old.example"), metadata: {} },
     /^the deny of old\.example \(acme\.yaml:8, until 2026-01-01\) has expired, .*; set --for to its new expiry/,
   ],
   [
-    "no mailbox as a VIP",
+    "a VIP without a mailbox",
     { action: "add", section: "vips", values: parseValues("bad.example"), metadata: {} },
     /isn't a mailbox/,
   ],
   [
-    "what an included file declares",
+    "removing an entry of an included file",
     { action: "remove", values: parseValues("base.example"), metadata: {} },
     /baseline\.yaml:3.*either `email-security remove base\.example --file baseline\.yaml`, for all tenants that include it, or write `remove: \{deny: \[base\.example\]\}` in "acme\.yaml"/,
   ],
   [
-    "an end of what an included file declares, and tells the command and what to write here",
+    "extending an entry of an included file",
     { action: "extend", section: "deny", values: parseValues("base.example"), metadata: { expires: "2026-12-23" } },
     /baseline\.yaml:3\); either `email-security extend base\.example --list deny --for 2026-12-23 --file baseline\.yaml`, for all tenants that include it, or write `\{ value: base\.example, expires: 2026-12-23 \}` under `deny:` in "acme\.yaml", for this tenant only$/,
   ],
   [
-    "what ended in an included file",
+    "removing an expired entry of an included file",
     { action: "remove", values: parseValues("past.example"), metadata: {} },
     /the deny of past\.example \(baseline\.yaml:4, until 2026-01-01\) is in an included file/,
   ],
   [
-    "to say of an included file that this tenant keeps it",
+    "keeping an entry of an included file for one tenant",
     { action: "keep", values: parseValues("base.example"), metadata: {} },
     /either `email-security (?:review )?keep base\.example .*--file baseline\.yaml`, for all tenants that include it, or declare it in "acme\.yaml" too, with its own `reviewed`/,
   ],
   [
-    "what is in several scopes",
+    "removing a value of several scopes",
     { action: "remove", values: parseValues("two.example"), metadata: {} },
     /is declared several times: the deny of two\.example .* and the deny of two\.example .*; select one with --scope$/,
   ],
   [
-    "what is nowhere, with what stands above it",
+    "removing an undeclared value below a broader entry",
     { action: "remove", values: parseValues("x.bad.example"), metadata: {} },
     /^x\.bad\.example is not in these files; a broader entry is the deny of bad\.example/,
   ],
-])("refuses %s", (_what, change, reason) => {
+])("rejects %s", (_label, change, reason) => {
   const planned = planChange(change);
   expect(planned.rejections).toEqual([expect.stringMatching(reason)]);
   expect(planned.edits).toEqual([]);

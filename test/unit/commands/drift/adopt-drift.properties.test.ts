@@ -58,7 +58,7 @@ it("leaves no drift in adopted values and changes nothing else", () => {
         if (elements.length === 0) return "";
         return isFlow
           ? `${name}: [${elements.join(", ")}]\n`
-          : `${name}:\n${elements.map((one) => `  # of it\n  - ${one}\n`).join("")}`;
+          : `${name}:\n${elements.map((element) => `  # of it\n  - ${element}\n`).join("")}`;
       };
       const options = "lists: { entries: { maxRemovalFraction: 1 } }\n";
       const files: Readonly<Record<string, string>> = isPart
@@ -106,7 +106,7 @@ it("leaves no drift in adopted values and changes nothing else", () => {
       } = adoptDrift(drift, before.settings, before.read, ADOPTABLE_KINDS);
       const after = detectDriftAfter({
         ...files,
-        ...Object.fromEntries(changed.map((one) => [one.file, one.after])),
+        ...Object.fromEntries(changed.map((file) => [file.file, file.after])),
       });
       const still = after.of(known).items.map(({ key }) => key);
       const taken = steps.flatMap(({ items }) => items.map(({ key }) => key));
@@ -117,7 +117,7 @@ it("leaves no drift in adopted values and changes nothing else", () => {
       // Untouched values keep their declaration with all its fields.
       const touched = new Set(drift.items.map(({ value }) => value));
       const listUntouched = ({ settings }: typeof before) =>
-        settings.entries.filter(({ value }) => !touched.has(value)).map(({ location: _place, ...one }) => one);
+        settings.entries.filter(({ value }) => !touched.has(value)).map(({ location: _place, ...rest }) => rest);
       expect(listUntouched(after)).toEqual(listUntouched(before));
     }),
     { numRuns: getRunCount(40) },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
 import { type Adoption, adoptDrift } from "../../../../provider/commands/drift/adopt-drift";
-import { buildAdoptionMessage } from "../../../../provider/commands/drift/adoption-message";
-import { renderDriftText } from "../../../../provider/commands/drift/drift-report";
+import { buildAdoptionMessage } from "../../../../provider/commands/drift/adoption-commit-message";
+import { renderDriftText } from "../../../../provider/commands/drift/drift-renderers";
 import type { AdoptableKind } from "../../../../provider/commands/drift/plan-adoption";
 import { detectDrift } from "../../../../provider/gitops/detect-drift";
 import { driftSchema, formatDriftJson } from "../../../../provider/gitops/drift-schema";
@@ -385,7 +385,7 @@ it("leaves the cause of drift open without the stack's state", () => {
 });
 
 describe("hostile text", () => {
-  it.each(Object.entries(HOSTILE))("is adopted as plain text or skipped: %s", (_what, text) => {
+  it.each(Object.entries(HOSTILE))("is adopted as plain text or skipped: %s", (_label, text) => {
     const comment = text.toWellFormed();
     const acme = createAdoption({
       files: { "acme/settings.yaml": "version: 1\ndeny: [bad.example, b.example]\n" },

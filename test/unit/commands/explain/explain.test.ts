@@ -16,14 +16,14 @@ it("lists every code once", () => {
 
 const ALL = CODE_GROUPS.flatMap(({ codes }) => codes.map((code) => [code, getExplanation(code)] as const));
 
-it.each(ALL)("explains the meaning, causes, remedies and next step of %s", (_code, one) => {
-  expect(one.meaning).toMatch(/^[A-Z`].*\.$/s);
-  expect(one.example).not.toBe("");
-  expect(one.causes.length).toBeGreaterThan(0);
-  expect(one.remedies.length).toBeGreaterThan(0);
-  for (const cause of one.causes) expect(cause).not.toMatch(/^[A-Z][a-z]+ .*\.$/);
-  for (const remedy of one.remedies) expect(remedy).toMatch(/^(?:[A-Z]|`).*\.$/s);
-  expect(one.nextCommand).toMatch(/^(?:email-security|pulumi|npx|ls) \S/);
+it.each(ALL)("explains the meaning, causes, remedies and next step of %s", (_code, explanation) => {
+  expect(explanation.meaning).toMatch(/^[A-Z`].*\.$/s);
+  expect(explanation.example).not.toBe("");
+  expect(explanation.causes.length).toBeGreaterThan(0);
+  expect(explanation.remedies.length).toBeGreaterThan(0);
+  for (const cause of explanation.causes) expect(cause).not.toMatch(/^[A-Z][a-z]+ .*\.$/);
+  for (const remedy of explanation.remedies) expect(remedy).toMatch(/^(?:[A-Z]|`).*\.$/s);
+  expect(explanation.nextCommand).toMatch(/^(?:email-security|pulumi|npx|ls) \S/);
 });
 
 it.each(Object.keys(RISKS))("shows a refused entry as the example of %s", (code) => {

@@ -74,7 +74,7 @@ it.each([
     ["global: deny partner.example, 0, assumed", "graymail: allow mail.partner.example, 1, assumed"],
   ],
   ["none of another mailbox of the domain", [buildDeny("cfo@mail.partner.example")], ["global: none, 0, certain"]],
-] as const)("decides: %s", (_what, rows, decisions) => {
+] as const)("decides: %s", (_label, rows, decisions) => {
   expect(formatDecisions("ceo@mail.partner.example", rows)).toEqual(decisions);
 });
 

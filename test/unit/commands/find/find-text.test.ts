@@ -95,7 +95,7 @@ it("prints hostile text as plain text within the terminal width", () => {
     includedAt: [{ file: HOSTILE, line: 1 }],
     overrides: [{ file: HOSTILE, line: 2 }],
   };
-  const one = buildMatch({
+  const item = buildMatch({
     value: HOSTILE,
     key: HOSTILE,
     verdictScope: HOSTILE,
@@ -117,8 +117,8 @@ it("prints hostile text as plain text within the terminal width", () => {
   ];
   const readErrors = [{ source: "tenant" as const, code: "Error", message: HOSTILE }];
   const all = buildFindReport([
-    buildTenantMatches(HOSTILE, { matches: [one], decisions, readErrors }),
-    buildTenantMatches("b", { matches: [one] }),
+    buildTenantMatches(HOSTILE, { matches: [item], decisions, readErrors }),
+    buildTenantMatches("b", { matches: [item] }),
   ]);
   const text = renderFindText(all, 80);
   expect(findTerminalCommands(text)).toEqual([]);

@@ -58,9 +58,9 @@ describe("an added entry", () => {
     ],
   ])("is unproven where %s", async (_name, name, reviews, reason) => {
     using approvedChange = change(buildApprovedChange(name));
-    const approvals = (reviews as ReviewFields[]).map((one) => ({
-      ...one,
-      commit: one.commit === "head" ? approvedChange.head : one.commit,
+    const approvals = (reviews as ReviewFields[]).map((review) => ({
+      ...review,
+      commit: review.commit === "head" ? approvedChange.head : review.commit,
     }));
     expect((await check(approvedChange.history, approvals)).lines).toEqual([
       `settings/acme.yaml:5 error approval-unproven: "partner.example" declares that "${name}" approved it, ${reason}`,
@@ -300,7 +300,7 @@ describe("approval rules in a change", () => {
   ])("reject approvers that the change introduces: %s", async (_name, files) => {
     using approvedChange = change(files);
     const { lines } = await check(approvedChange.history, [{ login: "sock", commit: approvedChange.head }]);
-    expect(lines.filter((one) => one.includes('"partner.example" declares that'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('"partner.example" declares that'))).toHaveLength(1);
   });
 
   it.each<[string, Record<string, string | undefined>]>([

@@ -65,7 +65,7 @@ describe("a rendered review", () => {
   });
 
   it("reads back unchanged from JSON", () => {
-    for (const text of Object.values(HOSTILE).filter((one) => one.isWellFormed())) {
+    for (const text of Object.values(HOSTILE).filter((candidate) => candidate.isWellFormed())) {
       const report = buildTextReview(text);
       expect(reviewSchema.parse(JSON.parse(formatReviewJson(report)))).toEqual(report);
     }

@@ -84,7 +84,7 @@ deny:
       // The next run removes it.
       rows: [{ value: "a@ended.example", list: "allow", entry_type: "email_address" }],
     });
-    expect(lines.map((one) => one.replace(/:.* Its/, ": … Its"))).toEqual([
+    expect(lines.map((line) => line.replace(/:.* Its/, ": … Its"))).toEqual([
       "deny Deny a@ended.example: … Its allow at acme.yaml:5 expired on 2026-11-20.",
       "deny Deny b@below.example: … Its allow at base.yaml:3 expired on 2026-11-20.",
     ]);
@@ -422,7 +422,7 @@ function runSuggestions({
     all,
     lines: all.map(({ kind, action, evidence }) => `${kind} ${action}: ${evidence}`),
     edited(name: string): string {
-      const edits = all.flatMap((one) => one.edits);
+      const edits = all.flatMap((suggestion) => suggestion.edits);
       return editAndValidateFiles(settings, edits, readFile).find(({ file }) => file === name)?.after ?? readFile(name);
     },
   };

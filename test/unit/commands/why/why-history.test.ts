@@ -25,8 +25,8 @@ afterEach(() => {
 
 /** Formats an event with its subject: `+ deny a.yaml`, `deny a.yaml → allow b.yaml` or `- deny a.yaml`. */
 function formatEvent({ commit, before: old, after }: HistoryEvent): string {
-  const formatElement = (one: typeof old): string =>
-    one === undefined ? "" : `${one.section} ${one.path} ${JSON.stringify(one.fields)}`;
+  const formatElement = (item: typeof old): string =>
+    item === undefined ? "" : `${item.section} ${item.path} ${JSON.stringify(item.fields)}`;
   return `${commit?.subject ?? "(not committed)"}: ${formatElement(old)} → ${formatElement(after)}`;
 }
 

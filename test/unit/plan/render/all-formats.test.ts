@@ -28,7 +28,7 @@ function renderEveryFormat(plan: Plan): [name: string, text: string][] {
 }
 
 describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
-  const renderFormat = (plan: Plan): string => renderEveryFormat(plan).find(([one]) => one === name)?.[1] ?? "";
+  const renderFormat = (plan: Plan): string => renderEveryFormat(plan).find(([item]) => item === name)?.[1] ?? "";
 
   it("shows a punycode domain in its own script too", () => {
     const change: PlanChange = { ...first, value: "xn--mnchen-3ya.example", unicode: "münchen.example" };

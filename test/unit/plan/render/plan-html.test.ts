@@ -43,7 +43,7 @@ describe("plan as HTML", () => {
       dangerousPlan.digest,
     ].map((fragment) => page.indexOf(fragment));
     expect(order).not.toContain(-1);
-    expect(order).toEqual(order.toSorted((one, other) => one - other));
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
   test("is self-contained and runs no script", () => {

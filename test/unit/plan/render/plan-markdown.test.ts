@@ -41,7 +41,7 @@ describe("plan as Markdown", () => {
       "<details><summary>Data used</summary>",
     ].map((fragment) => text.indexOf(fragment));
     expect(order).not.toContain(-1);
-    expect(order).toEqual(order.toSorted((one, other) => one - other));
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
   test("summarizes plans without danger, changes or evidence", () => {

@@ -38,7 +38,7 @@ describe("a SQLite file", () => {
   it("is created with its directory and private permissions", async () => {
     const database = await openSqlite(file);
     await database.query("CREATE TABLE a (x INTEGER)");
-    for (const one of [file, `${file}-wal`, `${file}-shm`]) expect(statSync(one).mode & 0o777).toBe(0o600);
+    for (const item of [file, `${file}-wal`, `${file}-shm`]) expect(statSync(item).mode & 0o777).toBe(0o600);
     expect(statSync(join(directory, "made")).mode & 0o777).toBe(0o700);
     expect(await database.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
     await database.close();
@@ -103,20 +103,20 @@ describe("a transaction", () => {
   });
 
   it("waits for another connection without blocking the process", async () => {
-    const [one, other] = [await openSqlite(file), await openSqlite(file)];
-    await one.query("CREATE TABLE a (x TEXT)");
+    const [a, b] = [await openSqlite(file), await openSqlite(file)];
+    await a.query("CREATE TABLE a (x TEXT)");
     let finish = () => {};
-    const slow = one.transaction(async (within) => {
+    const slow = a.transaction(async (within) => {
       await within.query("INSERT INTO a VALUES ('first')");
       await new Promise<void>((resolve) => (finish = resolve));
     });
     await runReadyTasks();
-    const waiting = other.query("INSERT INTO a VALUES ('second')");
+    const waiting = b.query("INSERT INTO a VALUES ('second')");
     // If this process were blocked, the other connection would time out before the first could finish.
     setTimeout(finish, 100);
     await Promise.all([slow, waiting]);
-    expect(await one.query("SELECT x FROM a")).toEqual([{ x: "first" }, { x: "second" }]);
-    await Promise.all([one.close(), other.close()]);
+    expect(await a.query("SELECT x FROM a")).toEqual([{ x: "first" }, { x: "second" }]);
+    await Promise.all([a.close(), b.close()]);
   });
 });
 
@@ -124,21 +124,21 @@ describe("a named lock", () => {
   const doNothing = () => {};
 
   it("is held by one connection until released", async () => {
-    const [one, other] = [await openSqlite(file), await openSqlite(file)];
-    const hold = await one.lock("rollout", doNothing);
+    const [a, b] = [await openSqlite(file), await openSqlite(file)];
+    const hold = await a.lock("rollout", doNothing);
     expect(hold).toBeDefined();
-    expect(await other.lock("rollout", doNothing)).toBeUndefined();
+    expect(await b.lock("rollout", doNothing)).toBeUndefined();
     // The lock's own connection answers: opening and closing the file to check would release the lock.
-    expect(await one.lock("rollout", doNothing)).toBeUndefined();
-    expect(await other.lock("rollout", doNothing)).toBeUndefined();
+    expect(await a.lock("rollout", doNothing)).toBeUndefined();
+    expect(await b.lock("rollout", doNothing)).toBeUndefined();
     await hold?.release();
     await hold?.release();
-    const next = await other.lock("rollout", doNothing);
+    const next = await b.lock("rollout", doNothing);
     expect(next).toBeDefined();
-    expect(await one.lock("rollout", doNothing)).toBeUndefined();
-    await other.close();
-    expect(await one.lock("rollout", doNothing)).toBeDefined();
-    await one.close();
+    expect(await a.lock("rollout", doNothing)).toBeUndefined();
+    await b.close();
+    expect(await a.lock("rollout", doNothing)).toBeDefined();
+    await a.close();
   });
 
   it("is distinct for every name", async () => {
@@ -310,7 +310,7 @@ describe("a new journal file", () => {
   it("is created once by concurrent processes", async () => {
     const write = `await database.query("INSERT INTO rollout_files VALUES ($1, 'path', x'00')", [String(process.pid)]);`;
     const all = await Promise.all(Array.from({ length: 4 }, () => openInProcess("", write)));
-    for (const one of all) expect(one).toMatchObject({ code: 0 });
+    for (const item of all) expect(item).toMatchObject({ code: 0 });
     const database = await openSqlite(file);
     expect(await database.query("SELECT count(*) AS n FROM rollout_files")).toEqual([{ n: 4 }]);
     await database.close();

@@ -93,11 +93,11 @@ test("drops the readings before an acceptance in another journal", async () => {
     ...{ order: [seq, 0] as const, isAccepted },
     identity: buildTenantIdentity("https://a.example", { rows: [], mailboxes: [`ceo@a${seq}.example`] }),
   });
-  const [one, other] = [
+  const [a, b] = [
     [buildSnapshot(1), buildSnapshot(4)],
     [buildSnapshot(2), buildSnapshot(3, true)],
   ];
-  const merged = mergeLastApplied([one, other].map((read) => ({ ...buildJournal({}), readEarlier: async () => read })));
+  const merged = mergeLastApplied([a, b].map((read) => ({ ...buildJournal({}), readEarlier: async () => read })));
   expect((await merged.readEarlier("acme")).map(({ order: [seq] }) => seq)).toEqual([3, 4]);
 });
 

@@ -27,16 +27,16 @@ describe("the order of two rollouts", () => {
   });
 
   it("treats each of two rollouts with equal numbers as possibly later", () => {
-    const [one, other] = [buildOrder("a", 4, 1), buildOrder("b", 4, 2)];
-    expect(isPossiblyLater(one, other)).toBe(true);
-    expect(isPossiblyLater(other, one)).toBe(true);
+    const [a, b] = [buildOrder("a", 4, 1), buildOrder("b", 4, 2)];
+    expect(isPossiblyLater(a, b)).toBe(true);
+    expect(isPossiblyLater(b, a)).toBe(true);
   });
 
   it("follows start times in a journal without numbers", () => {
-    const [one, other] = [buildOrder("a", undefined, 1), buildOrder("b", undefined, 2)];
-    expect(compareRollouts(one, other)).toBeLessThan(0);
-    expect(isPossiblyLater(one, other)).toBe(false);
-    expect(isPossiblyLater(other, one)).toBe(true);
+    const [a, b] = [buildOrder("a", undefined, 1), buildOrder("b", undefined, 2)];
+    expect(compareRollouts(a, b)).toBeLessThan(0);
+    expect(isPossiblyLater(a, b)).toBe(false);
+    expect(isPossiblyLater(b, a)).toBe(true);
   });
 
   it("puts rollouts without a number before all numbered ones", () => {
@@ -55,9 +55,9 @@ describe("the order of two rollouts", () => {
     fc.assert(
       fc.property(fc.array(any, { maxLength: 8 }), fc.infiniteStream(fc.nat()), (rollouts, numbers) => {
         const shuffled = rollouts
-          .map((one) => ({ one, by: numbers.next().value ?? 0 }))
-          .sort((one, other) => one.by - other.by)
-          .map(({ one }) => one);
+          .map((rollout) => ({ rollout, order: numbers.next().value ?? 0 }))
+          .sort((a, b) => a.order - b.order)
+          .map(({ rollout }) => rollout);
         expect(shuffled.sort(compareRollouts)).toEqual(rollouts.toSorted(compareRollouts));
       }),
     );

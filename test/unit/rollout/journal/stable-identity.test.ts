@@ -38,7 +38,7 @@ const BEFORE = buildObserved(buildRows("own", 0, 1, 2), CEO);
 async function isRefused(changes: Changes, before: ObservedState, now: ObservedState): Promise<boolean> {
   const identity = getObservedIdentity(AT, before);
   const stableIdentity = buildStableIdentity(AT, before, changes);
-  const countChanges = (operation: string) => changes.filter((one) => one.operation === operation).length;
+  const countChanges = (operation: string) => changes.filter((change) => change.operation === operation).length;
   const planned = { added: countChanges("add"), changed: countChanges("change"), removed: countChanges("remove") };
   const summary = { planned, identity, ...(stableIdentity && { stableIdentity }) } as TenantSummary;
   const known = getStableIdentity(summary);

@@ -221,7 +221,9 @@ class LockStoreModel {
     const pending = (await journal.listTenants(id)).filter(({ state }) => state !== "unchanged" && state !== "done");
     for (const [other, leftovers] of this.#live) {
       if (other !== id)
-        expect(record.spec.waves.flatMap(({ tenants }) => tenants).filter((one) => leftovers.has(one))).toEqual([]);
+        expect(record.spec.waves.flatMap(({ tenants }) => tenants).filter((tenants) => leftovers.has(tenants))).toEqual(
+          [],
+        );
     }
     this.#live.set(id, new Set(pending.map(({ name }) => name)));
     const waiting = (await journal.listWaves(id)).findIndex(({ state }) => state === "gated");

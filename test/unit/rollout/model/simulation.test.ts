@@ -50,6 +50,6 @@ describe("a simulated rollout", () => {
   });
 });
 
-function computeDeviation(one: number, other: number): number {
-  return (Math.abs(one - other) / other) * 100;
+function computeDeviation(a: number, b: number): number {
+  return (Math.abs(a - b) / b) * 100;
 }

@@ -85,8 +85,8 @@ describe("rollout notices", () => {
     await using hook = await startHook();
     const { after } = playRollout({ tenants: 6, changes: 30 });
     const turned = { operation: "change", kind: "entry", list: "deny → allow", value: "turned.example" } as const;
-    const tenants = after.tenants.map((one, at) =>
-      at === after.tenants.length - 1 ? { ...one, changes: [...one.changes.slice(1), turned] } : one,
+    const tenants = after.tenants.map((tenant, at) =>
+      at === after.tenants.length - 1 ? { ...tenant, changes: [...tenant.changes.slice(1), turned] } : tenant,
     );
     const notices = new RolloutNotifier(
       { webhook: { changes: true } },
@@ -170,7 +170,7 @@ describe("notice delivery", () => {
     ["one that fails again and again", [500, 500, 500, 500, 500, 200], 5, "slack returned 500"],
     ["one that refuses it", [404, 200], 1, "slack returned 404"],
     ["one that sends it elsewhere", [302, 200], 1, "slack returned 302"],
-  ])("retries only where that may help: %s", async (_what, statuses, requests, problem) => {
+  ])("retries only where that may help: %s", async (_label, statuses, requests, problem) => {
     await using hook = await startHook(statuses);
     const [receiver] = getReceivers(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: `${hook.url}/T0/s3cret` });
     const options = { signal: never, attemptTimeoutMs: 200, time: new VirtualTime() };

@@ -209,7 +209,7 @@ describe("the combined plan as Markdown", () => {
           const { report, plannedRollout, combinedPlan } = combinePlans(plans, { text: long, mail });
           const again = { rollout: long, by: long, tenants: [long], changes: Array(SEVERAL).fill(long) };
           const options = {
-            report: { ...report, tenants: report.tenants.map((one) => ({ ...one, unreverted: [long] })) },
+            report: { ...report, tenants: report.tenants.map((tenant) => ({ ...tenant, unreverted: [long] })) },
             plannedRollout: { ...plannedRollout, reappliedChanges: Array(SEVERAL).fill(again) },
             combinedPlan,
           };
@@ -223,15 +223,15 @@ describe("the combined plan as Markdown", () => {
       ),
       {
         numRuns: 10,
-        examples: ["\u2028", "\u{e0001}", "` ", "a@b.c ", "日"].map((one) => [one.repeat(2_000), 1, 9, 32_768]),
+        examples: ["\u2028", "\u{e0001}", "` ", "a@b.c ", "日"].map((item) => [item.repeat(2_000), 1, 9, 32_768]),
       },
     );
   });
 
   test("groups equal tenants regardless of the order of changes", () => {
-    const [one, other] = [createDenyPlan("a.example", "b.example"), createDenyPlan("b.example", "a.example")];
-    expect(combinePlans([one, other]).combinedPlan.tenantSets).toHaveLength(1);
-    expect(() => renderCombinedPlanMarkdown(combinePlans([one]), { limit: 1_000 })).toThrow(RangeError);
+    const [a, b] = [createDenyPlan("a.example", "b.example"), createDenyPlan("b.example", "a.example")];
+    expect(combinePlans([a, b]).combinedPlan.tenantSets).toHaveLength(1);
+    expect(() => renderCombinedPlanMarkdown(combinePlans([a]), { limit: 1_000 })).toThrow(RangeError);
   });
 });
 

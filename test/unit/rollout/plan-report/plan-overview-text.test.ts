@@ -16,7 +16,7 @@ function renderOverview(plans: readonly (readonly TenantChange[])[], most?: numb
   const tenants = plans.map((changes, index) => {
     tally.add(`t${index}`, changes);
     const countByOperation = (operation: TenantChange["operation"]) =>
-      changes.filter((one) => one.operation === operation).length;
+      changes.filter((change) => change.operation === operation).length;
     return {
       ...blank,
       name: `t${index}`,

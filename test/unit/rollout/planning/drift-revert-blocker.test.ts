@@ -100,6 +100,6 @@ it.each<[string, Parameters<typeof findBlocker>[0], string]>([
     { entries: {}, vips: {}, isThere: false },
     "its settings were never applied; run `rollout` first",
   ],
-])("explains the blocker: %s", (_what, known, expectedReason) => {
+])("explains the blocker: %s", (_label, known, expectedReason) => {
   expect(findBlocker(known)).toBe(expectedReason);
 });

@@ -147,7 +147,7 @@ describe("a failed Pulumi run", () => {
     ],
   ];
 
-  it.each(CASES)("is reported by its cause: %s", (_what, message, lead, act) => {
+  it.each(CASES)("is reported by its cause: %s", (_label, message, lead, act) => {
     const tenantError = buildTenantError(new EmailSecurityError("ERR_PULUMI", message), "apply", [], NEXT);
     expect(tenantError.message.split("\n")[0]).toBe(lead);
     expect(tenantError.advice.startsWith(act)).toBe(true);

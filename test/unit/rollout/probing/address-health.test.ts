@@ -38,19 +38,19 @@ async function changeTenants(
       await simulateAnswer(name, 50, TIMEOUT_MS);
     },
   });
-  const countFailed = () => [...became.values()].filter((one) => one !== "done").length;
+  const countFailed = () => [...became.values()].filter((candidate) => candidate !== "done").length;
   const all = Array.from({ length: count }, (_, at) => buildTarget(`t${at}`));
-  const work = forEachConcurrently(all, atOnce, async (one) => {
+  const work = forEachConcurrently(all, atOnce, async (target) => {
     if (countFailed() > tolerated) return;
     try {
-      await health.assertReachable(one);
+      await health.assertReachable(target);
       engines += 1;
-      await simulateAnswer(one.name, ENGINE_MS, SILENT_ENGINE_MS);
-      health.recordOutcome(one, undefined);
-      became.set(one.name, "done");
+      await simulateAnswer(target.name, ENGINE_MS, SILENT_ENGINE_MS);
+      health.recordOutcome(target, undefined);
+      became.set(target.name, "done");
     } catch (error) {
-      health.recordOutcome(one, error);
-      became.set(one.name, error instanceof AddressDownError ? "not asked" : "failed");
+      health.recordOutcome(target, error);
+      became.set(target.name, error instanceof AddressDownError ? "not asked" : "failed");
       // A rollout starts the next tenants at its next poll of the journal.
       await time.sleep(200);
     }
@@ -69,8 +69,8 @@ describe("changing tenants at an unresponsive address", () => {
     });
     expect(engines).toBe(atOnce);
     expect(looks).toBeLessThanOrEqual(3);
-    expect(became.filter((one) => one === "not asked").length).toBeGreaterThan(0);
-    expect(became.filter((one) => one !== "done").length).toBeLessThanOrEqual(tolerated + atOnce);
+    expect(became.filter((candidate) => candidate === "not asked").length).toBeGreaterThan(0);
+    expect(became.filter((candidate) => candidate !== "done").length).toBeLessThanOrEqual(tolerated + atOnce);
     // Without probes, each tolerated failure would cost a full engine run, one after the other.
     expect(tookMs).toBeLessThanOrEqual(SILENT_ENGINE_MS + TIMEOUT_MS + 200 * (tolerated + 1));
   });
@@ -84,14 +84,14 @@ describe("changing tenants at an unresponsive address", () => {
     const again = became.lastIndexOf("not asked") + 1;
     expect(first).toBe(11);
     expect(again - first).toBeLessThan(400);
-    expect(became.slice(again).every((one) => one === "done")).toBe(true);
-    expect(engines).toBe(became.filter((one) => one !== "not asked").length);
+    expect(became.slice(again).every((candidate) => candidate === "done")).toBe(true);
+    expect(engines).toBe(became.filter((candidate) => candidate !== "not asked").length);
   });
 
   it("continues when only single tenants fail", async () => {
     const { became } = await changeTenants(20, 2, { isSilent: (_atMs, name) => name === "t3" || name === "t4" });
-    expect(became.filter((one) => one === "failed")).toHaveLength(2);
-    expect(became.filter((one) => one === "done")).toHaveLength(18);
+    expect(became.filter((candidate) => candidate === "failed")).toHaveLength(2);
+    expect(became.filter((candidate) => candidate === "done")).toHaveLength(18);
   });
 });
 

@@ -65,9 +65,9 @@ async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): 
   const requests = new Map<string, number>();
   const owns = new Map<string, { serviceState: ServiceState; own: TenantProblem }>();
   const targets = addresses.flatMap(({ serviceState, own }, address) =>
-    own.map((one, at) => {
+    own.map((problem, at) => {
       const name = `t${address}-${at}`;
-      owns.set(name, { serviceState, own: one });
+      owns.set(name, { serviceState, own: problem });
       return buildTarget(name, {}, { baseUrl: formatAddress(address) });
     }),
   );
@@ -87,11 +87,11 @@ async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): 
     if (own === "key") throw new AuthenticationError("ERR_AUTH", "no", { request, status: 401 });
   };
   /** Retries like the client: quick failures are retried in every retry mode. */
-  const readTarget = async (one: Target, retryMode: RequestPolicy["retryMode"]): Promise<void> => {
+  const readTarget = async (target: Target, retryMode: RequestPolicy["retryMode"]): Promise<void> => {
     for (let attempt = 1; ; attempt += 1) {
       const beganAt = time.now();
       try {
-        return await simulateRequests(one, LISTS);
+        return await simulateRequests(target, LISTS);
       } catch (error) {
         const isSlow = time.now() - beganAt >= TIMEOUT_MS;
         const mayRepeat = error instanceof EmailSecurityError && error.code !== "ERR_AUTH";
@@ -103,7 +103,7 @@ async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): 
   const names = targets.map(({ name }) => name);
   const wave = { name: "all", maxConcurrent: 1, tolerated, soakMs: 0, gate: false, tenants: names };
   const tally = new FailureTally({ waves: [wave] });
-  const health = new AddressHealth({ probe: (one) => simulateRequests(one, 1), targets, now: time.now });
+  const health = new AddressHealth({ probe: (target) => simulateRequests(target, 1), targets, now: time.now });
   const outcomes = new Map<string, { code: string; isQueried: boolean; atMs: number }>();
   const done = planAllTargets<string>(targets, {
     addresses: health,
@@ -111,10 +111,10 @@ async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): 
     tally,
     signal: over.signal,
     onToleranceExceeded: () => over.abort(new Error("over")),
-    planTarget: async (one: Target, policy: RequestPolicy, atPlace: RunInSlot) => {
-      if (owns.get(one.name)?.own === "files") throw new EmailSecurityError("ERR_SETTINGS_FILE", "no");
+    planTarget: async (target: Target, policy: RequestPolicy, atPlace: RunInSlot) => {
+      if (owns.get(target.name)?.own === "files") throw new EmailSecurityError("ERR_SETTINGS_FILE", "no");
       await atPlace(async () => await time.sleep(EXPORT_MS));
-      await Promise.race([readTarget(one, policy.retryMode), waitForAbort(over.signal)]);
+      await Promise.race([readTarget(target, policy.retryMode), waitForAbort(over.signal)]);
       return "planned";
     },
     onSettled: async ({ name }, { error }) => {
@@ -196,7 +196,7 @@ const fleets: fc.Arbitrary<FleetScenario> = fc.record({
 
 /** Returns whether a few tenants at most have problems of their own, and not all that could be probed. */
 function isFair({ own: owns }: FleetScenario["addresses"][number]): boolean {
-  const inTrouble = owns.filter((one) => one === "silent" || one === "failing").length;
+  const inTrouble = owns.filter((problem) => problem === "silent" || problem === "failing").length;
   return inTrouble <= PROBED_TENANTS && inTrouble < owns.length;
 }
 
@@ -215,15 +215,15 @@ it(
       fc.asyncProperty(fleets, async (fleet) => {
         const { outcomes, requests, over } = await planFleet(fleet);
         for (const [index, { serviceState: state, own: owns }] of fleet.addresses.entries()) {
-          const of = owns.map((one, at) => ({ one, outcome: outcomes.get(`t${index}-${at}`) }));
+          const results = owns.map((problem, at) => ({ problem, outcome: outcomes.get(`t${index}-${at}`) }));
           if (state === "well" && isFair({ serviceState: state, own: owns })) {
-            for (const { one, outcome } of of) {
-              if (outcome !== undefined) expect(outcome).toMatchObject({ code: OWN_CODE[one], isQueried: true });
+            for (const { problem, outcome } of results) {
+              if (outcome !== undefined) expect(outcome).toMatchObject({ code: OWN_CODE[problem], isQueried: true });
             }
           }
           if (state === "silent" || state === "failing" || state === "refusing") {
             expect(requests.get(formatAddress(index)) ?? 0).toBeLessThanOrEqual(LISTS * ATTEMPTS + PROBED_TENANTS);
-            for (const { outcome } of of) expect(outcome?.code).not.toBe("planned");
+            for (const { outcome } of results) expect(outcome?.code).not.toBe("planned");
           }
         }
         const tenants = fleet.addresses.flatMap(({ own: owns }) => owns);

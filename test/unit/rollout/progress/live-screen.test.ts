@@ -34,7 +34,7 @@ describe("the live rollout screen", () => {
     ]);
     expect(lines[8]).toBe("Running");
     const ran = lines.slice(9, 16).map((line) => Number(/ (\d+) s /.exec(line)?.[1]));
-    expect(ran).toEqual(ran.toSorted((one, other) => other - one));
+    expect(ran).toEqual(ran.toSorted((a, b) => b - a));
     expect(lines.join("\n")).toMatch(/\nFailed\n {2}✗ stark-industries-181 /);
     expect(lines.at(-1)).toBe("Press Ctrl-C once to finish running tenants and stop, twice to stop immediately");
   });

@@ -53,7 +53,7 @@ describe("the progress model", () => {
         expect(remaining + running + done + unchanged + failed).toBe(before.tenants.length);
         expect(running).toBe(model.running.size);
         for (const wave of model.waves) {
-          const sum = Object.values(wave.counts).reduce((one, other) => one + other, 0);
+          const sum = Object.values(wave.counts).reduce((a, b) => a + b, 0);
           expect(sum).toBe(wave.total);
           expect(Math.min(...Object.values(wave.counts))).toBeGreaterThanOrEqual(0);
         }

@@ -82,23 +82,20 @@ describe("a rate limit", () => {
 
   it("applies to one address in any spelling", async () => {
     const time = new ScheduledTime(START);
-    const one = await createLimiter(time, 1);
-    expect(await takeAll(time, one.getTokens("https://MAIL-security.example:443/eu/"), 1)).toEqual([0]);
-    expect(await takeAll(time, one.getTokens("https://mail-security.example/us"), 5)).toEqual([0, 0, 0, 0, 0]);
-    expect(await takeAll(time, one.getTokens(ADDRESS), 1)).toEqual([1_000]);
-    expect(() => one.getTokens("nowhere")).toThrow("isn't a valid URL");
+    const limiter = await createLimiter(time, 1);
+    expect(await takeAll(time, limiter.getTokens("https://MAIL-security.example:443/eu/"), 1)).toEqual([0]);
+    expect(await takeAll(time, limiter.getTokens("https://mail-security.example/us"), 5)).toEqual([0, 0, 0, 0, 0]);
+    expect(await takeAll(time, limiter.getTokens(ADDRESS), 1)).toEqual([1_000]);
+    expect(() => limiter.getTokens("nowhere")).toThrow("isn't a valid URL");
   });
 
   it("needs few database statements", async () => {
     const time = new ScheduledTime(START);
-    const [one, other] = [await createLimiter(time, 100), await createLimiter(time, 100)];
-    const both = Promise.all([
-      takeAll(time, one.getTokens(ADDRESS), 100),
-      takeAll(time, other.getTokens(ADDRESS), 100),
-    ]);
+    const [a, b] = [await createLimiter(time, 100), await createLimiter(time, 100)];
+    const both = Promise.all([takeAll(time, a.getTokens(ADDRESS), 100), takeAll(time, b.getTokens(ADDRESS), 100)]);
     expect(Math.max(...(await both).flat())).toBe(1_990);
     // In two seconds: ten reservations per second, and four polls per second for each of the two.
-    expect(statements.filter((one) => one === "INSERT")).toHaveLength(20);
+    expect(statements.filter((statement) => statement === "INSERT")).toHaveLength(20);
     expect(statements.length).toBeLessThanOrEqual(20 + 16);
   });
 
@@ -108,7 +105,7 @@ describe("a rate limit", () => {
     const cameAt: number[] = [];
     for (let n = 0; n < 100; n += 1) cameAt.push(...(await takeAll(time, tokens, 1)));
     expect(cameAt.at(-1)).toBe(990);
-    expect(statements.filter((one) => one === "INSERT").length).toBeLessThan(30);
+    expect(statements.filter((statement) => statement === "INSERT").length).toBeLessThan(30);
   });
 
   const plan = fc.record({
@@ -164,7 +161,7 @@ describe("a rate limit", () => {
    * Returns the largest number of tokens above the rate in any window, with an allowance for late ones from before it.
    */
   function computeLargestExcess(cameAt: readonly number[], perSecond: number): number {
-    const sorted = cameAt.toSorted((one, other) => one - other);
+    const sorted = cameAt.toSorted((a, b) => a - b);
     const excess = sorted.flatMap((from, first) =>
       sorted.slice(first).map((to, index) => index + 1 - ((to - from + TOKEN_GRACE_MS) * perSecond) / 1_000),
     );
@@ -175,14 +172,14 @@ describe("a rate limit", () => {
 describe("a rate-limit response", () => {
   it("pauses this process at once and others at their next check", async () => {
     const time = new ScheduledTime(START);
-    const [one, other] = [await createLimiter(time, 10), await createLimiter(time, 10)];
-    expect(await takeAll(time, other.getTokens(ADDRESS), 1)).toEqual([0]);
-    one.getTokens(ADDRESS).reportThrottled(5_000);
+    const [left, right] = [await createLimiter(time, 10), await createLimiter(time, 10)];
+    expect(await takeAll(time, right.getTokens(ADDRESS), 1)).toEqual([0]);
+    left.getTokens(ADDRESS).reportThrottled(5_000);
     await runReadyTasks();
     time.atMs += 250;
     const all = await Promise.all([
-      takeAll(time, one.getTokens(ADDRESS), 2),
-      takeAll(time, other.getTokens(ADDRESS), 2),
+      takeAll(time, left.getTokens(ADDRESS), 2),
+      takeAll(time, right.getTokens(ADDRESS), 2),
     ]);
     // After the pause, all together get the rate.
     expect(all.flat().toSorted((a, b) => a - b)).toEqual([5_000, 5_100, 5_200, 5_300]);
@@ -190,22 +187,22 @@ describe("a rate-limit response", () => {
 
   it("delays waiting requests by the longest pause", async () => {
     const time = new ScheduledTime(START);
-    const [one, other] = [await createLimiter(time, 1), await createLimiter(time, 1)];
-    const waiting = other.getTokens(ADDRESS);
+    const [a, b] = [await createLimiter(time, 1), await createLimiter(time, 1)];
+    const waiting = b.getTokens(ADDRESS);
     await time.advanceUntil(waiting.acquire());
     const next = waiting.acquire().then(() => time.atMs - START);
-    for (const pauseMs of [3_000, 8_000, 4_000]) one.getTokens(ADDRESS).reportThrottled(pauseMs);
+    for (const pauseMs of [3_000, 8_000, 4_000]) a.getTokens(ADDRESS).reportThrottled(pauseMs);
     await time.advanceUntil(next);
     expect(await next).toBe(8_000);
   });
 
   it("is shared without a rate and without a statement per request", async () => {
     const time = new ScheduledTime(START);
-    const [one, other] = [await createLimiter(time), await createLimiter(time)];
-    const tokens = other.getTokens(ADDRESS);
+    const [a, b] = [await createLimiter(time), await createLimiter(time)];
+    const tokens = b.getTokens(ADDRESS);
     for (let n = 0; n < 1_000; n += 1) await takeAll(time, tokens, 1);
     expect(statements).toEqual(["SELECT"]);
-    one.getTokens(ADDRESS).reportThrottled(2_000);
+    a.getTokens(ADDRESS).reportThrottled(2_000);
     await runReadyTasks();
     time.atMs += 250;
     expect(await takeAll(time, tokens, 3)).toEqual([2_000, 2_000, 2_000]);
@@ -213,26 +210,26 @@ describe("a rate-limit response", () => {
 
   it("fails requests when the pause is longer than a run waits", async () => {
     const time = new ScheduledTime(START);
-    const [one, other] = [await createLimiter(time, 10), await createLimiter(time, 10)];
-    one.getTokens(ADDRESS).reportThrottled(1e15);
+    const [a, b] = [await createLimiter(time, 10), await createLimiter(time, 10)];
+    a.getTokens(ADDRESS).reportThrottled(1e15);
     await runReadyTasks();
     const reason = "the service at https://mail-security.example/eu asked its clients to wait for another 3600 s";
-    await expect(one.getTokens(ADDRESS).acquire()).rejects.toThrow(reason);
-    await expect(other.getTokens(ADDRESS).acquire()).rejects.toThrow(reason);
+    await expect(a.getTokens(ADDRESS).acquire()).rejects.toThrow(reason);
+    await expect(b.getTokens(ADDRESS).acquire()).rejects.toThrow(reason);
     time.atMs += 3_600_000;
-    expect(await takeAll(time, other.getTokens(ADDRESS), 1)).toEqual([3_600_000]);
+    expect(await takeAll(time, b.getTokens(ADDRESS), 1)).toEqual([3_600_000]);
   });
 });
 
 describe("denial of tokens", () => {
   it("applies once the run has lost its tenant and uses up no token", async () => {
     const time = new ScheduledTime(START);
-    const one = await createLimiter(time, 1);
+    const limiter = await createLimiter(time, 1);
     let isAllowed = true;
-    const lost = one.getTokens(ADDRESS, () => isAllowed);
+    const lost = limiter.getTokens(ADDRESS, () => isAllowed);
     await takeAll(time, lost, 1);
     const rejections = Promise.allSettled([lost.acquire(), lost.acquire()]);
-    const kept = one.getTokens(ADDRESS).acquire();
+    const kept = limiter.getTokens(ADDRESS).acquire();
     await runReadyTasks();
     isAllowed = false;
     await time.advanceUntil(Promise.all([rejections, kept]));
@@ -247,9 +244,9 @@ describe("denial of tokens", () => {
 
   it("applies while the database is unavailable", async () => {
     const time = new ScheduledTime(START);
-    const one = await createLimiter(time, 10);
+    const limiter = await createLimiter(time, 10);
     await open.at(-1)?.close();
-    await expect(one.getTokens(ADDRESS).acquire()).rejects.toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
-    one.getTokens(ADDRESS).reportThrottled(1_000);
+    await expect(limiter.getTokens(ADDRESS).acquire()).rejects.toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
+    limiter.getTokens(ADDRESS).reportThrottled(1_000);
   });
 });

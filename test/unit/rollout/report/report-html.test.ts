@@ -69,7 +69,7 @@ describe("a rollout report as HTML", () => {
       "canary 6",
     ].map((fragment) => page.indexOf(fragment));
     expect(order).not.toContain(-1);
-    expect(order).toEqual(order.toSorted((one, other) => one - other));
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
   test("loads nothing, runs no scripts and links nowhere else", () => {

@@ -22,7 +22,7 @@ describe("a rollout report as Markdown", () => {
       "Digest: `sha256:5d3c0f6a`\n",
     ].map((fragment) => text.indexOf(fragment));
     expect(order).not.toContain(-1);
-    expect(order).toEqual(order.toSorted((one, other) => one - other));
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
     expect(findBreakouts(text)).toEqual([]);
     // The report of a planning that ended early takes the place of its plan.
     expect(renderReportMarkdown(rollouts.stopped.after, { marker: "<!-- email-security-plan -->" })).toBe(

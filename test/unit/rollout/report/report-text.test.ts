@@ -26,7 +26,7 @@ describe("a rollout report as text", () => {
       "Digest sha256:5d3c0f6a",
     ].map((fragment) => text.indexOf(fragment));
     expect(order).not.toContain(-1);
-    expect(order).toEqual(order.toSorted((one, other) => one - other));
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
   test("is short for a successful rollout", () => {

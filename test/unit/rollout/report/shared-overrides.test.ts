@@ -27,7 +27,7 @@ const { before } = rollouts.stopped;
 
 /** Returns the report with additional fields for its tenants. */
 function reportWith(about: (tenant: TenantReport, index: number) => Partial<TenantReport>): RolloutReport {
-  return { ...before, tenants: before.tenants.map((one, index) => ({ ...one, ...about(one, index) })) };
+  return { ...before, tenants: before.tenants.map((tenant, index) => ({ ...tenant, ...about(tenant, index) })) };
 }
 
 /** Returns the visible text, without the format's markup. */

@@ -23,7 +23,9 @@ const buildSkippedReport = (name: string, reason = "its service is down"): Skipp
 /** Builds a report in which these tenants are skipped and others were left out of the plan. */
 function reportWith(names: readonly string[], leftOut: readonly SkippedReport[] = []): RolloutReport {
   const { after } = rollouts.small;
-  const tenants = after.tenants.map((one) => (names.includes(one.name) ? { ...one, state: "skipped" as const } : one));
+  const tenants = after.tenants.map((tenant) =>
+    names.includes(tenant.name) ? { ...tenant, state: "skipped" as const } : tenant,
+  );
   return {
     ...{
       ...after,
@@ -32,7 +34,7 @@ function reportWith(names: readonly string[], leftOut: readonly SkippedReport[] 
       skipped: [...names.map((name) => buildSkippedReport(name)), ...leftOut],
     },
     waves: after.waves.map((wave) => ({
-      ...{ ...wave, counts: countStates(tenants.filter((one) => one.wave === wave.name)) },
+      ...{ ...wave, counts: countStates(tenants.filter((tenant) => tenant.wave === wave.name)) },
     })),
   };
 }

@@ -30,26 +30,26 @@ const row = fc
     verdict_scope: fc.constantFrom("global", "graymail"),
     comment: fc.constantFrom(...COMMENTS),
   })
-  .map((one): AllowDenyEntryRow => {
-    const entry_type = one.value.includes("@") ? "email_address" : /^\d/.test(one.value) ? "ip" : "domain";
-    return { ...one, entry_type, id: `${one.list} ${one.value} ${one.verdict_scope}` } as AllowDenyEntryRow;
+  .map((item): AllowDenyEntryRow => {
+    const entry_type = item.value.includes("@") ? "email_address" : /^\d/.test(item.value) ? "ip" : "domain";
+    return { ...item, entry_type, id: `${item.list} ${item.value} ${item.verdict_scope}` } as AllowDenyEntryRow;
   });
 
 const vip = fc
   .record({ email: fc.constantFrom(...MAILBOXES), comment: fc.constantFrom(...COMMENTS) })
-  .map((one): VipEmployeeRow => ({ ...one, source: "manual" }) as VipEmployeeRow);
+  .map((item): VipEmployeeRow => ({ ...item, source: "manual" }) as VipEmployeeRow);
 
 const tenant: fc.Arbitrary<TenantRows> = fc
   .record({ entries: fc.array(row, { maxLength: 8 }), vips: fc.array(vip, { maxLength: 4 }) })
   .map(({ entries, vips }) => ({
     // A value is on one list only, whatever its scopes.
     entries: new Map(
-      entries.map((one) => [
-        encodeKey(one),
-        { ...one, list: entries.find(({ value }) => value === one.value)?.list ?? "deny" },
+      entries.map((entry) => [
+        encodeKey(entry),
+        { ...entry, list: entries.find(({ value }) => value === entry.value)?.list ?? "deny" },
       ]),
     ),
-    vips: new Map(vips.map((one) => [one.email ?? "", one])),
+    vips: new Map(vips.map((item) => [item.email ?? "", item])),
   }));
 
 function encodeKey({ value, entry_type, verdict_scope = "global" }: AllowDenyEntryRow): string {
@@ -63,13 +63,13 @@ function buildObserved({ entries, vips }: TenantRows) {
 /** Returns the contents without the fields that can't be written. */
 function serializeContents({ entries, vips }: TenantRows): unknown {
   return {
-    entries: [...entries].map(([key, one]) => [key, encodeEntry(one)]).sort(),
+    entries: [...entries].map(([key, item]) => [key, encodeEntry(item)]).sort(),
     vips: [...vips].map(([key, { comment = "" }]) => [key, comment]).sort(),
   };
 }
 
 function buildKnownLists(tenantThen: TenantRows): StackLists {
-  const entries = Object.fromEntries([...tenantThen.entries].map(([key, one]) => [key, encodeEntry(one)]));
+  const entries = Object.fromEntries([...tenantThen.entries].map(([key, item]) => [key, encodeEntry(item)]));
   const vips = Object.fromEntries([...tenantThen.vips].map(([key, { comment = "" }]) => [key, comment]));
   return { entries: { content: entries, exists: true }, vips: { content: vips, exists: true } };
 }
@@ -122,7 +122,9 @@ function applyChanges(now: TenantRows, { changes }: Plan, isDone: (at: number) =
 
 function formatFile({ entries, vips }: TenantRows): string {
   const lists = {
-    entries: Object.fromEntries([...entries].map(([key, one]) => [key, encodeEntry({ ...one, acceptRisk: "a test" })])),
+    entries: Object.fromEntries(
+      [...entries].map(([key, item]) => [key, encodeEntry({ ...item, acceptRisk: "a test" })]),
+    ),
     vips: Object.fromEntries([...vips].map(([key, { comment = "" }]) => [key, comment])),
   };
   return renderRollbackSettings(lists, { entries: 100, vips: 100 });
@@ -202,11 +204,14 @@ describe("invertChanges", () => {
         ["ceo@acme.example", { email: "ceo@acme.example", comment: "", source: "manual" } as VipEmployeeRow],
       ]),
     };
-    const wanted: TenantRows = { ...NOTHING, entries: new Map(entryRows.map((one) => [one.value, one])) };
+    const wanted: TenantRows = {
+      ...NOTHING,
+      entries: new Map(entryRows.map((entryRow) => [entryRow.value, entryRow])),
+    };
     const rollout = planText(formatFile(wanted), buildKnownLists(heldRows), heldRows);
-    const changeComment = (one: AllowDenyEntryRow): AllowDenyEntryRow => ({ ...one, comment: "changed later" });
+    const changeComment = (item: AllowDenyEntryRow): AllowDenyEntryRow => ({ ...item, comment: "changed later" });
     const actual: TenantRows = {
-      entries: new Map(entryRows.map((one) => [one.value, changeComment(one)])),
+      entries: new Map(entryRows.map((entryRow) => [entryRow.value, changeComment(entryRow)])),
       vips: new Map([
         ["ceo@acme.example", { email: "ceo@acme.example", comment: "again", source: "manual" } as VipEmployeeRow],
       ]),

@@ -38,29 +38,29 @@ const CASES: readonly {
   readonly case: string;
   readonly host?: string;
   readonly now?: { readonly name?: string; readonly afterMs?: number };
-  readonly isLeft: boolean;
+  readonly isOrphaned: boolean;
 }[] = [
-  { case: "nobody", isLeft: true },
-  { case: "somebody on another machine", host: "elsewhere", isLeft: false },
-  { case: "the CLI that made it", now: { name: "/opt/pulumi", afterMs: -900 }, isLeft: false },
-  { case: "the CLI that made it, by a rounded clock", now: { name: "pulumi", afterMs: 900 }, isLeft: false },
-  { case: "the CLI, whose clock was set", now: { name: "pulumi", afterMs: 20_000 }, isLeft: false },
-  { case: "a CLI of another name", now: { name: "/opt/iac", afterMs: -900 }, isLeft: false },
-  { case: "another program", now: { name: "/usr/bin/node", afterMs: 20_000 }, isLeft: true },
-  { case: "another CLI, much later", now: { name: "pulumi", afterMs: 3_600_000 }, isLeft: true },
-  { case: "somebody who can't be seen", now: {}, isLeft: false },
-  { case: "another program whose begin can't be seen", now: { name: "node" }, isLeft: false },
+  { case: "no process", isOrphaned: true },
+  { case: "a process on another machine", host: "elsewhere", isOrphaned: false },
+  { case: "the CLI that made it", now: { name: "/opt/pulumi", afterMs: -900 }, isOrphaned: false },
+  { case: "the CLI that made it, by a rounded clock", now: { name: "pulumi", afterMs: 900 }, isOrphaned: false },
+  { case: "the CLI, whose clock was adjusted", now: { name: "pulumi", afterMs: 20_000 }, isOrphaned: false },
+  { case: "a CLI with another name", now: { name: "/opt/iac", afterMs: -900 }, isOrphaned: false },
+  { case: "another program", now: { name: "/usr/bin/node", afterMs: 20_000 }, isOrphaned: true },
+  { case: "another CLI, much later", now: { name: "pulumi", afterMs: 3_600_000 }, isOrphaned: true },
+  { case: "a process that can't be inspected", now: {}, isOrphaned: false },
+  { case: "another program with an unknown start time", now: { name: "node" }, isOrphaned: false },
 ];
 
-it.each(CASES)("considers a lock orphaned: $isLeft, when its pid now belongs to $case", (one) => {
-  const { host = "here", now, isLeft } = one;
+it.each(CASES)("considers a lock orphaned: $isOrphaned, when its pid now belongs to $case", (item) => {
+  const { host = "here", now, isOrphaned } = item;
   const processes: Processes = {
     host: "here",
     isRunning: () => now !== undefined,
     getName: () => now?.name,
     getStartedAtMs: () => (now?.afterMs === undefined ? undefined : sinceMs + now.afterMs),
   };
-  expect(isOrphanedLock({ host, pid: 7, sinceMs }, processes)).toBe(isLeft);
+  expect(isOrphanedLock({ host, pid: 7, sinceMs }, processes)).toBe(isOrphaned);
 });
 
 it.runIf(process.platform === "linux")("detects locks older than the local process with their pid", () => {

@@ -36,8 +36,8 @@ describe("the state backend", () => {
   it.each([
     ["s3://states?region=eu-central-1&awssdk=v2&profile=ci", "s3://states"],
     ["postgres://ci:new@db/states", "postgres://db/states"],
-  ])("is identified as the same place however it is opened: %s", (one, other) => {
-    expect(resolveBackend(one).fingerprint).toBe(resolveBackend(other).fingerprint);
+  ])("is identified as the same place however it is opened: %s", (a, b) => {
+    expect(resolveBackend(a).fingerprint).toBe(resolveBackend(b).fingerprint);
   });
 
   it("includes the default organization only for Pulumi's service", () => {

@@ -82,7 +82,7 @@ it.each([
   ["of resources that are no list", extendDeployment({ resources: {} })],
   ["of a resource without a type", extendDeployment({ resources: [{ urn: "x" }] })],
   ["of pending operations that are no list", extendDeployment({ pending_operations: 1 })],
-])("leaves a state that is %s to the CLI", (_what, text) => {
+])("leaves a state that is %s to the CLI", (_label, text) => {
   writeStateFile("stacks/p/t0.json", text);
   expect(readTestState()).toBeUndefined();
 });

@@ -134,7 +134,7 @@ describe("arbitrary wave rules", () => {
   const labels = fc.dictionary(fc.constantFrom("ring", "region"), value);
   const targetsOf = fc
     .array(labels, { maxLength: 40 })
-    .map((all) => all.map((one, index) => buildTarget(`t${index}`, one)));
+    .map((all) => all.map((item, index) => buildTarget(`t${index}`, item)));
   const tolerance = fc.oneof(
     fc.record({ count: fc.integer({ min: 1, max: 20 }) }),
     fc.record({ percent: fc.integer({ min: 1, max: 10_000 }).map((hundredths) => hundredths / 100) }),
@@ -147,7 +147,7 @@ describe("arbitrary wave rules", () => {
         maxLength: 6,
       },
     )
-    .map((all) => all.map((one, index) => buildRule(`w${index}`, one)));
+    .map((all) => all.map((item, index) => buildRule(`w${index}`, item)));
 
   it("assign each tenant once to the first fitting wave or report it", () => {
     fc.assert(
@@ -163,7 +163,7 @@ describe("arbitrary wave rules", () => {
           );
           expect(findings).toHaveLength(empty.length);
           for (const { name, tolerated, tenants } of waves) {
-            const { failureTolerance } = rules.find((one) => one.name === name) as WaveRule;
+            const { failureTolerance } = rules.find((rule) => rule.name === name) as WaveRule;
             if ("count" in failureTolerance) expect(tolerated).toBe(failureTolerance.count);
             // The largest integer within the percentage.
             else {
@@ -186,26 +186,26 @@ describe("arbitrary wave rules", () => {
 /** The same rules applied to one tenant at a time: the number of slots in a wave, and the order of tenants. */
 function assignByDefinition(rules: readonly WaveRule[], targets: readonly Target[]) {
   const matchesRule = ({ match = {} }: WaveRule, { labels }: Target): boolean =>
-    Object.keys(match).every((label) => match[label]?.some((one) => one === labels[label]));
-  const waves = rules.map((one) => ({
-    name: one.name,
+    Object.keys(match).every((label) => match[label]?.some((candidate) => candidate === labels[label]));
+  const waves = rules.map((rule) => ({
+    name: rule.name,
     tenants: [] as string[],
-    rule: one,
-    places: countPlaces(one),
+    rule: rule,
+    places: countPlaces(rule),
   }));
-  function countPlaces(one: WaveRule): number {
-    const matching = targets.filter((candidate) => matchesRule(one, candidate)).length;
-    if (one.limit === undefined) return matching;
-    if ("count" in one.limit) return one.limit.count;
-    const hundredths = Math.round(one.limit.percent * 100) * matching;
+  function countPlaces(rule: WaveRule): number {
+    const matching = targets.filter((candidate) => matchesRule(rule, candidate)).length;
+    if (rule.limit === undefined) return matching;
+    if ("count" in rule.limit) return rule.limit.count;
+    const hundredths = Math.round(rule.limit.percent * 100) * matching;
     let places = 1;
     while (places * 10_000 < hundredths) places += 1;
     return places;
   }
   const unassigned: string[] = [];
-  for (const one of targets) {
-    const wave = waves.find(({ rule, tenants, places }) => matchesRule(rule, one) && tenants.length < places);
-    (wave?.tenants ?? unassigned).push(one.name);
+  for (const target of targets) {
+    const wave = waves.find(({ rule, tenants, places }) => matchesRule(rule, target) && tenants.length < places);
+    (wave?.tenants ?? unassigned).push(target.name);
   }
   return { waves: waves.map(({ name, tenants }) => ({ name, tenants })), unassigned };
 }

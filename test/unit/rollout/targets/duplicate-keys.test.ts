@@ -10,7 +10,7 @@ it("groups tenants with the same key without showing it", () => {
   ];
   const elsewhere = buildTarget("elsewhere", {}, { baseUrl: "https://other.example" });
   const keys = new Map(
-    [a, b, c, d, e, elsewhere].map((one, index) => [one, ["one", "two", "one", "three", "two", "one"][index]]),
+    [a, b, c, d, e, elsewhere].map((target, index) => [target, ["one", "two", "one", "three", "two", "one"][index]]),
   ) as Map<ReturnType<typeof buildTarget>, string>;
   const groups = findSameKeys(keys);
   expect(groups.map((group) => group.map(({ name }) => name))).toEqual([

@@ -73,7 +73,7 @@ it.each([
   ["an anchor", "version: 1\ntenants:\n  a: &a {}\n  b: *a\n", "can't be edited line by line"],
   ["a list", "version: 1\ntenants: [a]\n", "its `tenants` isn't a mapping of names"],
   ["two documents' end", "version: 1\ntenants:\n  a: {}\n...\n", undefined],
-])("handles a file with %s when adding a tenant", (_what, text, reason) => {
+])("handles a file with %s when adding a tenant", (_label, text, reason) => {
   if (reason !== undefined) expect(() => addTenant(text, "new", NEW)).toThrow(reason);
   else
     expect(parse(addTenant(text, "new", NEW))).toMatchObject({
@@ -94,7 +94,7 @@ it("removes the only tenant and one in a flow mapping", () => {
 });
 
 it("leaves other tenants unchanged in any style", () => {
-  const name = fc.stringMatching(/^[a-z][a-z0-9_.-]{0,8}$/).filter((one) => one !== "__proto__");
+  const name = fc.stringMatching(/^[a-z][a-z0-9_.-]{0,8}$/).filter((candidate) => candidate !== "__proto__");
   const tenant = fc.constantFrom(
     ":\n",
     ": {}\n",
@@ -112,14 +112,14 @@ it("leaves other tenants unchanged in any style", () => {
       fc.uniqueArray(fc.tuple(name, tenant, above), {
         minLength: 2,
         maxLength: 6,
-        selector: ([one]) => one.toLowerCase(),
+        selector: ([item]) => item.toLowerCase(),
       }),
       rest,
       fc.nat(),
       fc.boolean(),
       (tenants, tail, at, isWindows) => {
         const formatTenants = (lines: typeof tenants): string =>
-          lines.map(([one, text, before]) => `${before}  "${one}"${text}`).join("");
+          lines.map(([item, text, before]) => `${before}  "${item}"${text}`).join("");
         const convertLineEnds = (text: string): string => (isWindows ? text.replaceAll("\n", "\r\n") : text);
         const text = convertLineEnds(`version: 1\ntenants:\n${formatTenants(tenants)}${tail}`);
         const added = addTenant(text, "zz-new", NEW);

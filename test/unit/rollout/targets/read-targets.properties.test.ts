@@ -24,7 +24,7 @@ function captureTargetsError(directory: TestDirectory, text: string): TargetsFil
 const characters = "abcXYZ019_.-";
 const name = fc
   .string({ unit: fc.constantFrom(...characters), minLength: 1, maxLength: 12 })
-  .filter((one) => ![".", ".."].includes(one));
+  .filter((candidate) => ![".", ".."].includes(candidate));
 const word = fc.oneof(
   name,
   fc.constantFrom("yes", "010", "1e3", "null", "~", "2026-11-21", "a: b", "#x", "ünï", "'\"", "*"),
@@ -53,15 +53,15 @@ const wave = fc.record(
     limit: generatePart(1),
     maxConcurrent: fc.integer({ min: 1, max: 99 }),
     failureTolerance: generatePart(0),
-    soak: fc.tuple(fc.integer({ min: 0, max: 29 }), fc.constantFrom("s", "m", "h", "d")).map((one) => one.join("")),
+    soak: fc.tuple(fc.integer({ min: 0, max: 29 }), fc.constantFrom("s", "m", "h", "d")).map((row) => row.join("")),
     gate: fc.boolean(),
   },
   { requiredKeys: [] },
 );
 const anyFile = fc.record({
   defaultLabels: labels,
-  tenants: fc.uniqueArray(fc.tuple(name, tenant), { minLength: 1, maxLength: 8, selector: ([one]) => one }),
-  waves: fc.uniqueArray(fc.tuple(name, wave), { minLength: 1, maxLength: 4, selector: ([one]) => one }),
+  tenants: fc.uniqueArray(fc.tuple(name, tenant), { minLength: 1, maxLength: 8, selector: ([item]) => item }),
+  waves: fc.uniqueArray(fc.tuple(name, wave), { minLength: 1, maxLength: 4, selector: ([item]) => item }),
 });
 
 type TargetsFile = typeof anyFile extends fc.Arbitrary<infer Value> ? Value : never;
@@ -69,14 +69,14 @@ type TargetsFile = typeof anyFile extends fc.Arbitrary<infer Value> ? Value : ne
 /** A wave without matching tenants must not have settings that would be lost with it. */
 const file = anyFile.map(({ defaultLabels, tenants, waves }) => {
   const isMatch = ({ match = {} }: (typeof waves)[number][1]): boolean =>
-    tenants.some(([, one]) =>
+    tenants.some(([, item]) =>
       Object.entries(match).every(([label, values]) =>
-        [values].flat().includes({ ...defaultLabels, ...one.labels }[label] ?? ""),
+        [values].flat().includes({ ...defaultLabels, ...item.labels }[label] ?? ""),
       ),
     );
-  const kept = waves.map(([waveName, one]): (typeof waves)[number] => {
-    const { gate: _gate, soak: _soak, ...rest } = one;
-    return [waveName, isMatch(one) ? one : rest];
+  const kept = waves.map(([waveName, item]): (typeof waves)[number] => {
+    const { gate: _gate, soak: _soak, ...rest } = item;
+    return [waveName, isMatch(item) ? item : rest];
   });
   return { defaultLabels, tenants, waves: kept };
 });
@@ -97,20 +97,20 @@ function buildPlainFile({ defaultLabels, tenants, waves }: TargetsFile) {
   };
 }
 
-const parseTolerance = (one: number | string) =>
-  typeof one === "number" ? { count: one } : { percent: Number.parseFloat(one) };
+const parseTolerance = (item: number | string) =>
+  typeof item === "number" ? { count: item } : { percent: Number.parseFloat(item) };
 
 describe("a valid tenants file", () => {
   it.each([
     ["in blocks", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE" })],
     ["as JSON", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE", collectionStyle: "flow" })],
-  ])("reads back unchanged when written %s", (_how, text) => {
+  ])("reads back unchanged when written %s", (_label, text) => {
     using directory = createTestDirectory();
     fc.assert(
       fc.property(file, (content) => {
         const { targets, waves } = readText(directory, text(buildPlainFile(content)));
-        expect(targets.map(({ place: _, ...one }) => one)).toEqual(
-          content.tenants.map(([tenantName, one]): Omit<Target, "place"> => {
+        expect(targets.map(({ place: _, ...rest }) => rest)).toEqual(
+          content.tenants.map(([tenantName, item]): Omit<Target, "place"> => {
             const capitals = tenantName.toUpperCase().replace(/[^A-Z0-9]/g, "_");
             const settings: Record<string, string> = {
               "a.yaml": "a.yaml",
@@ -119,19 +119,19 @@ describe("a valid tenants file", () => {
             };
             return {
               name: tenantName,
-              labels: { ...content.defaultLabels, ...one.labels },
-              baseUrl: one.baseUrl ?? "https://all.example",
+              labels: { ...content.defaultLabels, ...item.labels },
+              baseUrl: item.baseUrl ?? "https://all.example",
               key: { from: "command", command: ["get", tenantName] },
-              settings: directory.at(settings[one.settings ?? ""] ?? `settings/${tenantName}.yaml`),
+              settings: directory.at(settings[item.settings ?? ""] ?? `settings/${tenantName}.yaml`),
               stack: tenantName,
-              ...(one.resource === undefined ? {} : { resource: one.resource }),
+              ...(item.resource === undefined ? {} : { resource: item.resource }),
               allowInsecureHttp: false,
             };
           }),
         );
         const units: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-        expect(waves.map(({ place: _, ...one }) => one)).toEqual(
-          content.waves.map(([waveName, { match, limit, failureTolerance = 0, soak = "0s", ...one }]) => ({
+        expect(waves.map(({ place: _, ...rest }) => rest)).toEqual(
+          content.waves.map(([waveName, { match, limit, failureTolerance = 0, soak = "0s", ...rest }]) => ({
             name: waveName,
             ...(match === undefined
               ? {}
@@ -139,10 +139,10 @@ describe("a valid tenants file", () => {
                   match: Object.fromEntries(Object.entries(match).map(([label, values]) => [label, [values].flat()])),
                 }),
             ...(limit === undefined ? {} : { limit: parseTolerance(limit) }),
-            maxConcurrent: one.maxConcurrent ?? 1,
+            maxConcurrent: rest.maxConcurrent ?? 1,
             failureTolerance: parseTolerance(failureTolerance),
             soakMs: Number.parseInt(soak, 10) * (units[soak.slice(-1)] ?? 0) * 1_000,
-            gate: one.gate ?? false,
+            gate: rest.gate ?? false,
           })),
         );
       }),
@@ -200,7 +200,7 @@ describe("a YAML trap", () => {
         );
         const findings = captureTargetsError(directory, text.join("\n"))?.findings ?? [];
         const last = trap.split("\n").at(-1) ?? "";
-        expect(findings.map((one) => `${one.place?.line} ${one.code}`)).toContain(
+        expect(findings.map((finding) => `${finding.place?.line} ${finding.code}`)).toContain(
           `${text.lastIndexOf(last) + 1} ${code}`,
         );
       }),
@@ -216,39 +216,39 @@ describe("a plaintext key", () => {
     maxLength: 30,
   });
   const SPOTS: readonly ((secret: string) => string)[] = [
-    (one) => `key: ${one}`,
-    (one) => `key:${one}`,
-    (one) => `key: "${one}"`,
-    (one) => `key: '${one}'`,
-    (one) => `key: [${one}]`,
-    (one) => `key: { ${one} }`,
-    (one) => `key: { ${one}: }`,
-    (one) => `key: { value: ${one} }`,
-    (one) => `key: { "${one}": 1, "${one}": 2 }`,
-    (one) => `key: { environment: ${one} }`,
-    (one) => `key: { environment: '$${one}' }`,
-    (one) => `key: { command: ${one} }`,
-    (one) => `key: { command: { ${one}: 1 } }`,
-    (one) => `key:\n      ${one}`,
-    (one) => `key:\n      value: ${one}`,
-    (one) => `key: |\n      ${one}`,
-    (one) => `key: &a ${one}`,
-    (one) => `apiKey: ${one}`,
-    (one) => `api_key:${one}`,
-    (one) => `key:${one}: 1`,
-    (one) => `mail-key:${one}:`,
-    (one) => `token: "${one}`,
-    (one) => `secret: { ${one}: { ${one}: } }`,
+    (text) => `key: ${text}`,
+    (text) => `key:${text}`,
+    (text) => `key: "${text}"`,
+    (text) => `key: '${text}'`,
+    (text) => `key: [${text}]`,
+    (text) => `key: { ${text} }`,
+    (text) => `key: { ${text}: }`,
+    (text) => `key: { value: ${text} }`,
+    (text) => `key: { "${text}": 1, "${text}": 2 }`,
+    (text) => `key: { environment: ${text} }`,
+    (text) => `key: { environment: '$${text}' }`,
+    (text) => `key: { command: ${text} }`,
+    (text) => `key: { command: { ${text}: 1 } }`,
+    (text) => `key:\n      ${text}`,
+    (text) => `key:\n      value: ${text}`,
+    (text) => `key: |\n      ${text}`,
+    (text) => `key: &a ${text}`,
+    (text) => `apiKey: ${text}`,
+    (text) => `api_key:${text}`,
+    (text) => `key:${text}: 1`,
+    (text) => `mail-key:${text}:`,
+    (text) => `token: "${text}`,
+    (text) => `secret: { ${text}: { ${text}: } }`,
   ];
 
   it("appears in no error message", () => {
     using directory = createTestDirectory();
     const before = "version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ";
     fc.assert(
-      fc.property(secret, fc.constantFrom(...SPOTS), (one, spot) => {
-        const error = captureTargetsError(directory, `${before}${spot(one)}\n`);
+      fc.property(secret, fc.constantFrom(...SPOTS), (item, spot) => {
+        const error = captureTargetsError(directory, `${before}${spot(item)}\n`);
         const message = `${error?.message}`.replaceAll(directory.path, "");
-        for (let at = 0; at + 6 <= one.length; at += 1) expect(message).not.toContain(one.slice(at, at + 6));
+        for (let at = 0; at + 6 <= item.length; at += 1) expect(message).not.toContain(item.slice(at, at + 6));
       }),
       { numRuns: getRunCount(500) },
     );

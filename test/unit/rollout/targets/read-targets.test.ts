@@ -30,10 +30,10 @@ function listMistakes(
     expect(error).toBeInstanceOf(TargetsFileError);
     const { code, message, findings } = error as TargetsFileError;
     expect(code).toBe("ERR_ROLLOUT_TARGETS");
-    for (const one of findings.slice(0, 100)) expect(message).toContain(one.message);
+    for (const finding of findings.slice(0, 100)) expect(message).toContain(finding.message);
     return findings.map(
-      (one) =>
-        `${one.place?.file.replace(`${directory.path}/`, "")}:${one.place?.line}:${one.place?.column} ${one.message.replaceAll(`${directory.path}/`, "")}`,
+      (finding) =>
+        `${finding.place?.file.replace(`${directory.path}/`, "")}:${finding.place?.line}:${finding.place?.column} ${finding.message.replaceAll(`${directory.path}/`, "")}`,
     );
   }
 }
@@ -103,61 +103,61 @@ tenants:
       findings: [],
     });
     const service = { baseUrl: "https://mail-security.example", allowInsecureHttp: false };
-    expect(targets.map(({ place, ...one }) => ({ ...one, at: `${place.file}:${place.line}:${place.column}` }))).toEqual(
-      [
-        {
-          name: "acme-1.b",
-          labels: { region: "eu", tier: "gold", ring: "canary" },
-          ...service,
-          key: { from: "environment", variable: "ACME_1_B_API_KEY" },
-          settings: "settings/acme-1.b.yaml",
-          stack: "acme-1.b",
-          at: "tenants.yaml:10:3",
-        },
-        {
-          name: "10",
-          labels: { region: "us", tier: "gold" },
-          ...service,
-          key: { from: "file", path: "keys/10" },
-          settings: "settings/10.yaml",
-          stack: "10",
-          at: "tenants.yaml:11:3",
-        },
-        {
-          name: "2",
-          labels: { region: "us", tier: "gold" },
-          ...service,
-          key: { from: "command", command: ["vault", "read", "secret/2"] },
-          settings: "settings/2.yaml",
-          stack: "two",
-          resource: "settings",
-          at: "tenants.yaml:13:3",
-        },
-        {
-          name: "globex",
-          labels: { region: "eu", tier: "gold" },
-          ...service,
-          allowInsecureHttp: true,
-          key: { from: "environment", variable: "GLOBEX_API_KEY" },
-          settings: "customers/globex/settings.yml",
-          stack: "globex",
-          provider: "native",
-          at: "customers/emea.yaml:8:3",
-        },
-        {
-          name: "hooli",
-          labels: { region: "eu", tier: "gold" },
-          baseUrl: "http://hooli.example/api",
-          allowInsecureHttp: true,
-          key: { from: "file", path: "/run/secrets/hooli" },
-          settings: "customers/hooli/settings.yml",
-          stack: "hooli",
-          provider: "dynamic",
-          at: "customers/emea.yaml:9:3",
-        },
-      ],
-    );
-    expect(waves.map(({ place, ...one }) => ({ ...one, line: place.line }))).toEqual([
+    expect(
+      targets.map(({ place, ...item }) => ({ ...item, at: `${place.file}:${place.line}:${place.column}` })),
+    ).toEqual([
+      {
+        name: "acme-1.b",
+        labels: { region: "eu", tier: "gold", ring: "canary" },
+        ...service,
+        key: { from: "environment", variable: "ACME_1_B_API_KEY" },
+        settings: "settings/acme-1.b.yaml",
+        stack: "acme-1.b",
+        at: "tenants.yaml:10:3",
+      },
+      {
+        name: "10",
+        labels: { region: "us", tier: "gold" },
+        ...service,
+        key: { from: "file", path: "keys/10" },
+        settings: "settings/10.yaml",
+        stack: "10",
+        at: "tenants.yaml:11:3",
+      },
+      {
+        name: "2",
+        labels: { region: "us", tier: "gold" },
+        ...service,
+        key: { from: "command", command: ["vault", "read", "secret/2"] },
+        settings: "settings/2.yaml",
+        stack: "two",
+        resource: "settings",
+        at: "tenants.yaml:13:3",
+      },
+      {
+        name: "globex",
+        labels: { region: "eu", tier: "gold" },
+        ...service,
+        allowInsecureHttp: true,
+        key: { from: "environment", variable: "GLOBEX_API_KEY" },
+        settings: "customers/globex/settings.yml",
+        stack: "globex",
+        provider: "native",
+        at: "customers/emea.yaml:8:3",
+      },
+      {
+        name: "hooli",
+        labels: { region: "eu", tier: "gold" },
+        baseUrl: "http://hooli.example/api",
+        allowInsecureHttp: true,
+        key: { from: "file", path: "/run/secrets/hooli" },
+        settings: "customers/hooli/settings.yml",
+        stack: "hooli",
+        provider: "dynamic",
+        at: "customers/emea.yaml:9:3",
+      },
+    ]);
+    expect(waves.map(({ place, ...item }) => ({ ...item, line: place.line }))).toEqual([
       {
         name: "canary",
         match: { ring: ["canary"], region: ["eu", "us"] },
@@ -380,7 +380,7 @@ describe("a mistake in one place", () => {
       '8:16 "matches" isn\'t a valid key here; did you mean match?',
     ],
   ])("is reported: %j", (text, ...mistakes) => {
-    expect(listMistakes(prependDefaults(`${text}\n`))).toEqual(mistakes.map((one) => `tenants.yaml:${one}`));
+    expect(listMistakes(prependDefaults(`${text}\n`))).toEqual(mistakes.map((mistake) => `tenants.yaml:${mistake}`));
   });
 
   it("is reported for a missing version or tenant field", () => {
@@ -492,8 +492,10 @@ describe("included files", () => {
     expect(listPathErrors("[]", "../acme.yaml")).toEqual([]);
     expect(listPathErrors("[]", "..acme.yaml")).toEqual([]);
     const settings = "4 s outside this file's repository, where changes aren't reviewed";
-    expect(listPathErrors("[]", "../../outside/acme.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
-    expect(listPathErrors("[]", "../link/none.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
+    expect(listPathErrors("[]", "../../outside/acme.yaml").map((error) => error.slice(-50))).toEqual([
+      settings.slice(-50),
+    ]);
+    expect(listPathErrors("[]", "../link/none.yaml").map((error) => error.slice(-50))).toEqual([settings.slice(-50)]);
     const include = "it is outside the repository of the file that includes it";
     expect(listPathErrors("[../../outside/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
     expect(listPathErrors("[../link/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);

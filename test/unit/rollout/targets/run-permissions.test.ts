@@ -203,12 +203,12 @@ A change to that file must not decide this. If all of this is intended, set it w
     );
     const address = fc.constantFrom(SERVICE, "https://two.example/mail", "http://127.0.0.1:9");
     const targetSpecs = fc.uniqueArray(fc.record({ name, key, address }), {
-      selector: (one) => one.name,
+      selector: (item) => item.name,
       maxLength: 6,
     });
     fc.assert(
       fc.property(targetSpecs, (all) => {
-        const targets = all.map((one) => buildTarget(one.name, {}, { key: one.key, baseUrl: one.address }));
+        const targets = all.map((item) => buildTarget(item.name, {}, { key: item.key, baseUrl: item.address }));
         const set = parseAssignments(describeRejection(targets));
         expect(describeRejection(targets, set)).toBe("");
         // Nothing else is permitted: an address that wasn't requested is still refused.
@@ -244,10 +244,10 @@ it("restores placeholders that fill back to the same text", () => {
     .array(fc.oneof(fc.constantFrom("/", "-", "_", "secret/", "{name}", "{"), name))
     .map((parts) => parts.join(""));
   fc.assert(
-    fc.property(name, text, (one, before) => {
-      const filled = fillPlaceholders(before, one);
-      const again = restorePlaceholders(filled, one);
-      if (!/\{(?:name|NAME)\}/.test(filled)) expect(fillPlaceholders(again, one)).toBe(filled);
+    fc.property(name, text, (item, before) => {
+      const filled = fillPlaceholders(before, item);
+      const again = restorePlaceholders(filled, item);
+      if (!/\{(?:name|NAME)\}/.test(filled)) expect(fillPlaceholders(again, item)).toBe(filled);
     }),
   );
 });

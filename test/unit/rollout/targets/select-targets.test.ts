@@ -77,7 +77,7 @@ it("matches * in a name as any characters", () => {
     fc.property(text, pattern, (name, written) => {
       const all = [buildTarget(name), buildTarget("z")];
       const expression = new RegExp(`^${written.replaceAll(".", "\\.").replaceAll("*", ".*")}$`);
-      const expected = all.filter((one) => expression.test(one.name));
+      const expected = all.filter((target) => expression.test(target.name));
       const selectWritten = () => selectTargets(all, { only: [written] });
       if (expected.length === 0) expect(selectWritten).toThrow();
       else expect(selectWritten()).toEqual(expected);

@@ -237,7 +237,7 @@ describe("addMarkerRecords", () => {
     ["a newer record", 4, { ...MARKER, seq: 3 }, A],
     ["a record of the same number", 4, { ...MARKER, seq: 4 }, A],
     ["a record where the marker has no identity", 3, undefined, A],
-  ])("prefers %s", async (_what, seq, marker, expected) => {
+  ])("prefers %s", async (_label, seq, marker, expected) => {
     const memory = addMarkerRecords(
       createJournalReader(seq),
       [a],

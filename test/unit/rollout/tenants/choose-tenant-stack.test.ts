@@ -29,7 +29,7 @@ function buildRecord(tenant: string): IdentityRecord {
 it.each([
   ["without journal records", new Map()],
   ["that is newer than the journal's record", new Map([["t0", buildRecord("third")]])],
-])("avoids a former tenant's stack by its marker %s", async (_what, identityRecords) => {
+])("avoids a former tenant's stack by its marker %s", async (_label, identityRecords) => {
   const chooseTestStack = async (tenant: string) => {
     const identity = buildTenantIdentity(AT, { rows: [buildRow(tenant)], mailboxes: [] });
     const marker = { rollout: "20261120-1200-aaaaaa", seq: 2, at: "2026-11-20T12:00:00Z", identity };

@@ -14,7 +14,7 @@ import { assertNoMisspelledVariables, CONFIG_NAMESPACE, describeUnknownSettings 
  * @throws {ConfigurationError} for unknown configuration names, and for an API key in plain text.
  * @throws {InvalidArgumentError} for options without effect.
  */
-export function prepareRegistration(
+export function runRegistrationPreflight(
   kind: ResourceKind,
   name: string,
   options: pulumi.CustomResourceOptions | undefined,

@@ -7,7 +7,7 @@ let fleet: Fleet;
 
 const PAST = "2026-01-02";
 const TODAY = new Date().toISOString().slice(0, 10);
-const REVERTED = "onDrift: revert\nlists: { entries: { mode: exclusive } }\n";
+const REVERT_DRIFT_SETTINGS = "onDrift: revert\nlists: { entries: { mode: exclusive } }\n";
 const formatFloodEntry = (expires: string): string => `  - { value: flood.example, expires: ${expires} }\n`;
 const NEWS = "  - news.example\n";
 
@@ -18,14 +18,14 @@ beforeAll(async () => {
   });
   await fleet.write("settings/t0.yaml", formatTenantSettings("t0", formatFloodEntry(TODAY)));
   await fleet.write("settings/t1.yaml", formatTenantSettings("t1", formatFloodEntry(TODAY)));
-  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", formatFloodEntry(TODAY) + REVERTED));
+  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", formatFloodEntry(TODAY) + REVERT_DRIFT_SETTINGS));
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 2 });
   expect(await fleet.runRollout("resume")).toMatchObject({ code: 0 });
   // A file change reached only the canary, because a person stopped the rollout at its gate.
   await fleet.write("settings/t0.yaml", formatTenantSettings("t0", formatFloodEntry(TODAY) + NEWS));
   await fleet.write("settings/t1.yaml", formatTenantSettings("t1", formatFloodEntry(PAST) + NEWS));
-  const waits = await fleet.runRollout("--yes");
-  expect(summarizeRun(waits), waits.output).toEqual([2, ["t0"]]);
+  const waitingRun = await fleet.runRollout("--yes");
+  expect(summarizeRun(waitingRun), waitingRun.output).toEqual([2, ["t0"]]);
   expect(await fleet.runRollout("abandon")).toMatchObject({ code: 0 });
   fleet.takeRequests();
 });
@@ -50,20 +50,20 @@ it("passes the gate of an unchanged wave with --revert-drift", async () => {
 });
 
 it("waits at the gate for an unreviewed change of the files", async () => {
-  const waits = await fleet.runRollout("--yes");
-  expect(summarizeRun(waits), waits.output).toEqual([2, []]);
+  const waitingRun = await fleet.runRollout("--yes");
+  expect(summarizeRun(waitingRun), waitingRun.output).toEqual([2, []]);
   expect(await fleet.runRollout("abandon")).toMatchObject({ code: 0 });
   expect(fleet.listContents("t1")).not.toContain("deny news.example");
 });
 
 it("waits again with --only-expired after an earlier stop at the gate", async () => {
   await fleet.write("settings/t0.yaml", formatTenantSettings("t0", formatFloodEntry(PAST) + NEWS));
-  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", formatFloodEntry(PAST) + REVERTED));
+  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", formatFloodEntry(PAST) + REVERT_DRIFT_SETTINGS));
   const first = await fleet.runRollout("--only-expired", "--yes");
   expect(summarizeRun(first), first.output).toEqual([2, ["t0"]]);
   expect(await fleet.runRollout("abandon")).toMatchObject({ code: 0 });
   const second = await fleet.runRollout("--only-expired", "--yes");
   expect(summarizeRun(second), second.output).toEqual([2, []]);
-  const through = await fleet.runRollout("resume");
-  expect(summarizeRun(through), through.output).toEqual([0, ["t2"]]);
+  const resumedRun = await fleet.runRollout("resume");
+  expect(summarizeRun(resumedRun), resumedRun.output).toEqual([0, ["t2"]]);
 });

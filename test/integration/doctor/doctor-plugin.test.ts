@@ -113,13 +113,13 @@ describe("doctor check of the native provider plugin", () => {
     ],
     ["Pulumi YAML", "Pulumi.yaml", "name: x\nruntime: yaml\nresources:\n  a:\n    type: email-security:VipList\n", {}],
     [
-      "Pulumi YAML beside it",
+      "Pulumi YAML in addition",
       "Main.yaml",
       "name: x\nruntime: yaml\n",
       { "Main.yaml": "variables:\n  a:\n    fn::invoke:\n      function: email-security:getThreats\n" },
     ],
     ["a package", "Pulumi.yaml", `${PROJECT}packages:\n  email-security: 0.1.0\n`, {}],
-  ])("detects that the program uses the plugin: %s", async (_what, file, text, files: Record<string, string>) => {
+  ])("detects that the program uses the plugin: %s", async (_label, file, text, files: Record<string, string>) => {
     using project = await DoctorProject.create({ "Pulumi.yaml": text, ...files });
     await project.install();
     expect(await project.look()).toMatchObject({
@@ -134,7 +134,7 @@ describe("doctor check of the native provider plugin", () => {
     ["a package's own files", { "node_modules/x/index.ts": NATIVE, "venv/x.py": "import pulumi_email_security\n" }],
     ["another project's", { "native/Pulumi.yaml": PROJECT, "native/index.ts": NATIVE }],
     ["a YAML file of another kind", { "settings/acme.yaml": "type: email-security:VipList\n" }],
-  ])("detects that the program doesn't use the plugin: %s", async (_what, files) => {
+  ])("detects that the program doesn't use the plugin: %s", async (_label, files) => {
     using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT, ...files });
     expect(await project.look()).toEqual({ status: "ok", result: "the program doesn't use it" });
   });

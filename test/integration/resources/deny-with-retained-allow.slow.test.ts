@@ -21,7 +21,7 @@ function declareDeny(kind: (typeof KINDS)[number], comment: string): Record<stri
 }
 
 /** The deny of a kind, and another resource's allow of graymail, each in the state of an earlier run. */
-async function declareBoth(tenant: LiteralTenant, kind: (typeof KINDS)[number]) {
+async function applyBoth(tenant: LiteralTenant, kind: (typeof KINDS)[number]) {
   const [denied, retained] = [
     new ManagedResource(tenant, kind, { name: "denied", sharesRuns: true }),
     new ManagedResource(tenant, "allowDenyEntry", { name: "retained", sharesRuns: true }),
@@ -36,7 +36,7 @@ async function declareBoth(tenant: LiteralTenant, kind: (typeof KINDS)[number]) 
 describe.each(KINDS)("deny of an %s that changes next to a retained allow of another scope", (kind) => {
   it("removes the allow if the stack has it", async () => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true });
-    const { denied, retained } = await declareBoth(tenant, kind);
+    const { denied, retained } = await applyBoth(tenant, kind);
     await retained.refresh();
     const up = await denied.up(declareDeny(kind, "INC-2"));
     expect(up, up.failures[""]).toMatchObject({ outcome: "updated", printed: expect.stringContaining("Removed") });
@@ -46,7 +46,7 @@ describe.each(KINDS)("deny of an %s that changes next to a retained allow of ano
 
   it("fails if the stack doesn't have it", async () => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true });
-    const { denied } = await declareBoth(tenant, kind);
+    const { denied } = await applyBoth(tenant, kind);
     const up = await denied.up(declareDeny(kind, "INC-2"));
     expect(up.outcome).toMatch(/failed|partial/);
     expect(up.failures[""] + up.reasons.join()).toContain("ERR_EXISTS");
@@ -55,7 +55,7 @@ describe.each(KINDS)("deny of an %s that changes next to a retained allow of ano
 
   it("keeps the allow that the program declares for the deny list", async () => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true });
-    const { denied, retained } = await declareBoth(tenant, kind);
+    const { denied, retained } = await applyBoth(tenant, kind);
     await retained.refresh();
     const [up, moved] = await Promise.all([
       denied.up(declareDeny(kind, "INC-2")),
@@ -80,7 +80,7 @@ describe.each(KINDS)(
     it.each([
       ["fails if the plan doesn't show the allow's removal", [addsDeny]],
       ["removes the allow if the plan shows that", [addsDeny, removesAllow]],
-    ])("%s", async (_what, changes) => {
+    ])("%s", async (_label, changes) => {
       await using service = await LiteralService.start({ allowsDuplicates: true });
       using plan = writePlan(service.url, changes);
       const access = { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" };

@@ -3,17 +3,18 @@ import { type ChangeStep, createTransitionGetter, type ListChange } from "../../
 import { truncateByDanger } from "../../model/danger";
 import { capitalize, excerpt } from "../../model/text";
 import { labelTextFields, pickMetadata } from "../../settings-files/element-fields";
+import { formatExpiry } from "./format-expiry";
 
 export function buildChangeMessage(change: ListChange, steps: readonly ChangeStep[]): ChangeMessage {
   const pendingSteps = steps.filter(({ isDone }) => !isDone);
   const [first] = pendingSteps;
-  const { ticket, comment, expires } = change.metadata;
+  const { ticket, comment } = change.metadata;
   const review = "reviewed" in change ? change.reviewed : undefined;
   const action = change.action === "add" && first !== undefined ? first.description.split(" ")[0] : change.action;
   const summary =
     pendingSteps.length === 1 && first !== undefined
       ? first.description
-      : `${action} ${pendingSteps.length} values${expires === undefined ? "" : expires === "never" ? " without an expiry date" : ` until ${expires}`}`;
+      : `${action} ${pendingSteps.length} values${formatExpiry(change.metadata)}`;
   const ticketSuffix = ticket === undefined ? "" : ` (${excerpt(ticket, 200)})`;
   const { visible, hiddenText } = truncateByDanger(pendingSteps, MAX_LISTED_STEPS, createTransitionGetter(change));
   const lines = [

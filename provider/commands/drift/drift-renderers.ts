@@ -70,9 +70,8 @@ export function renderDriftMarkdown(drift: Drift): string {
 function selectShownItems(sections: readonly (readonly DriftItem[])[]): ReadonlySet<DriftItem> {
   const positions = sections.flatMap((items) => items.map((item, position) => ({ item, position })));
   const byDanger = positions.sort(
-    (one, declaredText) =>
-      getDangerRank(getDriftTransition(one.item)) - getDangerRank(getDriftTransition(declaredText.item)) ||
-      one.position - declaredText.position,
+    (a, b) =>
+      getDangerRank(getDriftTransition(a.item)) - getDangerRank(getDriftTransition(b.item)) || a.position - b.position,
   );
   const visible = new Set<DriftItem>();
   let remainingBytes = MAX_MARKDOWN_BYTES;

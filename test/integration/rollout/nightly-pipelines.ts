@@ -154,14 +154,14 @@ export class NightlyExample implements AsyncDisposable {
     const job = pipeline[name];
     if (job?.script === undefined) throw new Error(`there is no job ${name}`);
     const workspace = await this.#workspace();
-    for (const one of from) {
+    for (const item of from) {
       for (const artifact of ["fleet", "journals"])
-        await cp(join(one, artifact), join(workspace, artifact), COPY).catch(() => {});
+        await cp(join(item, artifact), join(workspace, artifact), COPY).catch(() => {});
     }
     const keys = join(this.#top, "keys.json");
     await writeFile(keys, JSON.stringify(this.#keys));
-    const isOfTenant = job.extends !== undefined;
-    const tenant = isOfTenant ? pipeline[".tenant"] : undefined;
+    const isTenantJob = job.extends !== undefined;
+    const tenant = isTenantJob ? pipeline[".tenant"] : undefined;
     const { code, output } = await runStep(
       { run: [...(tenant?.before_script?.slice(1) ?? []), ...job.script].join("\n") },
       workspace,
@@ -169,7 +169,7 @@ export class NightlyExample implements AsyncDisposable {
         ...this.environment,
         ...(pipeline["variables"] as unknown as NodeJS.ProcessEnv),
         ...tenant?.variables,
-        ...(isOfTenant ? { TENANT_KEYS: keys } : {}),
+        ...(isTenantJob ? { TENANT_KEYS: keys } : {}),
         ...environment,
       },
     );
@@ -185,14 +185,14 @@ export class NightlyExample implements AsyncDisposable {
 
   #actions(): Record<string, SimulatedAction> {
     const artifacts = join(this.#top, "artifacts", `${this.#run}`);
-    const splitPaths = (path = ""): string[] => path.split("\n").filter((one) => one !== "");
+    const splitPaths = (path = ""): string[] => path.split("\n").filter((line) => line !== "");
     const uploadArtifact: SimulatedAction = async ({ with: { name = "github-pages", path }, workspace }) => {
       const paths = splitPaths(path);
-      for (const one of paths) {
+      for (const item of paths) {
         // Like the real action: strips the common parent directory of all paths, and the name of a single directory.
-        const isDirectory = paths.length === 1 && !/\.\w+$/.test(one);
-        const to = join(artifacts, name, isDirectory ? "." : (one.split("/").at(-1) ?? ""));
-        await cp(join(workspace, one), to, { recursive: true });
+        const isDirectory = paths.length === 1 && !/\.\w+$/.test(item);
+        const to = join(artifacts, name, isDirectory ? "." : (item.split("/").at(-1) ?? ""));
+        await cp(join(workspace, item), to, { recursive: true });
       }
     };
     return {
@@ -205,11 +205,11 @@ export class NightlyExample implements AsyncDisposable {
       "actions/cache/restore": async ({ with: { path, "restore-keys": prefix = "" }, workspace }) => {
         const newest = await this.#newestCache(prefix);
         if (newest === undefined) return;
-        for (const one of splitPaths(path)) await cp(join(newest, one), join(workspace, one), COPY).catch(() => {});
+        for (const item of splitPaths(path)) await cp(join(newest, item), join(workspace, item), COPY).catch(() => {});
       },
       "actions/cache/save": async ({ with: { path, key = "" }, workspace }) => {
-        for (const one of splitPaths(path))
-          await cp(join(workspace, one), join(this.getCacheDirectory(key), one), COPY).catch(() => {});
+        for (const item of splitPaths(path))
+          await cp(join(workspace, item), join(this.getCacheDirectory(key), item), COPY).catch(() => {});
       },
       "actions/upload-artifact": uploadArtifact,
       "actions/upload-pages-artifact": async (step) => {
@@ -222,8 +222,8 @@ export class NightlyExample implements AsyncDisposable {
         await uploadArtifact(step);
       },
       "actions/download-artifact": async ({ with: { name, pattern, path = "" }, workspace }) => {
-        const names = name === undefined ? await this.#artifactsLike(pattern ?? "") : [name];
-        for (const one of names) await cp(join(artifacts, one), join(workspace, path), COPY);
+        const names = name === undefined ? await this.#findArtifacts(pattern ?? "") : [name];
+        for (const item of names) await cp(join(artifacts, item), join(workspace, path), COPY);
       },
     };
   }
@@ -233,11 +233,11 @@ export class NightlyExample implements AsyncDisposable {
     const aged = await Promise.all(
       names.map(async (name) => ({ name, at: (await stat(this.getCacheDirectory(name))).mtimeMs })),
     );
-    const newest = aged.toSorted((one, other) => other.at - one.at)[0];
+    const newest = aged.toSorted((a, b) => b.at - a.at)[0];
     return newest && this.getCacheDirectory(newest.name);
   }
 
-  async #artifactsLike(pattern: string): Promise<string[]> {
+  async #findArtifacts(pattern: string): Promise<string[]> {
     const names = await readdir(join(this.#top, "artifacts", `${this.#run}`)).catch(() => []);
     return names.filter((name) => name.startsWith(pattern.replace("*", "")));
   }

@@ -56,7 +56,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());
 
   const getSecondKey = (name: string): string =>
-    fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys.console ?? "";
+    fleet.sandbox.tenants.find((tenant) => tenant.name === name)?.apiKeys.console ?? "";
 
   async function readIdentity(name: string): Promise<TenantIdentity> {
     const client = new SettingsClient({ baseUrl: fleet.sandbox.url, apiKey: getSecondKey(name) });
@@ -113,7 +113,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   it.each([
     ["people", [], ["evil.example"]],
     ["entries", [0, 1, 2], ["evil.example", "gone0.example"]],
-  ])("refuses to destroy at a tenant with none of the recorded %s", async (_what, rowNumbers, declared) => {
+  ])("refuses to destroy at a tenant with none of the recorded %s", async (_label, rowNumbers, declared) => {
     const rows = rowNumbers.map((at) => ({
       id: `7f3c1b9e-52aa-4d0e-8b16-00000000000${at}`,
       entry_type: "domain",

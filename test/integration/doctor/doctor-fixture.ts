@@ -60,7 +60,7 @@ export class Examination {
 
   /** Returns the names of the checks with this status, in order. */
   with(status: Diagnosis["status"]): string[] {
-    return this.checks.filter((one) => one.status === status).map(({ check }) => check);
+    return this.checks.filter((check) => check.status === status).map(({ check }) => check);
   }
 }
 

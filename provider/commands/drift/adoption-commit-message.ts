@@ -12,11 +12,11 @@ export function buildAdoptionMessage(steps: readonly AdoptionStep[]): ChangeMess
     steps.length === 1 && firstStep !== undefined
       ? `Adopt from the tenant: ${firstStep.driftKind} ${formatAdoptionStepName(firstStep)}`
       : `Adopt from the tenant: ${formatAdoptionCounts(steps)}`;
-  const { visible, hiddenText: moreSteps } = truncateByDanger(steps, MAX_LISTED_STEPS, getAdoptionTransition);
-  const moreLines = moreSteps === undefined ? [] : [`- and ${moreSteps}; the diff shows all of them`];
+  const { visible, hiddenText } = truncateByDanger(steps, MAX_LISTED_STEPS, getAdoptionTransition);
+  const moreLines = hiddenText === undefined ? [] : [`- and ${hiddenText}; the diff shows all of them`];
   return {
     title,
-    body: [...visible.map(formatAdoptStep), ...moreLines].join("\n"),
+    body: [...visible.map(formatAdoptionStep), ...moreLines].join("\n"),
     branch: `adopt-${value}${branchSuffix}`,
   };
 }
@@ -44,7 +44,7 @@ export function formatAdoptionStepName({ items }: AdoptionStep): string {
   return `${list} ${excerpt(item?.value ?? "", 300)}`;
 }
 
-function formatAdoptStep(step: AdoptionStep): string {
+function formatAdoptionStep(step: AdoptionStep): string {
   const { createdBy, createdAt } = step.items.at(-1)?.actual ?? {};
   const authorText = createdBy === undefined ? "" : ` by ${excerpt(createdBy)}`;
   const dateText = createdAt === undefined ? "" : ` on ${excerpt(createdAt)}`;

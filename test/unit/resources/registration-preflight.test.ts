@@ -173,7 +173,7 @@ describe("unknown argument name", () => {
       () => new dynamic.TenantSettings("acme", castArguments({ file: "acme.yaml", toDay: "2026-01-01" })),
       'TenantSettings "acme": "toDay" isn\'t an argument; did you mean today?',
     ],
-  ])("is rejected: %s", (_whose, declare, message) => {
+  ])("is rejected: %s", (_label, declare, message) => {
     expect(declare).toThrow(message);
   });
 

@@ -36,7 +36,7 @@ export function listSources(settings: readonly Settings[]): SourceTarget[] {
       }
     }
   }
-  return [...targets.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+  return [...targets.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /**

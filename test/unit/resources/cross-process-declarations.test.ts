@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Declarations, type SharingOptions } from "../../../provider/resources/declarations";
+import { Declarations, type SharingOptions } from "../../../provider/resources/cross-process-declarations";
 import type { DirectoryLocation } from "../../../provider/system/private-directory";
 import { getMachineId } from "../../../provider/system/processes";
 
@@ -30,33 +30,33 @@ afterEach(() => {
 });
 
 it("shares declarations only within one run and tenant", () => {
-  const one = createDeclarations();
-  one.declare(["deny:evil.example"], "https://a.example key");
+  const declarations = createDeclarations();
+  declarations.declare(["deny:evil.example"], "https://a.example key");
   const other = createDeclarations();
   expect(other.has("deny:evil.example", "https://a.example key")).toBe(true);
   expect(other.has("deny:good.example", "https://a.example key")).toBe(false);
-  one.declare(["deny:good.example"], "https://a.example key");
+  declarations.declare(["deny:good.example"], "https://a.example key");
   expect(other.has("deny:good.example", "https://a.example key")).toBe(true);
   expect(createDeclarations({ runId: "2" }).has("deny:evil.example", "https://a.example key")).toBe(false);
   expect(createDeclarations().has("deny:evil.example", "https://a.example key2")).toBe(false);
 });
 
 it("shares declarations between processes with different parents", () => {
-  const one = createDeclarations();
+  const declarations = createDeclarations();
   const other = createDeclarations({ parentPid: process.pid });
   other.shareManagedIds(["ade_1"]);
-  expect(one.isManagedElsewhere("ade_1")).toBe(true);
-  one.declare(["deny:evil.example"], "tenant");
+  expect(declarations.isManagedElsewhere("ade_1")).toBe(true);
+  declarations.declare(["deny:evil.example"], "tenant");
   expect(other.has("deny:evil.example", "tenant")).toBe(true);
   expect(createDeclarations({ runId: "2", parentPid: process.pid }).has("deny:evil.example", "tenant")).toBe(false);
 });
 
 it("recreates a shared file that another process removed", () => {
-  const one = createDeclarations();
+  const declarations = createDeclarations();
   const other = createDeclarations();
-  one.shareManagedIds(["ade_1"]);
+  declarations.shareManagedIds(["ade_1"]);
   for (const name of readdirSync(directory)) rmSync(join(directory, name));
-  one.shareManagedIds(["ade_2"]);
+  declarations.shareManagedIds(["ade_2"]);
   expect(other.isManagedElsewhere("ade_2")).toBe(true);
 });
 
@@ -65,14 +65,14 @@ it.runIf(process.platform === "linux")("opens its file once for a series of writ
   vi.useFakeTimers();
   try {
     const before = countDescriptors();
-    const one = createDeclarations();
-    for (let at = 0; at < 10; at++) one.shareManagedIds([`ade_${at}`]);
+    const declarations = createDeclarations();
+    for (let at = 0; at < 10; at++) declarations.shareManagedIds([`ade_${at}`]);
     // The directory stays open.
     expect(countDescriptors() - before).toBeLessThanOrEqual(2);
     const opened = countDescriptors();
     vi.advanceTimersByTime(1_000);
     expect(opened - countDescriptors()).toBe(1);
-    one.shareManagedIds(["ade_more"]);
+    declarations.shareManagedIds(["ade_more"]);
     expect([countDescriptors(), createDeclarations().isManagedElsewhere("ade_more")]).toEqual([opened, true]);
   } finally {
     vi.useRealTimers();
@@ -96,10 +96,10 @@ it("remembers its own declarations without a writable directory or known tenant"
 });
 
 it("shares managed ids only with other processes of the run", () => {
-  const one = createDeclarations();
+  const declarations = createDeclarations();
   const other = createDeclarations();
-  one.shareManagedIds(["ade_1"]);
-  expect([one.isManagedElsewhere("ade_1"), other.isManagedElsewhere("ade_1")]).toEqual([false, true]);
+  declarations.shareManagedIds(["ade_1"]);
+  expect([declarations.isManagedElsewhere("ade_1"), other.isManagedElsewhere("ade_1")]).toEqual([false, true]);
   expect(other.isManagedElsewhere("ade_2")).toBe(false);
   expect(createDeclarations({ runId: "2" }).isManagedElsewhere("ade_1")).toBe(false);
 });
@@ -184,14 +184,17 @@ it.runIf(process.platform === "linux")("leaves no file, descriptor or listener a
   const before = countDescriptors();
   const heard = process.listenerCount("exit");
   for (let run = 0; run < 20; run++) {
-    const one = createDeclarations();
-    one.declare(["deny:evil.example"], "tenant");
-    one.shareManagedIds(["ade_1"]);
+    const declarations = createDeclarations();
+    declarations.declare(["deny:evil.example"], "tenant");
+    declarations.shareManagedIds(["ade_1"]);
     expect(readdirSync(directory)).toHaveLength(2);
-    one.end();
-    one.end();
-    one.shareManagedIds(["ade_2"]);
-    expect([one.has("deny:good.example", "tenant"), one.isManagedElsewhere("ade_3")]).toEqual([false, false]);
+    declarations.end();
+    declarations.end();
+    declarations.shareManagedIds(["ade_2"]);
+    expect([declarations.has("deny:good.example", "tenant"), declarations.isManagedElsewhere("ade_3")]).toEqual([
+      false,
+      false,
+    ]);
   }
   expect([readdirSync(directory), countDescriptors()]).toEqual([[], before]);
   expect(process.listenerCount("exit") - heard).toBeLessThanOrEqual(1);

@@ -22,7 +22,7 @@ describe("email-security doctor", () => {
     ["no URL", "acme", "isn't a valid URL"],
     ["plain http to another machine", "http://mail-security.example", "plain http would send the API key"],
     ["with a password", "https://user:secret@mail-security.example", "contains a user name"],
-  ])("rejects an address that is %s", async (_what, address, advice) => {
+  ])("rejects an address that is %s", async (_label, address, advice) => {
     const examination = await Examination.run({ EMAIL_SECURITY_BASE_URL: address });
     expect(examination.findCheck("address")).toMatchObject({
       status: "fail",
@@ -140,7 +140,7 @@ describe("email-security doctor", () => {
       "the response is a redirect (302)",
     ],
     ["a service in trouble", createListener(503, {}, ""), "the service reports an error (503)"],
-  ])("reports that the address serves %s", async (_what, listener, expectedOutput) => {
+  ])("reports that the address serves %s", async (_label, listener, expectedOutput) => {
     await using service = await startServer(listener);
     const examination = await Examination.run({
       EMAIL_SECURITY_BASE_URL: service.url,
