@@ -78,9 +78,9 @@ export default defineConfig(({ mode }) => {
     test: {
       // Tests put back what they change of their process, so that the next file has what was loaded, and its providers.
       isolate: false,
-      // Most tests wait for processes of their own: two at a time on two cores, where the default is one. Three are no faster;
-      // of the slow ones they are, which wait longer.
-      maxWorkers: Math.max(mode === "all" ? 3 : 2, availableParallelism() - 1),
+      // Most tests wait for processes of their own, or for leases and timeouts: three at a time on two cores, where the
+      // default is one.
+      maxWorkers: Math.max(3, availableParallelism() - 1),
       // On a busy machine, an awaited event may take longer than vitest's default of one second.
       expect: { poll: { timeout: 30_000 } },
       globalSetup: "test/support/compile-cache.ts",

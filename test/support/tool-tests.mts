@@ -17,7 +17,11 @@ const SHARED = ["package-lock.json", "test/support", "vitest.config.mts"];
  * Returns the patterns of tool tests that `npm test` leaves out, because nothing that they depend on differs from the
  * last commit that main and this branch share. Leaves out nothing if the command names test files, or if git can't tell.
  */
-export function listUnchangedToolTests(args: readonly string[]): string[] {
+export function listUnchangedToolTests(args: readonly string[], repository = "."): string[] {
+  const runGit = (...gitArgs: readonly string[]): string | undefined => {
+    const { status, stdout } = spawnSync("git", gitArgs, { cwd: repository, encoding: "utf8" });
+    return status === 0 ? stdout : undefined;
+  };
   if (args.some((argument) => !argument.startsWith("-") && argument.includes("test/"))) return [];
   const base = runGit("merge-base", "HEAD", "main") ?? runGit("merge-base", "HEAD", "origin/main");
   if (base === undefined) return [];
@@ -27,10 +31,4 @@ export function listUnchangedToolTests(args: readonly string[]): string[] {
   return TOOL_TESTS.filter(({ directory, sources }) => isUnchanged([directory, ...sources, ...SHARED])).map(
     ({ directory }) => `${directory}/**/*.test.ts`,
   );
-}
-
-/** Returns the output of a git command; undefined if it fails. */
-function runGit(...args: readonly string[]): string | undefined {
-  const { status, stdout } = spawnSync("git", args, { encoding: "utf8" });
-  return status === 0 ? stdout : undefined;
 }
