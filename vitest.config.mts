@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { listUnchangedToolTests, TOOL_TEST_FILES } from "./test/support/tool-tests.mts";
 
 /** Tests of both providers: run over the native plugin, and over Pulumi's host of dynamic resources. */
 const CONFORMANCE = [
@@ -23,6 +24,12 @@ const BRIEFLY = ["integration/resources/vip-employee", "integration/resources/du
 /** Conformance tests of the client below both providers. Only `npm run test:long` runs them over the dynamic one, in full. */
 const LONG_ONLY = ["integration/faults/resources"];
 
+/** Tests with properties: `npm test` runs a quarter of the cases, and `npm run test:all` runs all of them. */
+const PROPERTIES = {
+  unit: ["unit/**/*.properties"],
+  integration: ["integration/models/random-sequences", "integration/gitops/plan-accuracy"],
+};
+
 /** Files that a run leaves out, with spaces between them. */
 const EXCLUDED = process.env["TEST_EXCLUDE"]?.split(" ") ?? [];
 
@@ -35,12 +42,16 @@ function files(places: readonly string[], endings: readonly string[]): string[] 
 
 /**
  * A test's name says when it runs: `x.test.ts` in `npm test`, and `x.slow.test.ts` in `npm run test:all` (`--mode all`),
- * which also runs the other conformance tests over the dynamic provider, and all of them over a plugin that each run loads
- * again. `npm run test:long` (`--mode long`) runs shards of both.
+ * which also runs all cases of properties, the tests of unchanged tools, the other conformance tests over the dynamic
+ * provider, and all of them over a plugin that each run loads again. `npm run test:long` (`--mode long`) runs shards of both.
  */
 export default defineConfig(({ mode }) => {
   const endings = { all: SLOW, long: [...QUICK, ...SLOW] }[mode] ?? QUICK;
   const isWhole = mode !== "test";
+  const toolTests = mode === "all" ? TOOL_TEST_FILES : [];
+  const unchangedToolTests = isWhole ? [] : listUnchangedToolTests(process.argv.slice(2));
+  const properties = (project: keyof typeof PROPERTIES): string[] =>
+    mode === "all" ? files(PROPERTIES[project], QUICK) : [];
   const project = (
     name: string,
     seconds: number,
@@ -50,12 +61,13 @@ export default defineConfig(({ mode }) => {
     test: {
       name,
       include,
-      exclude: [...exclude, ...(isWhole ? [] : ["**/*.slow.test.ts"]), ...EXCLUDED],
+      exclude: [...exclude, ...(isWhole ? [] : ["**/*.slow.test.ts"]), ...unchangedToolTests, ...EXCLUDED],
       env: {
         // Printed commands must not depend on how the tests were started.
         npm_command: "test",
         ...(name === "native" && { EMAIL_SECURITY_TEST_PROVIDER: "native" }),
         // Otherwise a few processes run the providers one after another: test/support/provider-host.mts.
+        ...(isWhole && { EMAIL_SECURITY_TEST_RUNS: "all" }),
         ...(isWhole && { EMAIL_SECURITY_TEST_PROCESSES: mode === "long" ? "own" : "reloaded" }),
       },
       testTimeout: mode === "long" ? 0 : seconds * 1_000,
@@ -66,18 +78,18 @@ export default defineConfig(({ mode }) => {
     test: {
       // Tests put back what they change of their process, so that the next file has what was loaded, and its providers.
       isolate: false,
-      // Most tests wait for processes of their own: two at a time on two cores, where the default is one. Three are no faster;
-      // of the slow ones they are, which wait longer.
-      maxWorkers: Math.max(mode === "all" ? 3 : 2, availableParallelism() - 1),
+      // Most tests wait for processes of their own, or for leases and timeouts: three at a time on two cores, where the
+      // default is one.
+      maxWorkers: Math.max(3, availableParallelism() - 1),
       // On a busy machine, an awaited event may take longer than vitest's default of one second.
       expect: { poll: { timeout: 30_000 } },
       globalSetup: "test/support/compile-cache.ts",
       setupFiles: "test/support/property-seed.ts",
       reporters: ["default", "./test/support/slowest-tests-reporter.ts", "./test/support/stalled-run-reporter.ts"],
       projects: [
-        project("unit", 30, { include: files(["unit/**/*"], endings) }),
+        project("unit", 30, { include: [...files(["unit/**/*"], endings), ...properties("unit")] }),
         project("integration", 120, {
-          include: files(["integration/**/*"], endings),
+          include: [...files(["integration/**/*"], endings), ...properties("integration"), ...toolTests],
           exclude: files([...CONFORMANCE, ...NATIVE_ONLY], [...QUICK, ...SLOW]),
         }),
         project("native", 120, {

@@ -1,5 +1,3 @@
 import { describeExamples, LANGUAGES } from "./languages";
 
-const { nodejs, python, go, java } = LANGUAGES;
-
-describeExamples([nodejs, python, go, java]);
+describeExamples(Object.values(LANGUAGES));

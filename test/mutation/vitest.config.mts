@@ -17,7 +17,7 @@ export default defineConfig({
     include: (process.env["MUTATION_TEST_FILES"] ?? "test/{unit,integration}/**/*.test.ts").split(" "),
     // A mutant in a constant must not stay in a module that a later test file shares.
     isolate: true,
-    env: { npm_command: "test", EMAIL_SECURITY_TEST_PROVIDER: "native" },
+    env: { npm_command: "test", EMAIL_SECURITY_TEST_PROVIDER: "native", EMAIL_SECURITY_TEST_RUNS: "all" },
     expect: { poll: { timeout: 30_000 } },
     setupFiles: "test/support/property-seed.ts",
     testTimeout: 120_000,

@@ -34,6 +34,11 @@ export function getPropertyOptions<Sample extends { readonly numRuns: number; re
   return { numRuns: shard.count, seed: SEED, path: String(shard.from) };
 }
 
+/** Returns the number of runs of a property: all of them in `npm run test:all`, and a quarter in `npm test`. */
+export function getRunCount(all: number): number {
+  return process.env["EMAIL_SECURITY_TEST_RUNS"] === "all" ? all : Math.ceil(all / 4);
+}
+
 /** Returns a size: the full one if the part runs in full, the small one in a sample. */
 export function selectSize<Size>(part: PartName, whole: Size, small: Size): Size {
   return isRun(part) ? whole : small;

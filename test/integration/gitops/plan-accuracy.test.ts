@@ -14,7 +14,7 @@ import { toEntryArguments, toMemberArguments } from "../../../provider/settings-
 import { readSettings } from "../../../provider/settings-files/read-settings";
 import type { Settings } from "../../../provider/settings-files/settings-model";
 import { ManagedResource, type ResourceUpResult, type RunServer } from "../../support/managed-resource";
-import { getPropertyOptions, getTimeLimit, selectSize } from "../../support/matrix-sampling";
+import { getPropertyOptions, getRunCount, getTimeLimit, selectSize } from "../../support/matrix-sampling";
 import { Companies, type Company } from "../../support/model/company";
 import { aConsoleEdit, type ConsoleEdit, performConsoleEdit } from "../../support/model/console-edits";
 import { formatEntryKey } from "../../support/model/program";
@@ -121,13 +121,13 @@ it.each([
   {
     location: "in this process, values as canonical",
     begin: createInProcessProvider,
-    propertyOptions: getPropertyOptions("plan-sequences", { numRuns: 32, ...SEED }),
+    propertyOptions: getPropertyOptions("plan-sequences", { numRuns: getRunCount(32), ...SEED }),
     echoValue: "canonical",
   },
   {
     location: "in this process, values as sent",
     begin: createInProcessProvider,
-    propertyOptions: getPropertyOptions("plan-as-sent", { numRuns: 8, ...SEED }),
+    propertyOptions: getPropertyOptions("plan-as-sent", { numRuns: getRunCount(8), ...SEED }),
     echoValue: "as-sent",
   },
   {

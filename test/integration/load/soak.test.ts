@@ -15,7 +15,7 @@ const {
   entries: ENTRIES,
   vips: VIPS,
   rounds: ROUNDS,
-} = selectSize("soak", { entries: 50_000, vips: 200, rounds: 100 }, { entries: 1_000, vips: 20, rounds: 15 });
+} = selectSize("soak", { entries: 50_000, vips: 200, rounds: 100 }, { entries: 400, vips: 20, rounds: 10 });
 
 /** The number of entries that each round adds, changes and removes, and that of VIPs. */
 const ENTRIES_EACH = 20;

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { getPropertyOptions, getTimeLimit } from "../../support/matrix-sampling";
+import { getPropertyOptions, getRunCount, getTimeLimit } from "../../support/matrix-sampling";
 import { Companies } from "../../support/model/company";
 import { InProcessStack } from "../../support/model/in-process-stack";
 import { generateRunSequence, play } from "../../support/model/run-sequence";
 
 /** Every `npm test` plays the same sequences, so that a test that passed yesterday doesn't fail today by chance. */
-const SEQUENCES = getPropertyOptions("models", { numRuns: 50, seed: 20_260_101 });
+const SEQUENCES = getPropertyOptions("models", { numRuns: getRunCount(50), seed: 20_260_101 });
 
 /* A failure prints its seed and path. Pass them to fast-check as `seed` and `path` to replay that one sequence. */
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { quoteShellWord } from "../../../provider/model/shell-word";
 import { Rollouts } from "../../../provider/rollout/rollouts";
+import { createCli } from "../../support/cli";
 import { COMMAND } from "../../support/command-process";
 import { getCompileCacheVariables } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
@@ -71,7 +72,7 @@ async function runProgram(program: string, args: readonly string[], env: NodeJS.
 }
 
 const runRollout = async (more: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<ProgramResult> =>
-  await runProgram(process.execPath, [COMMAND, "rollout", ...args], buildEnvironment(more));
+  await createCli(directory, buildEnvironment(more))("rollout", ...args);
 
 it("runs, reads and sends nothing that the run doesn't allow", async () => {
   writeTargets(
@@ -164,8 +165,8 @@ it("sends the API key only to addresses that the run allows", async () => {
     ["drift", "settings/acme.yaml"],
     ["doctor"],
   ]) {
-    const env = buildEnvironment({ ...access, EMAIL_SECURITY_SERVICES: service.url });
-    const { code, output } = await runProgram(process.execPath, [COMMAND, ...verb], env);
+    const environment = buildEnvironment({ ...access, EMAIL_SECURITY_SERVICES: service.url });
+    const { code, output } = await createCli(directory, environment)(...verb);
     expect(code, output).toBe(1);
     expect(output).toContain(`EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}`);
     expect(stranger.receivedKeys, output).toEqual([]);

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { PagedList } from "../../../provider/client/paged-list";
 import { iterateList, readWholeList } from "../../../provider/client/paging";
+import { getRunCount } from "../../support/matrix-sampling";
 
 /** A change of the list between two requests: items are added, removed, or both, at any position. */
 type Move = { readonly add?: readonly number[]; readonly drop?: readonly number[] };
@@ -89,7 +90,7 @@ test.each([
       const most = Math.ceil((scenario.length + 3 * scenario.moves.length) / scenario.size) + 2;
       expect(requestedPages.length).toBeLessThanOrEqual(attempts * most);
     }),
-    { numRuns: 4_000, seed: 1 },
+    { numRuns: getRunCount(4_000), seed: 1 },
   );
 });
 
@@ -103,7 +104,7 @@ test("reads an unchanged multi-page list twice and yields it in order", async ()
       const pages = Array.from({ length: Math.max(1, Math.ceil(length / size)) }, (_, at) => at + 1);
       expect(requestedPages).toEqual(pages.length === 1 ? pages : [...pages, ...pages]);
     }),
-    { numRuns: 200, seed: 2 },
+    { numRuns: getRunCount(200), seed: 2 },
   );
 });
 
@@ -117,7 +118,7 @@ test("requests no page beyond the one where iteration breaks", async () => {
       for await (const _ of iterateList(list)) if (count++ === last) break;
       expect(requestedPages).toHaveLength(Math.floor(last / size) + 1);
     }),
-    { numRuns: 200, seed: 3 },
+    { numRuns: getRunCount(200), seed: 3 },
   );
 });
 
@@ -134,7 +135,7 @@ test("returns the list as of its last read, or reports instability", async () =>
         expect(moveCount(scenario.moves)).toBeGreaterThanOrEqual(attempts);
       }
     }),
-    { numRuns: 2_000, seed: 4 },
+    { numRuns: getRunCount(2_000), seed: 4 },
   );
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { MAX_CONCURRENT_PAGES } from "../../../provider/client/page-prefetcher";
 import type { PagedList } from "../../../provider/client/paged-list";
 import { readWholeList } from "../../../provider/client/paging";
+import { getRunCount } from "../../support/matrix-sampling";
 
 const PAGE_SIZE = 2;
 
@@ -97,7 +98,7 @@ test("reads an unchanged list eight pages at a time, with one more request", asy
       expect(model.requestedPages).toHaveLength(countPages(scenario.length) + 1);
       maxInFlight = Math.max(maxInFlight, model.getMaxInFlight());
     }),
-    { numRuns: 50, seed: 1 },
+    { numRuns: getRunCount(50), seed: 1 },
   );
   expect(maxInFlight).toBe(MAX_CONCURRENT_PAGES);
 });
@@ -109,7 +110,7 @@ test("returns the list as of its last read if every write changes the total", as
       if (typeof outcome === "object") expect(outcome.items).toEqual(outcome.rows);
       else expect(outcome).toBe("ERR_LIST_UNSTABLE");
     }),
-    { numRuns: 300, seed: 2 },
+    { numRuns: getRunCount(300), seed: 2 },
   );
 });
 
@@ -123,7 +124,7 @@ test("never accepts prefetched pages of a list whose total stayed equal by a swa
       accepted += 1;
       expect(outcome.items).toEqual(outcome.rows);
     }),
-    { numRuns: 600, seed: 3 },
+    { numRuns: getRunCount(600), seed: 3 },
   );
   expect(accepted).toBeGreaterThan(20);
 });

@@ -17,6 +17,7 @@ import { encodeRowKey } from "../../../provider/resources/lifecycle/entry-match"
 import { readSettings } from "../../../provider/settings-files/read-settings";
 import type { Settings } from "../../../provider/settings-files/settings-model";
 import { findTerminalCommands } from "../../support/hostile-text";
+import { getRunCount } from "../../support/matrix-sampling";
 import { anyEntry, anyVip } from "../../support/row-arbitraries";
 
 const AT = "2026-11-21T20:00:00.000Z";
@@ -130,7 +131,7 @@ describe("exportSettings for an arbitrary tenant", () => {
         }
         for (const text of exported.files.values()) expect(findTerminalCommands(removeQuotedText(text))).toEqual([]);
       }),
-      { numRuns: 250 },
+      { numRuns: getRunCount(250) },
     );
   });
 

@@ -13,6 +13,7 @@ import {
 } from "../../../provider/model/encoded-list";
 import { canonicalizeValue } from "../../../provider/model/entry-value";
 import { canonicalizeComment } from "../../../provider/model/text";
+import { getRunCount } from "../../support/matrix-sampling";
 
 const value = fc.oneof(
   fc.domain(),
@@ -88,7 +89,7 @@ it("round-trips any entry through its key and text", () => {
         ...canonicalizeFields(written.unknown),
       });
     }),
-    { numRuns: 2_000 },
+    { numRuns: getRunCount(2_000) },
   );
 });
 
@@ -106,7 +107,7 @@ it("round-trips any VIP through its text", () => {
         ...canonicalizeFields(written.unknown),
       });
     }),
-    { numRuns: 2_000 },
+    { numRuns: getRunCount(2_000) },
   );
 });
 
@@ -120,7 +121,7 @@ it("encodes equal texts exactly for equal entry fields", () => {
         canonicalizeComment(a.acceptRisk) === canonicalizeComment(b.acceptRisk);
       expect(encodeEntry(a) === encodeEntry(b)).toBe(same);
     }),
-    { numRuns: 2_000 },
+    { numRuns: getRunCount(2_000) },
   );
 });
 
@@ -158,7 +159,7 @@ it("encodes equal keys exactly for equal value, type and scope", () => {
         a.verdictScope === b.verdictScope;
       expect(encodeEntryKey(a) === encodeEntryKey(b)).toBe(same);
     }),
-    { numRuns: 2_000 },
+    { numRuns: getRunCount(2_000) },
   );
 });
 

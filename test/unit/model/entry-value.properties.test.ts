@@ -7,6 +7,7 @@ import {
   parseEntryValue,
   parseMailbox,
 } from "../../../provider/model/entry-value";
+import { getRunCount } from "../../support/matrix-sampling";
 
 /** Arbitrary text, and text close to valid values: parts of values and of common mistakes, in any order. */
 const anyText = fc.oneof(
@@ -40,7 +41,7 @@ describe("arbitrary text", () => {
           if (!parsed.ok) expect(parsed.reason).toMatch(/\S/);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: getRunCount(3000) },
     );
   });
 
@@ -52,7 +53,7 @@ describe("arbitrary text", () => {
         const mailbox = canonicalizeMailbox(text);
         expect(canonicalizeMailbox(mailbox)).toBe(mailbox);
       }),
-      { numRuns: 3000 },
+      { numRuns: getRunCount(3000) },
     );
   });
 
@@ -62,7 +63,7 @@ describe("arbitrary text", () => {
         const parsed = parseEntryValue(text);
         if (parsed.ok) expect(parseEntryValue(parsed.value.canonical)).toEqual(parsed);
       }),
-      { numRuns: 3000 },
+      { numRuns: getRunCount(3000) },
     );
   });
 
@@ -76,7 +77,7 @@ describe("arbitrary text", () => {
         const address = mailbox.ok ? undefined : extractSuggestion(mailbox.reason);
         if (address !== undefined) expect(parseMailbox(address).ok).toBe(true);
       }),
-      { numRuns: 3000 },
+      { numRuns: getRunCount(3000) },
     );
   });
 
@@ -97,7 +98,7 @@ test("canonicalizes an IPv6 address as URLs do", () => {
       fc.pre(isIP(text) === 6);
       expect(canonicalizeValue(text)).toBe(new URL(`http://[${text}]/`).hostname.slice(1, -1));
     }),
-    { numRuns: 2000 },
+    { numRuns: getRunCount(2000) },
   );
 });
 

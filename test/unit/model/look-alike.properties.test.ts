@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { parseEntryValue } from "../../../provider/model/entry-value";
 import { CONFUSABLES, isOneEdit } from "../../../provider/model/look-alike";
 import { OwnDomains } from "../../../provider/model/own-domains";
+import { getRunCount } from "../../support/matrix-sampling";
 
 const letters = "abcdefghijklmnopqrstuvwxyz";
 /** Names without combinations that look like a single letter, so that each letter stands for itself. */
@@ -43,7 +44,7 @@ it("detects any combination of confusable letters in names of any length", () =>
       fc.pre(canonical !== undefined && canonical !== canonicalizeDomain(`${name}.${suffix}`));
       expect([other, isTaken(`${other}.${suffix}`, `${name}.${suffix}`)]).toEqual([other, true]);
     }),
-    { numRuns: 1_000 },
+    { numRuns: getRunCount(1_000) },
   );
 });
 
@@ -63,7 +64,7 @@ it("detects another suffix or added words from four letters on", () => {
         expect([added, isTaken(`${added}.${b}`, `${name}.${a}`)]).toEqual([added, true]);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: getRunCount(300) },
   );
 });
 
@@ -88,14 +89,14 @@ it("detects one typo from five letters on and none below four", () => {
       fc.pre(!/rn|vv/.test(other));
       expect([other, isTaken(`${other}.${another}`, `${name}.${one}`)]).toEqual([other, true]);
     }),
-    { numRuns: 500 },
+    { numRuns: getRunCount(500) },
   );
   fc.assert(
     fc.property(generateSlips(2, 3), suffix, ({ name, other }, one) => {
       fc.pre(other.length > 0 && !/rn|vv/.test(other));
       expect([other, isTaken(`${other}.${one}`, `${name}.${one}`)]).toEqual([other, false]);
     }),
-    { numRuns: 500 },
+    { numRuns: getRunCount(500) },
   );
 });
 
@@ -118,7 +119,7 @@ it("finds one edit exactly when the edit distance is one", () => {
       expect(isOneEdit(a, b)).toBe(computeDistance(a, b) === 1);
       expect(isOneEdit(a, b)).toBe(isOneEdit(b, a));
     }),
-    { numRuns: 2_000 },
+    { numRuns: getRunCount(2_000) },
   );
 });
 

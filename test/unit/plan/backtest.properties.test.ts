@@ -5,6 +5,7 @@ import { runBacktest } from "../../../provider/plan/backtest";
 import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
 import { collectEvidence } from "../../../provider/plan/evidence";
 import { buildEvidenceBase, type ThreatFields } from "../../support/mail-history";
+import { getRunCount } from "../../support/matrix-sampling";
 
 /** Few labels, so that mail and entries match often. */
 const domain = fc
@@ -124,7 +125,7 @@ it("matches a brute-force backtest for every new entry", () => {
       const unmatched = allDenies.filter((entry) => !threats.some((candidate) => isAbout(entry, candidate)));
       expect(result.unmatchedDenies).toEqual(unmatched.map(({ key }) => key).sort());
     }),
-    { numRuns: 500 },
+    { numRuns: getRunCount(500) },
   );
 });
 
@@ -137,6 +138,6 @@ it("matches a brute-force search for a domain's or mailbox's threats", () => {
       expect(evidence?.threats).toBe(threats.filter((candidate) => isAbout(of, candidate)).length);
       expect(evidence?.verdicts.reduce((sum, { count }) => sum + count, 0)).toBe(evidence?.threats);
     }),
-    { numRuns: 500 },
+    { numRuns: getRunCount(500) },
   );
 });

@@ -23,6 +23,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { isStoredRow, TenantCache } from "../../../provider/tenant";
 import { findTerminalCommands } from "../../support/hostile-text";
 import { createRowHooks } from "../../support/intercept-rows";
+import { getRunCount } from "../../support/matrix-sampling";
 import { anyEntry, anyVip } from "../../support/row-arbitraries";
 
 interface TenantContents {
@@ -162,7 +163,7 @@ describe("lookUp for an arbitrary tenant", () => {
         expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
         sandbox.clearRequests();
       }),
-      { numRuns: 60 },
+      { numRuns: getRunCount(60) },
     );
   });
 
@@ -191,7 +192,7 @@ describe("lookUp for an arbitrary tenant", () => {
         expect(people.map((person) => person?.id)).toEqual(vips.map(({ id }) => id));
         expect(findTerminalCommands(JSON.stringify([entries, vips, context.messages]))).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: getRunCount(60) },
     );
   });
 
@@ -210,7 +211,7 @@ describe("lookUp for an arbitrary tenant", () => {
         if (lookupResult !== undefined) await expectSettled(vipListLifecycle, lookupResult, context);
         expect(findTerminalCommands(context.messages.join("\n"))).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: getRunCount(60) },
     );
   });
 
@@ -226,7 +227,7 @@ describe("lookUp for an arbitrary tenant", () => {
           else await expectSettled(vipEmployeeLifecycle, lookupResult, context);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: getRunCount(60) },
     );
   });
 
@@ -264,7 +265,7 @@ describe("lookUp for an arbitrary tenant", () => {
         expect(Object.keys(entries?.inputs["entries"] ?? {})).toHaveLength(lists.entries);
         expect(Object.keys(members?.inputs["members"] ?? {})).toHaveLength(lists.vips);
       }),
-      { numRuns: 60 },
+      { numRuns: getRunCount(60) },
     );
   });
 });

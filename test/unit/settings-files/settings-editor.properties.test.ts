@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Edit, editSettings } from "../../../provider/settings-files/settings-editor";
 import { readYaml } from "../../../provider/settings-files/yaml-source";
 import { hostileText } from "../../support/hostile-text";
+import { getRunCount } from "../../support/matrix-sampling";
 
 const anyText = fc.oneof(
   hostileText,
@@ -267,7 +268,7 @@ describe("editSettings on files of every style", () => {
           for (const { text } of own.filter((line) => line.text.includes("#"))) expect(lines).not.toContain(text);
         }
       }),
-      { numRuns: 250 },
+      { numRuns: getRunCount(250) },
     );
   });
 
@@ -315,7 +316,7 @@ describe("editSettings on files of every style", () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: getRunCount(500) },
     );
   });
 
@@ -359,7 +360,7 @@ describe("editSettings on files of every style", () => {
         });
         expect(editSettings(text, meant)).toBe(meant.reduce((done, item) => editSettings(done, [item]), text));
       }),
-      { numRuns: 250 },
+      { numRuns: getRunCount(250) },
     );
   });
 });

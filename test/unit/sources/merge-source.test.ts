@@ -5,6 +5,7 @@ import { readYaml } from "../../../provider/settings-files/yaml-source";
 import { mergeSource } from "../../../provider/sources/merge-source";
 import { formatSourceFile, parseSourceFile, type SourceElement } from "../../../provider/sources/source-file";
 import { hostileText } from "../../support/hostile-text";
+import { getRunCount } from "../../support/matrix-sampling";
 
 const NAME = "feed";
 const FEED: SourceDeclaration = { kind: "url", url: "https://feeds.example/", into: "deny", expires: "14d" };
@@ -175,7 +176,7 @@ it("gives the same bytes twice, and never loses the first day", () => {
         state = next;
       }
     }),
-    { numRuns: 200 },
+    { numRuns: getRunCount(200) },
   );
 });
 
@@ -216,6 +217,6 @@ it("writes names and comments from outside so that they read back unchanged, on 
         expect(fields["comment"]).toBe(expected?.fields["comment"]);
       }
     }),
-    { numRuns: 200 },
+    { numRuns: getRunCount(200) },
   );
 });

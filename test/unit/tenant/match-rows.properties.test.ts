@@ -11,6 +11,7 @@ import {
   selectEffectiveRow,
 } from "../../../provider/tenant/match-rows";
 import { RowIndex } from "../../../provider/tenant/row-index";
+import { getRunCount } from "../../support/matrix-sampling";
 
 const values = ["evil.example", "EVIL.example.", "partner.example", "192.0.2.1", "boss@evil.example"];
 
@@ -55,7 +56,7 @@ it("finds an entry by value, and by id only among its duplicates", () => {
       const written = onList.filter(({ value }) => value === query.value);
       if (own === undefined && written.length > 0) expect(written).toContain(match);
     }),
-    { numRuns: 2_000 },
+    { numRuns: getRunCount(2_000) },
   );
 });
 

@@ -6,6 +6,7 @@ import { ADOPTABLE_KINDS } from "../../../../provider/commands/drift/plan-adopti
 import { detectDrift } from "../../../../provider/gitops/detect-drift";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
 import { readSettings } from "../../../../provider/settings-files/read-settings";
+import { getRunCount } from "../../../support/matrix-sampling";
 
 const TODAY = "2026-11-21";
 const TYPES = {
@@ -119,6 +120,6 @@ it("leaves no drift in adopted values and changes nothing else", () => {
         settings.entries.filter(({ value }) => !touched.has(value)).map(({ location: _place, ...rest }) => rest);
       expect(listUntouched(after)).toEqual(listUntouched(before));
     }),
-    { numRuns: 40 },
+    { numRuns: getRunCount(40) },
   );
 });

@@ -13,6 +13,7 @@ import { parseLock, type RolloutLock, serializeLock } from "../../../../provider
 import { type LockStore, RolloutLocks } from "../../../../provider/rollout/locks/rollout-locks";
 import type { Target } from "../../../../provider/rollout/model/target";
 import { LocalQueue } from "../../../../provider/rollout/queue/local-queue";
+import { getRunCount } from "../../../support/matrix-sampling";
 
 /*
  * Two clones of a repository share one state backend. Each has its own journal, which may be lost or restored to an
@@ -75,7 +76,7 @@ it("never passes an unapproved gate, whichever clone or journal runs", async () 
         rmSync(directory, { recursive: true, force: true });
       }
     }),
-    { numRuns: 20 },
+    { numRuns: getRunCount(20) },
   );
 }, 120_000);
 

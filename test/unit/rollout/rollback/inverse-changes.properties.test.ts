@@ -10,6 +10,7 @@ import type { Plan } from "../../../../provider/plan/plan";
 import { invertChanges } from "../../../../provider/rollout/rollback/inverse-changes";
 import { renderRollbackSettings } from "../../../../provider/rollout/rollback/rollback-settings";
 import { inspectSettings } from "../../../../provider/settings-files/read-settings";
+import { getRunCount } from "../../../support/matrix-sampling";
 
 const AT = "2026-11-22T09:00:00.000Z";
 const VALUES = ["evil.example", "partner.example", "192.0.2.7", "boss@partner.example", "xn--bcher-kva.example"];
@@ -175,7 +176,7 @@ describe("invertChanges", () => {
           ).toEqual([]);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: getRunCount(100) },
     );
   });
 

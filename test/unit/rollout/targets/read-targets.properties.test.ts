@@ -4,6 +4,7 @@ import { stringify } from "yaml";
 import type { Target, Targets } from "../../../../provider/rollout/model/target";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import type { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
+import { getRunCount } from "../../../support/matrix-sampling";
 import { createTestDirectory, type TestDirectory } from "../../../support/test-directory";
 
 function readText(directory: TestDirectory, text: string): Targets {
@@ -145,7 +146,7 @@ describe("a valid tenants file", () => {
           })),
         );
       }),
-      { numRuns: 60 },
+      { numRuns: getRunCount(60) },
     );
   });
 });
@@ -203,7 +204,7 @@ describe("a YAML trap", () => {
           `${text.lastIndexOf(last) + 1} ${code}`,
         );
       }),
-      { numRuns: 10 },
+      { numRuns: getRunCount(10) },
     );
   });
 });
@@ -249,7 +250,7 @@ describe("a plaintext key", () => {
         const message = `${error?.message}`.replaceAll(directory.path, "");
         for (let at = 0; at + 6 <= item.length; at += 1) expect(message).not.toContain(item.slice(at, at + 6));
       }),
-      { numRuns: 500 },
+      { numRuns: getRunCount(500) },
     );
   });
 

@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { expect, it } from "vitest";
-import manifest from "../../provider/package.json";
 import { sharePackage } from "../support/packed-package";
 
 /* The contents of the packed package. packed-package.slow.test.ts installs it. */
@@ -66,11 +65,4 @@ it("contains no path of the build machine and no source map", async () => {
 
 it("stays below its size limit", () => {
   expect(packed().unpackedBytes).toBeLessThan(MAX_UNPACKED_BYTES);
-});
-
-it("declares Pulumi as a peer and runs no install script", () => {
-  expect(manifest.peerDependencies).toHaveProperty(["@pulumi/pulumi"]);
-  expect(manifest.dependencies).not.toHaveProperty(["@pulumi/pulumi"]);
-  const scripts = Object.keys(manifest.scripts);
-  expect(scripts.filter((name) => /^(pre|post)?install$|^prepare$/.test(name))).toEqual([]);
 });
