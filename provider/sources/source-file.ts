@@ -9,7 +9,9 @@ import type { YamlReader } from "../settings-files/yaml-source";
 import { formatYamlText } from "../settings-files/yaml-text";
 import { SourceError } from "./source-content";
 
-export type SourceSection = "vips" | "allow" | "deny";
+const SECTIONS = ["vips", "allow", "deny"] as const;
+
+export type SourceSection = (typeof SECTIONS)[number];
 
 /** An element of a generated file. Its value is in canonical form. */
 export interface SourceElement {
@@ -74,7 +76,8 @@ function formatMapping(pairs: readonly (readonly [string, unknown])[]): string {
 /**
  * Parses the file of a source.
  *
- * @throws {SourceError} if the file isn't a generated file of this source, so that no file of a person is overwritten.
+ * @throws {SourceError} if the file isn't a generated file of this source, or a person added something to it, so that nothing
+ *   that a person wrote is lost.
  */
 export function parseSourceFile(
   text: string,
@@ -97,8 +100,37 @@ export function parseSourceFile(
       `The file ${quote(file, 300)} isn't the generated file of the source ${name}. Move it, or rename the source, so that nothing is overwritten.`,
     );
   }
-  const section = (["vips", "allow", "deny"] as const).find((candidate) => (content[candidate]?.length ?? 0) > 0);
+  const sections = SECTIONS.filter((candidate) => (content[candidate]?.length ?? 0) > 0);
+  // The sync writes one section, and `seen` for each of its elements.
+  const section =
+    sections.find((candidate) => content[candidate]?.some(({ seen }) => seen !== undefined)) ?? sections[0];
+  const addition = findAddition(content, section, text);
+  if (addition !== undefined) {
+    throw new SourceError(
+      `The file ${quote(file, 300)} of the source ${name} contains ${addition}, which the sync didn't write and would remove. Move it to a settings file of your own, and sync again.`,
+    );
+  }
   return { record, section, elements: section === undefined ? [] : listElements(content, section) };
+}
+
+/** Describes the first thing that a person added to a generated file. Undefined if there is none. */
+function findAddition(content: SettingsFile, section: SourceSection | undefined, text: string): string | undefined {
+  const knownKeys = new Set<string>(["version", "source", "lists", section ?? ""]);
+  const addedKey = Object.entries(content).find(([key, value]) => !knownKeys.has(key) && !isEmpty(value));
+  if (addedKey !== undefined) return `the key \`${addedKey[0]}\``;
+  const { vips = {}, ...otherLists } = content.lists ?? {};
+  const { onDelete: _onDelete, ...otherOptions } = vips;
+  if (!isEmpty(Object.values({ ...otherLists, ...otherOptions }))) return "options in `lists`";
+  const element =
+    section === undefined ? undefined : listElements(content, section).find(({ seen }) => seen === undefined);
+  if (element !== undefined) return `${quote(element.value, 300)} without \`seen\``;
+  // The first line is the comment of the sync itself.
+  const commentLine = text.split("\n").findIndex((line, index) => index > 0 && /^\s*#|\}\s+#/.test(line));
+  return commentLine < 0 ? undefined : `a comment on line ${commentLine + 1}`;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
 function listElements(content: SettingsFile, section: SourceSection): SourceElement[] {

@@ -224,6 +224,25 @@ sources:
     expect(readFileSync(directory.at("settings/sources/staff.yaml"), "utf8")).not.toContain("onDelete");
   });
 
+  it.each<[string, (text: string) => string]>([
+    ["the key `allow`", (text) => `${text}allow: [partner.example]\n`],
+    ["options in `lists`", (text) => `${text}lists: { entries: { mode: exclusive } }\n`],
+    ['"mine.example" without `seen`', (text) => `${text}  - mine.example\n`],
+    ["a comment on line 2", (text) => text.replace("version: 1", "# Ask Dana first.\nversion: 1")],
+    ["a comment on line ", (text) => text.replace(/\}\n$/, "} # Ask Dana first.\n")],
+  ])("removes nothing that a person added to a generated file: %s", async (addition, edit) => {
+    using directory = createRepository();
+    feed.list(["a.example", "b.example"]);
+    expect((await syncDirectory(directory)).problem).toBeUndefined();
+    const editedText = edit(readFileSync(directory.at(GENERATED), "utf8"));
+    directory.write(GENERATED, editedText);
+    feed.list(["a.example", "b.example", "c.example"]);
+    const { problem } = await syncDirectory(directory);
+    expect(problem?.message).toContain(`contains ${addition}`);
+    expect(problem?.message).toContain("which the sync didn't write and would remove.");
+    expect(readFileSync(directory.at(GENERATED), "utf8")).toBe(editedText);
+  });
+
   it("never writes over a file of a person", async () => {
     using directory = createRepository();
     directory.write(GENERATED, "version: 1\ndeny: [mine.example]\n");
