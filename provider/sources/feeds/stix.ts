@@ -10,6 +10,8 @@ const bundleSchema = z.object({
   more: z.boolean().optional(),
 });
 
+const versionSchema = z.object({ id: z.string(), modified: z.string() });
+
 const indicatorSchema = z.object({
   type: z.literal("indicator"),
   name: z.string().optional(),
@@ -38,7 +40,7 @@ export function parseStixFeed(text: string, name: string, now: number): ParsedFe
   }
   const items: SourceItem[] = [];
   const skipped = new ItemCounter();
-  for (const object of bundle.data.objects ?? []) {
+  for (const object of selectNewestVersions(bundle.data.objects ?? [])) {
     const parsed = indicatorSchema.safeParse(object);
     if (!parsed.success) {
       if ((object as { type?: unknown } | null)?.type === "indicator") skipped.add("isn't a valid indicator", "");
@@ -57,4 +59,16 @@ export function parseStixFeed(text: string, name: string, now: number): ParsedFe
     }
   }
   return { items, skipped: skipped.list() };
+}
+
+/** Returns the newest version of each object, because a bundle may contain several and revoke only the newest one. */
+function selectNewestVersions(objects: readonly unknown[]): readonly unknown[] {
+  const newestTimes = new Map<string, number>();
+  const versions = objects.map((object) => {
+    const { id = "", modified = "" } = versionSchema.safeParse(object).data ?? {};
+    const time = Date.parse(modified);
+    if (time > (newestTimes.get(id) ?? Number.NEGATIVE_INFINITY)) newestTimes.set(id, time);
+    return { object, id, time };
+  });
+  return versions.flatMap(({ object, id, time }) => (time < (newestTimes.get(id) ?? time) ? [] : [object]));
 }

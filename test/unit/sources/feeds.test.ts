@@ -115,6 +115,20 @@ describe("a STIX bundle", () => {
     ]);
   });
 
+  it("lists only the newest version of an indicator", () => {
+    const id = "indicator--1";
+    const pattern = (value: string) => `[domain-name:value = '${value}']`;
+    const { items, skipped } = parseObjects([
+      buildIndicator(pattern("revoked.example"), { id, modified: "2026-11-02T00:00:00Z", revoked: true }),
+      buildIndicator(pattern("revoked.example"), { id, modified: "2026-11-01T00:00:00Z" }),
+      buildIndicator(pattern("old.example"), { id: "indicator--2", modified: "2026-11-01T00:00:00Z" }),
+      buildIndicator(pattern("new.example"), { id: "indicator--2", modified: "2026-11-02T00:00:00Z" }),
+      buildIndicator(pattern("undated.example"), { id: "indicator--3", modified: "soon" }),
+    ]);
+    expect(items.map(({ value }) => value)).toEqual(["new.example", "undated.example"]);
+    expect(skipped.map(({ reason, count }) => [reason, count])).toEqual([["is revoked", 1]]);
+  });
+
   it("is rejected if it is one page of several", () => {
     expect(() => parseObjects([], { more: true })).toThrow(/only the first page/);
   });
