@@ -28,6 +28,34 @@ const layers = [
 /** @param {string[]} directories */
 const inside = (directories) => `^provider/(${directories.join("|")})/`;
 
+/** The directories of the rollout, the highest layer first. */
+const rolloutLayers = [
+  ...[
+    "execution",
+    "tenants",
+    "history",
+    "rollback",
+    "skipping",
+    "plan-report",
+    "planning",
+    "notify",
+    "progress",
+    "report",
+  ],
+  ...["locks", "stack", "engine", "journal", "queue", "rate-limit", "database", "probing", "targets", "model"],
+];
+
+/** @param {string[]} directories */
+const insideRollout = (directories) => inside(directories.map((directory) => `rollout/${directory}`));
+
+const rolloutDirectionRules = rolloutLayers.slice(1).map((directory, index) => ({
+  name: `rollout-${directory}-imports-no-${rolloutLayers[index]}`,
+  comment: `Imports of the rollout point one way: ${rolloutLayers.join(" → ")}`,
+  severity: "error",
+  from: { path: insideRollout([directory]) },
+  to: { path: insideRollout(rolloutLayers.slice(0, index + 1)) },
+}));
+
 /** The rules for the layers: a directory must not import those before it. */
 const importDirectionRules = layers.slice(1).map((directory, index) => ({
   name: `${directory}-imports-no-${layers[index]}`,
@@ -59,6 +87,7 @@ const processStarterFiles = `^provider/(${[
 module.exports = {
   forbidden: [
     ...importDirectionRules,
+    ...rolloutDirectionRules,
     {
       name: "fleet-reads-tenants",
       comment:
@@ -88,7 +117,7 @@ module.exports = {
     },
     {
       name: "model-imports-no-other-directory",
-      comment: "The vocabulary is pure, so that everyone may import it",
+      comment: "model has no side effects, so that every directory may import it",
       severity: "error",
       from: { path: inside(["model"]) },
       // Except the package's own name and version.

@@ -2,15 +2,10 @@ import { isEmptyTenantAccepted } from "../../model/mail-domains";
 import { omitUndefined } from "../../model/omit-undefined";
 import { isEmptyIdentity, type TenantIdentity } from "../../model/tenant-identity";
 import { getObservedIdentity, type ObservedState } from "../../plan/observed-state";
-import { TENANT_SOURCE_VARIABLE } from "../../resources/configuration";
-import { PLANNED_IDENTITY_VARIABLE } from "../../resources/tenant-verifier";
-import { formatLineLocation } from "../../settings-files/finding";
 import type { Journal } from "../journal/journal";
 import type { ClaimedJob, TenantSummary } from "../journal/rollout-record";
 import { readIdentityRecords } from "../journal/tenant-identity-records";
-import type { Target } from "../model/target";
 import { listStackNames, readMarkerFile } from "../stack/state-file";
-import { describeKeySource } from "../targets/read-key";
 import {
   addMarkerRecords,
   findTenantConflicts,
@@ -20,23 +15,9 @@ import {
 import { checkTenantIdentity, createIdentityComparator } from "../targets/tenant-replacement";
 
 /*
- * When a rollout is resumed, a key may open a different tenant than at planning time. The writing process already compares the state that
- * it
- * reads with the planned one. Only if they differ does this module look up which tenant it is.
+ * When a rollout is resumed, a key may belong to a different tenant than at planning time. The writing process already compares the
+ * state that it reads with the planned one. Only if they differ does this module look up which tenant it is.
  */
-
-/** Builds the environment with which the provider process rejects a tenant other than the planned one, and names the key's source. */
-export function buildExpectedTenantEnv(
-  { key, place }: Target,
-  identity: TenantIdentity | undefined,
-): Record<string, string> {
-  return {
-    [TENANT_SOURCE_VARIABLE]: `${describeKeySource(key)} (${formatLineLocation(place)})`,
-    ...(identity === undefined || isEmptyIdentity(identity)
-      ? {}
-      : { [PLANNED_IDENTITY_VARIABLE]: JSON.stringify(identity) }),
-  };
-}
 
 /** Whether the tenant had no identifying content at planning time, so that it couldn't be compared with others. */
 export function wasEmptyWhenPlanned({ identity }: TenantSummary): boolean {

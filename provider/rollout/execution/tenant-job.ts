@@ -40,6 +40,7 @@ import type { JobHandler } from "../queue/job-queue";
 import type { RateLimitBroker } from "../rate-limit/rate-limit-broker";
 import type { NextCommands } from "../report/failure-advice";
 import { formatOmittedChanges } from "../report/rollout-report-view";
+import { buildExpectedTenantEnv } from "../stack/expected-tenant-env";
 import { isOrphanedLock, parseStackLocks } from "../stack/parse-stack-lock";
 import { describeTruncatedState } from "../stack/repair-file-backend";
 import {
@@ -54,12 +55,7 @@ import { buildTenantEnvironment } from "../stack/tenant-environment";
 import { readKey } from "../targets/read-key";
 import { findServiceLimit } from "../targets/service-limit";
 import { createJournaledJob, isStorageError, tryAddNote } from "./journaled-job";
-import {
-  assertNoDuplicateTenant,
-  assertNoOtherTenant,
-  buildExpectedTenantEnv,
-  wasEmptyWhenPlanned,
-} from "./tenant-identity-checks";
+import { assertNoDuplicateTenant, assertNoOtherTenant, wasEmptyWhenPlanned } from "./tenant-identity-checks";
 
 export interface TenantJobOptions {
   readonly journal: Journal;

@@ -16,7 +16,6 @@ import { PLAN_DIGEST_VARIABLE, PLAN_FILE_VARIABLE } from "../../resources/lifecy
 import { SettingsFileError } from "../../settings-files/finding";
 import { lintSettings } from "../../settings-files/lint";
 import { createScratchDirectory } from "../../system/scratch-directory";
-import { buildExpectedTenantEnv } from "../execution/tenant-identity-checks";
 import { RolloutError } from "../model/rollout-error";
 import type { StackMarker } from "../model/stack-marker";
 import type { Target, Targets } from "../model/target";
@@ -25,6 +24,7 @@ import { buildEngineEnvironment, getStackConfigFiles } from "../planning/plan-ro
 import { buildTenantPlan, readTargetStack } from "../planning/plan-target";
 import { hasDeclarations } from "../planning/replaced-tenant";
 import type { Grant } from "../rate-limit/rate-limit-broker";
+import { buildExpectedTenantEnv } from "../stack/expected-tenant-env";
 import { runOnStack } from "../stack/run-on-stack";
 import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
 import { buildTenantEnvironment, getKeyVariables } from "../stack/tenant-environment";
