@@ -159,7 +159,10 @@ export function listImpliedDenials(
     {
       path: ALLOW_FROM,
       value: undefined,
-      location: getLocation(["policy"]),
+      // Only a message needs the location, and it takes the full YAML parser.
+      get location() {
+        return getLocation(["policy"]);
+      },
       isOverridable: allowedOverrides.includes(ALLOW_FROM),
     },
   ];
