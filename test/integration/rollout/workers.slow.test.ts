@@ -73,7 +73,7 @@ describe.concurrent("a host cut off from the database", () => {
       url: postgres.getUrl(address),
       concurrency: 1,
       jobMs: 3_600_000,
-      holds: "the rollout",
+      lockName: "the rollout",
     };
     await using far = new RolloutWorker(settings, inside);
     await far.waitForEvent("held");
