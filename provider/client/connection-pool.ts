@@ -9,7 +9,7 @@ const MAX_CONCURRENCY = 64;
 const INCREASE = 4;
 
 /** The connections that the clients of many tenants share: one pool and one concurrency limit per address. */
-export class ConnectionPool {
+export class ConnectionPool implements AsyncDisposable {
   readonly #addresses = new Map<string, AddressConnections>();
 
   getAddress(baseUrl: string): AddressConnections {
@@ -19,7 +19,7 @@ export class ConnectionPool {
     return address;
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#addresses.values()].map(async (address) => await address.close()));
   }
 }

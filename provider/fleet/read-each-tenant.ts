@@ -1,4 +1,5 @@
 import type { SettingsClient } from "../client";
+import { ConnectionPool } from "../client/connection-pool";
 import { forEachConcurrently } from "../model/for-each-concurrently";
 import { isEmptyTenantAccepted } from "../model/mail-domains";
 import type { TenantIdentity } from "../model/tenant-identity";
@@ -10,7 +11,6 @@ import {
   assertRequestEnvironment,
   createProbe,
   type RequestContext,
-  shareConnections,
   useTargetClient,
 } from "../rollout/probing/target-client";
 import { findSameKeys, SameKeyError } from "../rollout/targets/find-same-keys";
@@ -88,35 +88,34 @@ export async function readEachTenant<T>(
   const getApiKey = (target: Target): string => keys.get(target) ?? "";
   const reads = new Map<Target, T>();
   let settledCount = targets.length - requestedTargets.length;
-  await shareConnections(requestContext, async (sharedContext) => {
-    await planAllTargets<{ readonly value: T }>(requestedTargets, {
-      addresses: new AddressHealth({
-        probe: createProbe(requestContext, (target) => Promise.resolve(getApiKey(target))),
-        targets: requestedTargets,
-      }),
-      concurrency,
-      // No number of failures ends the reading early.
-      tally: new FailureTally({ waves: [] }),
-      signal: requestContext.signal ?? new AbortController().signal,
-      onToleranceExceeded: () => {},
-      planTarget: async (target, requestPolicy) => ({
-        value: await useTargetClient(
-          target,
-          getApiKey(target),
-          sharedContext,
-          async (client) => await read(client, target, requestPolicy),
-          requestPolicy,
-        ),
-      }),
-      onSettled: (target, { plan, error }) => {
-        onProgress?.(++settledCount);
-        // The owner of a shared key is known only after all of its tenants are read.
-        if (withSameKey.has(target)) outcomes.set(target, plan ?? { error });
-        else if (plan === undefined || getIdentity === undefined) onSettled(target, plan ?? { error });
-        else reads.set(target, plan.value);
-        return Promise.resolve();
-      },
-    });
+  await using connections = new ConnectionPool();
+  await planAllTargets<{ readonly value: T }>(requestedTargets, {
+    addresses: new AddressHealth({
+      probe: createProbe(requestContext, (target) => Promise.resolve(getApiKey(target))),
+      targets: requestedTargets,
+    }),
+    concurrency,
+    // No number of failures ends the reading early.
+    tally: new FailureTally({ waves: [] }),
+    signal: requestContext.signal ?? new AbortController().signal,
+    onToleranceExceeded: () => {},
+    planTarget: async (target, requestPolicy) => ({
+      value: await useTargetClient(
+        target,
+        getApiKey(target),
+        { ...requestContext, connections },
+        async (client) => await read(client, target, requestPolicy),
+        requestPolicy,
+      ),
+    }),
+    onSettled: (target, { plan, error }) => {
+      onProgress?.(++settledCount);
+      // The owner of a shared key is known only after all of its tenants are read.
+      if (withSameKey.has(target)) outcomes.set(target, plan ?? { error });
+      else if (plan === undefined || getIdentity === undefined) onSettled(target, plan ?? { error });
+      else reads.set(target, plan.value);
+      return Promise.resolve();
+    },
   });
   for (const group of sameKeyGroups) {
     const owner = findKeyOwner(group, outcomes);

@@ -155,7 +155,7 @@ export async function planRollout(
     onProgress?.(digests.size, targets.length);
   };
   const workDirectory = extractBundle({ bundle: new Map(), directory: "." }, spec.project, backend.url);
-  const connections = new ConnectionPool();
+  await using connections = new ConnectionPool();
   const oldFiles = options.files === undefined ? undefined : extractBundle(options.files, spec.project, backend.url);
   try {
     const requestContext: RequestContext = {
@@ -315,7 +315,6 @@ export async function planRollout(
     await journal.deleteRollout(id).catch(() => {});
     throw error;
   } finally {
-    await connections.close();
     workDirectory.remove();
     oldFiles?.remove();
   }

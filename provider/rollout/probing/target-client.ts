@@ -1,5 +1,5 @@
 import { SettingsClient } from "../../client";
-import { ConnectionPool } from "../../client/connection-pool";
+import type { ConnectionPool } from "../../client/connection-pool";
 import { assertValidProxies } from "../../client/dispatcher";
 import type { RequestLimiter } from "../../client/rate-limiter";
 import { createAbortableTime } from "../../client/time";
@@ -56,19 +56,6 @@ export async function useTargetClient<T>(
   } finally {
     finished.abort(new Error("the response is no longer needed"));
     await client.close();
-  }
-}
-
-/** Shares the connections to the services among all tenants, until the work is done. */
-export async function shareConnections<T>(
-  requestContext: RequestContext,
-  work: (shared: RequestContext) => Promise<T>,
-): Promise<T> {
-  const connections = new ConnectionPool();
-  try {
-    return await work({ ...requestContext, connections });
-  } finally {
-    await connections.close();
   }
 }
 
