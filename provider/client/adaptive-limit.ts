@@ -119,7 +119,6 @@ export class AdaptiveConcurrencyLimiter {
     call: () => Promise<T>,
     classifyFailure: (error: unknown) => FailureClass,
   ): Promise<T> {
-    const { number, retryDeadline } = attempt;
     const runAdmitted = async (): Promise<T> => {
       await this.#waitForAdmission(attempt);
       return await this.#runMeasured(call, attempt.kind === "write", classifyFailure);
@@ -130,25 +129,24 @@ export class AdaptiveConcurrencyLimiter {
       await this.#waitForPause(attempt);
       const waitStartedAt = this.#time.now();
       return await this.#connections.run(async () => {
-        if (number === 1 && retryDeadline.atMs !== undefined) retryDeadline.atMs += this.#time.now() - waitStartedAt;
+        postponeDeadline(attempt, this.#time.now() - waitStartedAt);
         return await runAdmitted();
       });
     };
     // A throttled attempt frees its slot, because the limit is lower after the pause.
-    return await this.#queue.add(runInSlot, { priority: number });
+    return await this.#queue.add(runInSlot, { priority: attempt.number });
   }
 
   /** Waits for the end of the pause, then for a rate limit token. */
   async #waitForAdmission(attempt: Attempt): Promise<void> {
-    const { waitForToken, number, retryDeadline } = attempt;
+    const { waitForToken, retryDeadline } = attempt;
     await this.#waitForPause(attempt);
     while (waitForToken !== undefined) {
       const waitStartedAt = this.#time.now();
       await waitForToken();
       const waitedMs = this.#time.now() - waitStartedAt;
       retryDeadline.tokenWaitMs += waitedMs;
-      // At a low rate, the first attempt may wait long for a token. That wait doesn't count against the deadline.
-      if (number === 1 && retryDeadline.atMs !== undefined) retryDeadline.atMs += waitedMs;
+      postponeDeadline(attempt, waitedMs);
       if (this.getRemainingPauseMs(attempt.area) === 0) return;
       // A token from before the pause is discarded: using it now would cause a burst.
       await this.#waitForPause(attempt);
@@ -239,4 +237,9 @@ export class AdaptiveConcurrencyLimiter {
     this.#window = { responseCount: 0, totalMs: 0 };
     this.#queue.concurrency = Math.max(1, Math.floor(this.concurrency * DECREASE));
   }
+}
+
+/** The first attempt may wait long for a token at a low rate, or for other tenants. That wait doesn't count against the deadline. */
+function postponeDeadline({ number, retryDeadline }: Attempt, waitedMs: number): void {
+  if (number === 1 && retryDeadline.atMs !== undefined) retryDeadline.atMs += waitedMs;
 }
