@@ -1,5 +1,6 @@
 import { parseAddressNumber, parseAddressRange } from "./address-range";
 import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
+import { getMailDomain } from "./entry-value";
 import { createValueGlob } from "./list-pattern";
 
 /**
@@ -118,9 +119,7 @@ export class CoverageIndex {
     const matches = createValueGlob(wildcard);
     // A domain's entry covers its mailboxes.
     const isDomain = !wildcard.includes("@");
-    return this.#values.filter(
-      (value) => value !== wildcard && matches(isDomain ? value.slice(value.lastIndexOf("@") + 1) : value),
-    );
+    return this.#values.filter((value) => value !== wildcard && matches(isDomain ? getMailDomain(value) : value));
   }
 }
 

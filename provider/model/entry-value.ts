@@ -266,3 +266,8 @@ export function suggestValue(text: string): string | undefined {
   }
   return undefined;
 }
+
+/** Returns a mailbox's domain; returns a domain unchanged. */
+export function getMailDomain(value: string): string {
+  return value.slice(value.lastIndexOf("@") + 1);
+}

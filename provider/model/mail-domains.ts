@@ -1,5 +1,5 @@
 import * as crypto from "node:crypto";
-import { parseMailbox } from "./entry-value";
+import { getMailDomain, parseMailbox } from "./entry-value";
 import { isFreeMail } from "./free-mail";
 import { isPublicSuffix, type OwnDomains } from "./own-domains";
 import { quote } from "./text";
@@ -45,7 +45,7 @@ function listMailboxDomains(mailboxes: Iterable<string | undefined>): string[] {
 
 function parseMailboxDomain(text: string): string | undefined {
   const mailbox = parseMailbox(text.trim());
-  return mailbox.ok ? mailbox.value.slice(mailbox.value.lastIndexOf("@") + 1) : undefined;
+  return mailbox.ok ? getMailDomain(mailbox.value) : undefined;
 }
 
 /** Whether people are known, but none of them has a mailbox at an own domain. */

@@ -117,3 +117,8 @@ export function getParentDomains(domain: string): string[] {
   }
   return parents;
 }
+
+/** Returns a domain and its parents: `mail.evil.example`, `evil.example`, `example`. */
+export function listDomainAndParents(domain: string): string[] {
+  return [domain, ...getParentDomains(domain)];
+}

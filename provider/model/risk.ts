@@ -2,6 +2,7 @@ import ipaddr from "ipaddr.js";
 import { type AddressRange, parseAddressRange } from "./address-range";
 import type { EntryType, List } from "./assumptions";
 import { parseWildcard } from "./covering-values";
+import { getMailDomain } from "./entry-value";
 import { isFreeMail, isLargeFreeMail } from "./free-mail";
 import { isPublicSuffix, NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { quote } from "./text";
@@ -80,7 +81,7 @@ export function findEntryRisks(
   }
   const risks: Risk[] = [];
   const wildcard = parseWildcard(value);
-  const domain = wildcard?.domain ?? value.slice(value.lastIndexOf("@") + 1);
+  const domain = wildcard?.domain ?? getMailDomain(value);
   const isWholeDomain = entryType === "domain" || wildcard !== undefined;
   if (list === "allow" && wildcard?.domain === "") return [{ code: "allow-public-suffix" }];
   if (list === "allow" && isWholeDomain && isPublicSuffix(domain)) risks.push({ code: "allow-public-suffix" });

@@ -1,5 +1,5 @@
 import type { PhishingReport, Threat } from "../client";
-import { canonicalizeMailbox, canonicalizeValue } from "../model/entry-value";
+import { canonicalizeMailbox, canonicalizeValue, getMailDomain } from "../model/entry-value";
 
 /** The data kept of a threat. All text comes from strangers: it is truncated here and must be escaped when shown. */
 export interface ThreatRecord {
@@ -73,15 +73,6 @@ export function toReportRecord(report: PhishingReport): ReportRecord {
   };
 }
 
-/** Returns a domain and its parents: `mail.evil.example`, `evil.example`, `example`. */
-export function listDomainAndParents(domain: string): string[] {
-  const domains = [domain];
-  for (let dot = domain.indexOf("."); dot >= 0; dot = domain.indexOf(".", dot + 1)) {
-    domains.push(domain.slice(dot + 1));
-  }
-  return domains;
-}
-
 /**
  * Returns the outcome of a message: stopped; delivered, because it stayed in the mailbox or was put back; or unknown, for actions that this
  * release doesn't know.
@@ -108,7 +99,7 @@ export function parseInstant(time: string | undefined): number | undefined {
 function buildMessageSender(email: string | undefined, domain: string | undefined): MessageSender {
   const senderAddress = canonicalizeSender(email);
   const isMailbox = senderAddress?.includes("@") ?? false;
-  const mailboxDomain = isMailbox ? senderAddress?.slice(senderAddress.lastIndexOf("@") + 1) : senderAddress;
+  const mailboxDomain = senderAddress && getMailDomain(senderAddress);
   const namedDomain = canonicalizeSender(domain?.replace(/^@/, ""));
   const domains = new Set(
     [mailboxDomain, namedDomain].filter((candidate) => candidate !== undefined && candidate !== ""),

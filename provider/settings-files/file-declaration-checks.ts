@@ -1,7 +1,8 @@
 import { isMeaningfulText } from "../model/arguments";
 import { isPlainEntry } from "../model/encoded-list";
+import { getMailDomain } from "../model/entry-value";
 import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../model/list-arguments";
-import { getParentDomains, NO_OWN_DOMAINS, type OwnDomains } from "../model/own-domains";
+import { getParentDomains, listDomainAndParents, NO_OWN_DOMAINS, type OwnDomains } from "../model/own-domains";
 import { describeRisks } from "../model/risk";
 import { toEntryArguments, toMemberArguments } from "./declaration-parser";
 import type { FileDeclarations } from "./file-declarations";
@@ -93,10 +94,9 @@ function createRiskTest(entries: readonly DeclaredEntry[]): (ownDomains: OwnDoma
   const allowedDomains = new Set<string>();
   for (const { list, entryType, value } of entries) {
     if (entryType === "ip") continue;
-    const domain = value.slice(value.lastIndexOf("@") + 1);
+    const domain = getMailDomain(value);
     if (entryType === "domain") wholeDomains.add(domain);
-    coveredDomains.add(domain);
-    for (const parentDomain of getParentDomains(domain)) coveredDomains.add(parentDomain);
+    for (const coveredDomain of listDomainAndParents(domain)) coveredDomains.add(coveredDomain);
     // An allow may also look like an own domain.
     if (list === "allow") allowedDomains.add(domain);
   }

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { parse } from "tldts";
-import { canonicalizeValue } from "../model/entry-value";
+import { canonicalizeValue, getMailDomain } from "../model/entry-value";
 
 /**
  * Returns the sort key of a value in a settings file: IP addresses first, by number; then domains and mailboxes by registered domain, which
@@ -13,7 +13,7 @@ export function getValueSortKey(value: string): string {
     const bytes = ipaddr.parse(canonical).toByteArray();
     return ` ${bytes.length === 4 ? "4" : "6"} ${Buffer.from(bytes).toString("hex")}`;
   }
-  const host = canonical.slice(canonical.lastIndexOf("@") + 1);
+  const host = getMailDomain(canonical);
   const { domain } = parse(host, {
     extractHostname: false,
     validateHostname: false,

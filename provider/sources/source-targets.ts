@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import { getParentDomains, OwnDomains } from "../model/own-domains";
+import { getMailDomain } from "../model/entry-value";
+import { listDomainAndParents, OwnDomains } from "../model/own-domains";
 import { quote } from "../model/text";
 import { formatLineLocation } from "../settings-files/finding";
 import type { DeclaredEntry, DeclaredSource, DeclaredVip, Settings } from "../settings-files/settings-model";
@@ -108,7 +109,6 @@ export function collectOwnDomains({ tenants }: SourceTarget): OwnDomains {
 
 /** Returns the domains of mailboxes, with all parents. */
 export function collectMailboxDomains(mailboxes: Iterable<string>): ReadonlySet<string> {
-  const domains = new Set<string>();
-  for (const mailbox of mailboxes) domains.add(mailbox.slice(mailbox.lastIndexOf("@") + 1));
-  return new Set([...domains].flatMap((domain) => [domain, ...getParentDomains(domain)]));
+  const domains = new Set([...mailboxes].map(getMailDomain));
+  return new Set([...domains].flatMap(listDomainAndParents));
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { EmailSecurityError } from "../model/email-security-error";
+import { getMailDomain } from "../model/entry-value";
 import { findNearestName } from "../model/nearest-name";
 import { omitUndefined } from "../model/omit-undefined";
 import { formatFirstItems, isPrintable, quote } from "../model/text";
@@ -358,7 +359,7 @@ function listNotes(target: SourceTarget, { added, removed }: MergeResult, keepsV
   // The service rejects them, but has no request that only asks.
   const externalMailboxes =
     source.into === "vips" && ownDomains.names.length > 0
-      ? added.filter((email) => ownDomains.findOwnDomain(email.slice(email.lastIndexOf("@") + 1)) === undefined)
+      ? added.filter((email) => ownDomains.findOwnDomain(getMailDomain(email)) === undefined)
       : [];
   if (externalMailboxes.length > 0) {
     notes.push(

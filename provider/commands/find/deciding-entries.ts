@@ -1,4 +1,5 @@
 import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../model/assumptions";
+import { getMailDomain } from "../../model/entry-value";
 import { omitUndefined } from "../../model/omit-undefined";
 import { EntryPrecedence, type ProposedEntry } from "../../plan/entry-precedence";
 import type { Decision, FindMatch, FindQuery, MatchType } from "./find-schema";
@@ -44,7 +45,7 @@ function buildDecision(
   const decidingEntries = deciders.findMatches({
     sender: {
       ...(isMailbox ? { mailbox: sender } : {}),
-      domains: [sender.slice(sender.lastIndexOf("@") + 1)],
+      domains: [getMailDomain(sender)],
     },
     verdict: scope,
   });

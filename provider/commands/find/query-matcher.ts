@@ -1,6 +1,7 @@
 import { type AddressRange, parseAddressBounds, parseAddressRange } from "../../model/address-range";
 import { CoverageIndex, isWildcard, listCoveringValues } from "../../model/covering-values";
-import { listDomainAndParents } from "../../plan/mail-records";
+import { getMailDomain } from "../../model/entry-value";
+import { listDomainAndParents } from "../../model/own-domains";
 import type { FindQuery, MatchType } from "./find-schema";
 
 export interface QueryMatch {
@@ -88,7 +89,7 @@ const NO_MATCHES: readonly QueryMatch[] = [];
 function getMatchingValues({ value, entryType }: FindQuery): [value: string, matchType: MatchType][] {
   const exact: [string, MatchType] = [value, "exact"];
   if (entryType === "ip") return [exact];
-  const [ownDomain = "", ...parentDomains] = listDomainAndParents(value.slice(value.lastIndexOf("@") + 1));
+  const [ownDomain = "", ...parentDomains] = listDomainAndParents(getMailDomain(value));
   const parents = parentDomains.map((domain): [string, MatchType] => [domain, "parent"]);
   return entryType === "domain" ? [exact, ...parents] : [exact, [ownDomain, "domain"], ...parents];
 }

@@ -1,10 +1,9 @@
 import type { VipEmployeeRow } from "../../client";
-import { parseMailbox } from "../../model/entry-value";
+import { getMailDomain, parseMailbox } from "../../model/entry-value";
 import type { OwnDomains } from "../../model/own-domains";
 import { excerpt } from "../../model/text";
 import type { ObservedState } from "../../plan/observed-state";
 import type { DeclaredEntry, DeclaredVip } from "../../settings-files/settings-model";
-import { getMailDomain } from "../suggest/suggest-context";
 import type { ReviewReason } from "./review-schema";
 
 /**

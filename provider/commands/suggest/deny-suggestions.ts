@@ -1,16 +1,16 @@
 import type { EntryType } from "../../model/assumptions";
 import { listCoveringValues } from "../../model/covering-values";
-import { parseMailbox } from "../../model/entry-value";
+import { getMailDomain, parseMailbox } from "../../model/entry-value";
 import { isFreeMail } from "../../model/free-mail";
-import { isPublicSuffix } from "../../model/own-domains";
+import { isPublicSuffix, listDomainAndParents } from "../../model/own-domains";
 import { findEntryRisks } from "../../model/risk";
 import { sanitizeLine } from "../../model/text";
 import { collectEvidence, type TenantMailHistory } from "../../plan/evidence";
-import { listDomainAndParents, parseInstant, type ReportRecord, type ThreatRecord } from "../../plan/mail-records";
+import { parseInstant, type ReportRecord, type ThreatRecord } from "../../plan/mail-records";
 import { formatCount } from "../../render/safe-text";
 import { formatLineLocation } from "../../settings-files/finding";
 import { describeDetections, getWasOrWere, joinSentences } from "./mail-descriptions";
-import { DAY_MS, getMailDomain, type SuggestContext } from "./suggest-context";
+import { DAY_MS, type SuggestContext } from "./suggest-context";
 import type { Suggestion } from "./suggestion";
 import { buildRemovalEdits } from "./suggestion-edits";
 

@@ -1,12 +1,11 @@
 import { getSection } from "../../gitops/list-change";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, type List } from "../../model/assumptions";
 import { listCoveringValues } from "../../model/covering-values";
-import { canonicalizeValue, parseMailbox } from "../../model/entry-value";
+import { canonicalizeValue, getMailDomain, parseMailbox } from "../../model/entry-value";
 import { type Pattern, parseListPattern } from "../../model/list-pattern";
-import { isPublicSuffix, OwnDomains } from "../../model/own-domains";
+import { isPublicSuffix, listDomainAndParents, OwnDomains } from "../../model/own-domains";
 import { sanitizeLine } from "../../model/text";
 import { collectEvidence, type TenantMailHistory } from "../../plan/evidence";
-import { listDomainAndParents } from "../../plan/mail-records";
 import type { ObservedState } from "../../plan/observed-state";
 import type { Evidence } from "../../plan/plan";
 import type { Place } from "../../settings-files/finding";
@@ -142,9 +141,4 @@ function guessOwnDomains(
   const mailboxes = [...observed.vips.keys(), ...(base.threats ?? []).map(({ recipient }) => recipient ?? "")];
   const domains = new Set(mailboxes.filter((mailbox) => parseMailbox(mailbox).ok).map(getMailDomain));
   return [...domains].filter((domain) => !isPublicSuffix(domain));
-}
-
-/** Returns a mailbox's domain; returns a domain unchanged. */
-export function getMailDomain(value: string): string {
-  return value.slice(value.lastIndexOf("@") + 1);
 }

@@ -1,8 +1,8 @@
-import { parseMailbox } from "../../model/entry-value";
+import { getMailDomain, parseMailbox } from "../../model/entry-value";
 import { sanitizeLine } from "../../model/text";
 import { formatCount } from "../../render/safe-text";
 import { formatVerdicts, getWasOrWere } from "./mail-descriptions";
-import { getMailDomain, type SuggestContext } from "./suggest-context";
+import type { SuggestContext } from "./suggest-context";
 import type { Suggestion, SuggestOptions } from "./suggestion";
 
 /** Verdicts that don't make a recipient a target: the mail is at most unwanted. */

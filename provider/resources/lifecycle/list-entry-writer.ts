@@ -1,7 +1,7 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
 import type { List } from "../../model/assumptions";
 import { buildEntryDeclarationKey, encodeEntryKey, type ListedEntry } from "../../model/encoded-list";
-import { canonicalizeValue } from "../../model/entry-value";
+import { canonicalizeValue, getMailDomain } from "../../model/entry-value";
 import type { AllowDenyListInputs } from "../../model/list-arguments";
 import { canPrune } from "../../model/list-mode";
 import { parseValidPatterns } from "../../model/list-protection";
@@ -351,6 +351,6 @@ function hasSameNaturalKey(a: AllowDenyEntryRow, b: AllowDenyEntryRow): boolean 
 function coversEntry(entry: ListedEntry, other: ListedEntry): boolean {
   if (entry.value === other.value) return true;
   if (entry.entryType !== "domain" || other.entryType === "ip") return false;
-  const domain = other.value.slice(other.value.lastIndexOf("@") + 1);
+  const domain = getMailDomain(other.value);
   return domain === entry.value || domain.endsWith(`.${entry.value}`);
 }
