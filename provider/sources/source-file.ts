@@ -5,6 +5,7 @@ import { isFinding, readYamlFile } from "../settings-files/read-yaml-file";
 import type { SettingsFile } from "../settings-files/settings-schema";
 import { getValueSortKey } from "../settings-files/sort-key";
 import type { ElementSeen, SourceRecord } from "../settings-files/source-schema";
+import { listYamlComments, type YamlComment } from "../settings-files/yaml-comments";
 import type { YamlReader } from "../settings-files/yaml-source";
 import { formatYamlText } from "../settings-files/yaml-text";
 import { SourceError } from "./source-content";
@@ -124,9 +125,15 @@ function findAddition(content: SettingsFile, section: SourceSection | undefined,
   const element =
     section === undefined ? undefined : listElements(content, section).find(({ seen }) => seen === undefined);
   if (element !== undefined) return `${quote(element.value, 300)} without \`seen\``;
-  // The first line is the comment of the sync itself.
-  const commentLine = text.split("\n").findIndex((line, index) => index > 0 && /^\s*#|\}\s+#/.test(line));
-  return commentLine < 0 ? undefined : `a comment on line ${commentLine + 1}`;
+  const comment = findAddedComment(text);
+  return comment === undefined ? undefined : `a comment on line ${comment.line}`;
+}
+
+/** Finds a comment other than the first line, which the sync writes. */
+function findAddedComment(text: string): YamlComment | undefined {
+  // The lexer takes long for a long file, and hardly any file has such characters.
+  if (!/\s#/.test(text)) return undefined;
+  return [...listYamlComments(text)].find(({ line }) => line > 1);
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual as isSame } from "node:util";
-import { Lexer } from "yaml";
 import { isAcceptedByExport } from "../../gitops/export-settings";
 import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
 import { quote } from "../../model/text";
 import { normalizeMailbox, normalizeValue } from "../../settings-files/declaration-parser";
+import { listYamlComments } from "../../settings-files/yaml-comments";
 import { readYaml } from "../../settings-files/yaml-source";
 
 type Files = ReadonlyMap<string, string>;
@@ -61,7 +61,9 @@ function parseFilesContent(files: Files): ParsedContent {
   const elements = new Map<string, ContentElement>();
   const comments = new Set<string>();
   for (const [name, text] of files) {
-    for (const comment of listComments(text)) comments.add(comment);
+    for (const comment of listYamlComments(text)) {
+      if (!comment.text.startsWith("# Exported ")) comments.add(quote(comment.text, 100));
+    }
     const { value } = readYaml(text, name);
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       unreadable.push(name);
@@ -77,18 +79,6 @@ function parseFilesContent(files: Files): ParsedContent {
     }
   }
   return { unreadable, rules, elements, comments };
-}
-
-/** The lexer emits this before a plain or block scalar, whose text may start with `#` like a comment. */
-const SCALAR = "\u001F";
-
-function* listComments(text: string): Iterable<string> {
-  let previousLexeme = "";
-  for (const lexeme of new Lexer().lex(text)) {
-    if (lexeme.startsWith("#") && previousLexeme !== SCALAR && !lexeme.startsWith("# Exported "))
-      yield quote(lexeme, 100);
-    previousLexeme = lexeme;
-  }
 }
 
 function addElement(

@@ -243,6 +243,14 @@ sources:
     expect(readFileSync(directory.at(GENERATED), "utf8")).toBe(editedText);
   });
 
+  it("takes no part of a value for a comment of a person", async () => {
+    using directory = createRepository('comment: "Kit } #phish"');
+    feed.list(["a.example"]);
+    expect((await syncDirectory(directory)).problem).toBeUndefined();
+    expect(readFileSync(directory.at(GENERATED), "utf8")).toContain("} #phish");
+    expect((await syncDirectory(directory)).problem).toBeUndefined();
+  });
+
   it("never writes over a file of a person", async () => {
     using directory = createRepository();
     directory.write(GENERATED, "version: 1\ndeny: [mine.example]\n");
