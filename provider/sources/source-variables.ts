@@ -8,6 +8,11 @@ export function formatSourceVariable(name: string, variable: SourceVariable): st
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Returns the access token of a directory's API; undefined if the environment has none. */
+export function readSourceToken(name: string, environment: Environment): string | undefined {
+  return environment[formatSourceVariable(name, "TOKEN")]?.trim() || undefined;
+}
+
 /**
  * Returns the account that reads an LDAP directory; undefined for an anonymous connection.
  *

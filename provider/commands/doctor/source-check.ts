@@ -8,7 +8,7 @@ import { ALLOWED_SOURCES_VARIABLE, assertAllowedSource, getGroupsAddress } from 
 import { readSourceItems } from "../../sources/read-source-items";
 import { readFeedCredentials } from "../../sources/request-source";
 import { listSources, type SourceTarget } from "../../sources/source-targets";
-import { formatSourceVariable, readSourceAccount } from "../../sources/source-variables";
+import { formatSourceVariable, readSourceAccount, readSourceToken } from "../../sources/source-variables";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 
 /** Checks whether a sync from here could read each declared source. Sends no requests. */
@@ -82,7 +82,7 @@ const FEATURES: Readonly<Record<string, OptionalFeature>> = {
 function assertPackageInstalled({ name, source }: SourceTarget, environment: CheckContext["environment"]): void {
   const feature = FEATURES[source.kind];
   // The libraries of the two vendors only request a token.
-  if (feature === undefined || (feature !== "ldap" && hasToken(name, environment))) return;
+  if (feature === undefined || (feature !== "ldap" && readSourceToken(name, environment) !== undefined)) return;
   const error = findMissingPackageError(feature);
   if (error !== undefined) throw error;
 }
@@ -90,7 +90,8 @@ function assertPackageInstalled({ name, source }: SourceTarget, environment: Che
 function assertCredentialsComplete({ name, source }: SourceTarget, environment: CheckContext["environment"]): void {
   if (source.kind === "ldap") readSourceAccount(name, environment);
   else if (isFeed(source)) readFeedCredentials({ name, environment });
-  else if (source.kind === "google-directory" && !hasToken(name, environment)) assertKeyFileExists(environment);
+  else if (source.kind === "google-directory" && readSourceToken(name, environment) === undefined)
+    assertKeyFileExists(environment);
 }
 
 function assertKeyFileExists(environment: CheckContext["environment"]): void {
@@ -118,13 +119,14 @@ function describeMissingCredentials(
   const token = formatSourceVariable(name, "TOKEN");
   switch (source.kind) {
     case "microsoft-graph": {
-      if (hasToken(name, environment)) return undefined;
+      if (readSourceToken(name, environment) !== undefined) return undefined;
       const proofs = ["AZURE_CLIENT_SECRET", "AZURE_CLIENT_CERTIFICATE_PATH", "AZURE_FEDERATED_TOKEN_FILE"];
       if (proofs.some((proof) => hasAll("AZURE_TENANT_ID", "AZURE_CLIENT_ID", proof))) return undefined;
       return `the environment has no credentials. Unless a managed identity or \`az login\` supplies them, set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or ${token}.`;
     }
     case "google-directory":
-      if (hasToken(name, environment) || hasAll("GOOGLE_APPLICATION_CREDENTIALS")) return undefined;
+      if (readSourceToken(name, environment) !== undefined || hasAll("GOOGLE_APPLICATION_CREDENTIALS"))
+        return undefined;
       return `the environment has no credentials. Unless the service account of the machine supplies them, set GOOGLE_APPLICATION_CREDENTIALS or ${token}.`;
     case "ldap":
       if (readSourceAccount(name, environment) !== undefined) return undefined;
@@ -132,8 +134,4 @@ function describeMissingCredentials(
     default:
       return undefined;
   }
-}
-
-function hasToken(name: string, environment: CheckContext["environment"]): boolean {
-  return Boolean(environment[formatSourceVariable(name, "TOKEN")]?.trim());
 }

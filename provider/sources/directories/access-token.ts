@@ -3,7 +3,7 @@ import { assertFeatureInstalled, type OptionalFeature } from "../../model/option
 import { collectSecrets, maskSecrets } from "../../model/secrets";
 import { excerptSentences } from "../../model/text";
 import { type SourceContext, SourceError } from "../source-content";
-import { formatSourceVariable } from "../source-variables";
+import { formatSourceVariable, readSourceToken } from "../source-variables";
 
 export interface AccessTokenOptions {
   /** The library that requests a token. */
@@ -24,9 +24,8 @@ export async function getAccessToken(
   { environment, name, signal }: SourceContext,
   { advice, feature, request }: AccessTokenOptions,
 ): Promise<string> {
-  const variable = formatSourceVariable(name, "TOKEN");
-  const token = environment[variable]?.trim();
-  if (token) return token;
+  const token = readSourceToken(name, environment);
+  if (token !== undefined) return token;
   assertFeatureInstalled(feature);
   let reason = "the credentials returned no token";
   try {
@@ -38,6 +37,6 @@ export async function getAccessToken(
     reason = maskSecrets(collectSecrets(environment), getErrorMessage(error));
   }
   throw new SourceError(
-    `The source ${name} has no access token: ${excerptSentences(reason, 600)}. ${advice} Or set ${variable}.`,
+    `The source ${name} has no access token: ${excerptSentences(reason, 600)}. ${advice} Or set ${formatSourceVariable(name, "TOKEN")}.`,
   );
 }
