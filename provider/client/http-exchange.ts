@@ -138,3 +138,8 @@ function decodeBody(
     return { text: "", truncationCause: failure ?? (error as Error) };
   }
 }
+
+/** Returns the first value of a header. @param name in lower case. */
+export function getHeader({ headers }: Pick<RawResponse, "headers">, name: string): string | undefined {
+  return [headers[name]].flat()[0];
+}

@@ -5,6 +5,7 @@ import { parseJson, TooManyValuesError } from "./bounded-json";
 import { buildServiceError } from "./build-service-error";
 import { describeEnvelopeMismatch, describeItemExcess, type EnvelopeKind } from "./envelope";
 import type { RequestInfo, ServiceError } from "./errors";
+import { getHeader } from "./http-exchange";
 import { type BodyProblem, classifyResponse, type ResponseClass } from "./response-classification";
 import { formatWait } from "./retry-after";
 import { RETRY_DEADLINE_MS } from "./retry-policy";
@@ -174,11 +175,6 @@ function tryParseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function getHeader(response: HttpResponse, name: string): string | undefined {
-  const value = response.headers[name];
-  return Array.isArray(value) ? value[0] : value;
 }
 
 function formatSchemaErrors(error: z.ZodError): string {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import { loadDispatcher } from "../client/dispatcher";
-import { exchange, type RawResponse } from "../client/http-exchange";
+import { exchange, getHeader, type RawResponse } from "../client/http-exchange";
 import { formatWait, parseRetryAfterMs } from "../client/retry-after";
 import { computeBackoffMs } from "../client/retry-policy";
 import { maskSecrets } from "../model/secrets";
@@ -21,7 +21,8 @@ const MAX_WAIT_MS = 60_000;
 
 export interface SourceResponse {
   readonly text: string;
-  readonly headers: RawResponse["headers"];
+  readonly etag: string | undefined;
+  readonly lastModified: string | undefined;
 }
 
 /**
@@ -57,16 +58,14 @@ async function followRedirects(
     if (status === 304 && CONDITIONS.some((condition) => condition in headers)) return "not-modified";
     if (status === 200) {
       assertNoWebPage(response, context.name);
-      const { etag } = response.headers;
+      const etag = getHeader(response, "etag");
       return {
         text: maskCredentials(context, response.text),
-        headers: {
-          ...response.headers,
-          ...(etag === undefined ? {} : { etag: maskCredentials(context, [etag].flat()[0] ?? "") }),
-        },
+        etag: etag && maskCredentials(context, etag),
+        lastModified: getHeader(response, "last-modified"),
       };
     }
-    const location = [response.headers["location"]].flat()[0];
+    const location = getHeader(response, "location");
     const target = status >= 301 && status <= 308 && location !== undefined ? URL.parse(location, address) : null;
     if (target === null) throw fail(context, describeStatus(status, context.name));
     const targetText = `${target.origin}${target.pathname}`;
@@ -145,9 +144,9 @@ export function readFeedCredentials({
 /** The first tag of HTML or XML, such as the error page of a file store. A list may start with a mailbox or a domain in angle brackets. */
 const MARKUP = /^\s*<(?:[!?]|[a-z][a-z0-9]*[\s/>])/i;
 
-function assertNoWebPage({ headers, text }: RawResponse, name: string): void {
-  const type = [headers["content-type"]].flat()[0] ?? "";
-  if (!/\bx?html\b/i.test(type) && !MARKUP.test(text)) return;
+function assertNoWebPage(response: RawResponse, name: string): void {
+  const type = getHeader(response, "content-type") ?? "";
+  if (!/\bx?html\b/i.test(type) && !MARKUP.test(response.text)) return;
   throw new SourceError(
     `The source ${name} can't be read. It returned a web page instead of a list, maybe a login or an error page. Check its address and credentials.`,
   );

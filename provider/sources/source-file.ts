@@ -114,7 +114,7 @@ export function parseSourceFile(
   return { record, section, elements: section === undefined ? [] : listElements(content, section) };
 }
 
-/** Describes the first thing that a person added to a generated file. Undefined if there is none. */
+/** Describes the first addition of a person to a generated file. Undefined without one. */
 function findAddition(content: SettingsFile, section: SourceSection | undefined, text: string): string | undefined {
   const knownKeys = new Set<string>(["version", "source", "lists", section ?? ""]);
   const addedKey = Object.entries(content).find(([key, value]) => !knownKeys.has(key) && !isEmpty(value));

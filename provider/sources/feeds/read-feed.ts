@@ -35,12 +35,11 @@ export async function readFeed(
     ...(lastModified === undefined ? {} : { "if-modified-since": new Date(lastModified).toUTCString() }),
   });
   if (response === "not-modified") return response;
-  const { headers, text } = response;
-  const modifiedAt = Date.parse([headers["last-modified"]].flat()[0] ?? "");
+  const modifiedAt = Date.parse(response.lastModified ?? "");
   return {
-    ...parseFeed(source, text, context),
+    ...parseFeed(source, response.text, context),
     ...omitUndefined({
-      etag: [headers["etag"]].flat()[0],
+      etag: response.etag,
       lastModified: Number.isNaN(modifiedAt) ? undefined : new Date(modifiedAt).toISOString(),
     }),
   };
