@@ -247,11 +247,11 @@ function buildHistoryLines({ history, rollouts = [], actual = [] }: WhyReport): 
   }));
 }
 
-const ACTION_VERBS: Readonly<Record<string, string>> = { add: "added", change: "changed", remove: "removed" };
+const OPERATION_TEXTS: Readonly<Record<string, string>> = { add: "added", change: "changed", remove: "removed" };
 
 function buildRolloutLine(change: WhyRolloutChange): DatedLine {
   const { rollout, wave, operation, kind, lists, state, digest, planDigest, rollsBack, finishedAt } = change;
-  const verb = ACTION_VERBS[operation] ?? untrusted(operation);
+  const operationText = OPERATION_TEXTS[operation] ?? untrusted(operation);
   const subjectText =
     kind === "vip"
       ? ["VIP"]
@@ -260,7 +260,8 @@ function buildRolloutLine(change: WhyRolloutChange): DatedLine {
           " → ",
         );
   const rollbackText = rollsBack === undefined ? [] : safeText`, which rolled back ${untrusted(rollsBack)}`;
-  const actionText = state === "done" ? safeText`${verb}` : safeText`to be ${verb}: ${untrusted(state)}`;
+  const actionText =
+    state === "done" ? safeText`${operationText}` : safeText`to be ${operationText}: ${untrusted(state)}`;
   return {
     source: "journal",
     at: finishedAt,
@@ -316,11 +317,11 @@ function buildHistoryLine(event: HistoryEvent): DatedLine {
 
 function describeIncludeChange({ before, after, include }: HistoryEvent): SafeText | undefined {
   if (include === undefined) return undefined;
-  const [element, verbText] = before === undefined ? [after, "added with"] : [before, "removed with"];
+  const [element, changeText] = before === undefined ? [after, "added with"] : [before, "removed with"];
   const line = safeText`${untrusted(include.includingFile)}, which ${before === undefined ? "now" : "no longer"} includes ${untrusted(include.includedFile)}`;
   return element === undefined
     ? line
-    : safeText`${verbText} ${line}: ${formatElementLocation(element)}${formatFields(element)}`;
+    : safeText`${changeText} ${line}: ${formatElementLocation(element)}${formatFields(element)}`;
 }
 
 function formatFields({ fields }: FileElement): SafeText {
