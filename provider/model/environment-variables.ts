@@ -42,6 +42,16 @@ export const ENVIRONMENT_VARIABLES: readonly string[] = [
   "WAVE",
 ];
 
+/** Returns whether the text of a variable or a setting means yes: `1`, `true` or `yes`. */
+export function isTruthy(text: string | undefined): boolean {
+  return /^(1|true|yes)$/i.test(text ?? "");
+}
+
+/** Returns whether a run may send credentials over unencrypted connections. */
+export function allowsInsecureHttp(environment: Readonly<Record<string, string | undefined>>): boolean {
+  return isTruthy(environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"]);
+}
+
 /** A credential of a source, such as `SOURCE_PHISH_FEED_TOKEN`. */
 const SOURCE_CREDENTIAL = /^SOURCE_[A-Z0-9_]+_(?:TOKEN|HEADER|USER|PASSWORD)$/;
 

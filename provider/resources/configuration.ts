@@ -1,6 +1,7 @@
 import { ConfigurationError, type SettingsClientOptions } from "../client";
 import { assertAllowedService } from "../client/allowed-services";
 import { MAX_TIMEOUT_MS } from "../client/transport";
+import { isTruthy } from "../model/environment-variables";
 import { OwnDomains, parseOwnDomains } from "../model/own-domains";
 import { quote } from "../model/text";
 import { assertNoMisspelledVariables, CONFIG_NAMESPACE, SETTING_VARIABLES } from "./setting-names";
@@ -110,10 +111,6 @@ export function buildTenantLabel(config: ConfigSource, environment: NodeJS.Proce
   if (address === null) return undefined;
   const instance = config(INSTANCE_KEY);
   return instance ? `${instance} at ${address.host}` : address.host;
-}
-
-function isTruthy(value: string | undefined): boolean {
-  return /^(1|true|yes)$/i.test(value ?? "");
 }
 
 function readSetting(name: SettingName, config: ConfigSource, environment: NodeJS.ProcessEnv): string | undefined {

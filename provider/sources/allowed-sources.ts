@@ -1,4 +1,5 @@
 import { isLoopback } from "../client/base-url";
+import { allowsInsecureHttp } from "../model/environment-variables";
 import { quote } from "../model/text";
 import { SourceError } from "./source-content";
 
@@ -26,7 +27,7 @@ export function assertAllowedSource(name: string, address: string, environment: 
   const url = URL.parse(address);
   if (url === null) throw new SourceError(`The source ${name} has the address ${quote(address)}, which isn't valid.`);
   const isHttp = url.protocol === "http:";
-  if (isHttp && !isLoopback(url.hostname) && environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"] !== "true") {
+  if (isHttp && !isLoopback(url.hostname) && !allowsInsecureHttp(environment)) {
     throw new SourceError(`The source ${name} has the address ${quote(address)}, which isn't encrypted. Use https.`);
   }
   if (allowed !== null && isBelow(url, allowed)) return;

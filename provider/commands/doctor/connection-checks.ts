@@ -11,6 +11,7 @@ import {
   NOT_TLS_CODES,
   UNKNOWN_AUTHORITY_CODES,
 } from "../../client/response-classification";
+import { allowsInsecureHttp } from "../../model/environment-variables";
 import { sanitizeLine } from "../../model/text";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 
@@ -41,10 +42,7 @@ const DAY_MS = 86_400_000;
  * @throws {ConfigurationError} if the address is invalid, or a run would not send a key there.
  */
 export function resolveAddress({ environment }: CheckContext): string {
-  const address = normalizeBaseUrl(
-    environment["EMAIL_SECURITY_BASE_URL"] ?? "",
-    /^(1|true|yes)$/i.test(environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"] ?? ""),
-  );
+  const address = normalizeBaseUrl(environment["EMAIL_SECURITY_BASE_URL"] ?? "", allowsInsecureHttp(environment));
   assertAllowedService(address, environment);
   return address;
 }
@@ -58,7 +56,7 @@ function checkAddress(context: CheckContext): CheckOutcome {
   }
   try {
     const address = resolveAddress(context);
-    const isUnencrypted = address.startsWith("http:") && context.environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"];
+    const isUnencrypted = address.startsWith("http:") && allowsInsecureHttp(context.environment);
     return isUnencrypted
       ? warn(`${sanitizeLine(address)}, unencrypted`, "Use https: anyone on the network path can read the key.")
       : ok(sanitizeLine(address));

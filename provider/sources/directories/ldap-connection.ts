@@ -4,6 +4,7 @@ import { Client } from "ldapts";
 import { isLoopback } from "../../client/base-url";
 import { getErrorCode } from "../../client/connection-failure";
 import { UNKNOWN_AUTHORITY_CODES } from "../../client/response-classification";
+import { allowsInsecureHttp } from "../../model/environment-variables";
 import { maskSecrets } from "../../model/secrets";
 import { excerptSentences, quote } from "../../model/text";
 import { assertAllowedSource } from "../allowed-sources";
@@ -66,7 +67,7 @@ function connectOnce<Connect extends (...parameters: never[]) => unknown>(connec
 }
 
 function isPlainAllowed({ hostname }: URL, environment: SourceContext["environment"]): boolean {
-  return isLoopback(hostname) || environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"] === "true";
+  return isLoopback(hostname) || allowsInsecureHttp(environment);
 }
 
 /** The result codes of a server without StartTLS: protocolError, unavailable and unwillingToPerform. */
