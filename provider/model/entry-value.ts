@@ -242,7 +242,7 @@ export function suggestValue(text: string): string | undefined {
     .trim()
     .replace(/[[({]\s?(?:\.|dot)\s?[\])}]|[。．｡]/giu, ".")
     .replace(/[[({]\s?(?:@|at)\s?[\])}]/giu, "@")
-    .replace(/[[({]:[\])}]/gu, ":")
+    .replace(/[[({]:(\/\/)?[\])}]/gu, ":$1")
     .replace(/^h(?:tt|xx)p(s?):\/\//i, "http$1://")
     .replace(/^mailto:([^?]*).*$/is, "$1")
     .replace(/[,;]$/, "");

@@ -23,6 +23,8 @@ export interface SourceContent {
   readonly lastModified?: string;
   /** An ISO instant. */
   readonly published?: string;
+  /** Whether the same content has other items on a later day. */
+  readonly dependsOnDay?: boolean;
 }
 
 export interface SourceContext {

@@ -1,13 +1,7 @@
-import type { SourceItem } from "../source-content";
-import { type SkippedItems, SourceError } from "../source-content";
+import { type SourceContent, SourceError } from "../source-content";
 
 /** The items of a feed in JSON. */
-export interface ParsedFeed {
-  readonly items: readonly SourceItem[];
-  readonly skipped: readonly SkippedItems[];
-  /** An ISO instant. */
-  readonly published?: string;
-}
+export type ParsedFeed = Omit<SourceContent, "etag" | "lastModified">;
 
 /** @throws {SourceError} if the text isn't JSON, for example because it is cut short. */
 export function parseFeedJson(text: string, name: string): unknown {

@@ -12,16 +12,18 @@ const VALUE_PATHS: ReadonlySet<string> = new Set([
 const TOKEN = /\s*(?:(\[|\]|\(|\)|,|!=|=)|('(?:[^'\\]|\\.)*')|([a-z][\w-]*:[\w.'[\]*-]*[\w'*])|([A-Za-z]+))/y;
 
 /**
- * Returns the values of a STIX 2.1 pattern, each of which alone matches it. Supports `=` and `IN`, combined with `OR`. Undefined for any
- * other pattern: an entry can't express it.
+ * Returns the values of a STIX 2.1 pattern, each of which alone matches it, and undefined for each alternative that an entry can't express,
+ * such as a file. Supports `=` and `IN`, combined with `OR`. Undefined for any other pattern.
  */
-export function parseStixPattern(pattern: string): string[] | undefined {
+export function parseStixPattern(pattern: string): StixValue[] | undefined {
   const tokens = tokenize(pattern);
   if (tokens === undefined) return undefined;
   const reader = new PatternReader(tokens);
   const values = reader.readObservations();
-  return values !== undefined && values.length > 0 && reader.isAtEnd ? values : undefined;
+  return values?.some((value) => value !== undefined) && reader.isAtEnd ? values : undefined;
 }
+
+type StixValue = string | undefined;
 
 function tokenize(pattern: string): string[] | undefined {
   const tokens: string[] = [];
@@ -49,26 +51,26 @@ class PatternReader {
     return this.#position === this.#tokens.length;
   }
 
-  readObservations(): string[] | undefined {
+  readObservations(): StixValue[] | undefined {
     return this.#readAlternatives(() => {
       if (this.#take("(")) return this.#close(this.readObservations(), ")");
       return this.#take("[") ? this.#close(this.#readComparisons(), "]") : undefined;
     });
   }
 
-  #readComparisons(): string[] | undefined {
+  #readComparisons(): StixValue[] | undefined {
     return this.#readAlternatives(() => {
       if (this.#take("(")) return this.#close(this.#readComparisons(), ")");
       const path = this.#next();
       const values = this.#take("=") ? this.#readText() : this.#take("IN") ? this.#readSet() : undefined;
-      return values !== undefined && !VALUE_PATHS.has(path) ? [] : values;
+      return VALUE_PATHS.has(path) ? values : values?.map(() => undefined);
     });
   }
 
-  #readAlternatives(readOne: () => string[] | undefined): string[] | undefined {
-    const all: string[] = [];
+  #readAlternatives(readAlternative: () => StixValue[] | undefined): StixValue[] | undefined {
+    const all: StixValue[] = [];
     do {
-      const values = readOne();
+      const values = readAlternative();
       if (values === undefined) return undefined;
       all.push(...values);
     } while (this.#take("OR"));
@@ -91,7 +93,7 @@ class PatternReader {
     return token.startsWith("'") ? [token.slice(1, -1).replace(/\\(.)/g, "$1")] : undefined;
   }
 
-  #close(values: string[] | undefined, bracket: string): string[] | undefined {
+  #close<Value extends StixValue>(values: Value[] | undefined, bracket: string): Value[] | undefined {
     return values !== undefined && this.#take(bracket) ? values : undefined;
   }
 

@@ -17,6 +17,7 @@ const indicatorSchema = z.object({
   name: z.string().optional(),
   pattern: z.string(),
   pattern_type: z.string().optional(),
+  indicator_types: z.array(z.string()).optional(),
   revoked: z.boolean().optional(),
   valid_from: z.string().optional(),
   valid_until: z.string().optional(),
@@ -40,6 +41,7 @@ export function parseStixFeed(text: string, name: string, now: number): ParsedFe
   }
   const items: SourceItem[] = [];
   const skipped = new ItemCounter();
+  let dependsOnDay = false;
   for (const object of selectNewestVersions(bundle.data.objects ?? [])) {
     const parsed = indicatorSchema.safeParse(object);
     if (!parsed.success) {
@@ -48,17 +50,21 @@ export function parseStixFeed(text: string, name: string, now: number): ParsedFe
     }
     const { pattern, pattern_type: patternType = "stix", revoked, valid_from: from, valid_until: until } = parsed.data;
     const values = patternType === "stix" ? parseStixPattern(pattern) : undefined;
+    dependsOnDay ||= [from, until].some((time) => time !== undefined && Date.parse(time) > now);
     if (revoked === true) skipped.add("is revoked", pattern);
+    else if (parsed.data.indicator_types?.includes("benign") === true) skipped.add("is benign", pattern);
     else if (from !== undefined && Date.parse(from) > now) skipped.add("isn't valid yet", pattern);
     else if (until !== undefined && Date.parse(until) <= now) skipped.add("is no longer valid", pattern);
     else if (values === undefined) skipped.add("has a pattern that an entry can't express", pattern);
     else {
       const { name: indicatorName } = parsed.data;
-      for (const value of values)
-        items.push({ value, ...(indicatorName === undefined ? {} : { name: indicatorName }) });
+      for (const value of values) {
+        if (value === undefined) skipped.add("is an alternative of a pattern that an entry can't express", pattern);
+        else items.push({ value, ...(indicatorName === undefined ? {} : { name: indicatorName }) });
+      }
     }
   }
-  return { items, skipped: skipped.list() };
+  return { items, skipped: skipped.list(), dependsOnDay };
 }
 
 /** Returns the newest version of each object, because a bundle may contain several and revoke only the newest one. */

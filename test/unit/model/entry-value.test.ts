@@ -144,6 +144,10 @@ describe("invalid entry value", () => {
       '"hxxps[:]//evil[.]example/a" isn\'t a valid domain: it contains "["; write "evil.example"',
     ],
     [
+      "hxxps[://]evil[.]example/a",
+      '"hxxps[://]evil[.]example/a" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
+    ],
+    [
       "eve[@]evil[.]example",
       '"eve[@]evil[.]example" isn\'t a valid mailbox: "eve[" isn\'t valid before the @; write "eve@evil.example"',
     ],

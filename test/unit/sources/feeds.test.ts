@@ -59,7 +59,7 @@ describe("a STIX pattern", () => {
     ],
     ["[domain-name:value IN ('a.example', 'b.example')]", ["a.example", "b.example"]],
     ["([domain-name:value = 'it\\'s.example'])", ["it's.example"]],
-    ["[(domain-name:value = 'a.example' OR file:hashes.'SHA-256' = 'aa')]", ["a.example"]],
+    ["[(domain-name:value = 'a.example' OR file:hashes.'SHA-256' = 'aa')]", ["a.example", undefined]],
     ["[url:value = 'https://a.example/x']", ["https://a.example/x"]],
   ])("gives the values of %s", (pattern, values) => {
     expect(parseStixPattern(pattern)).toEqual(values);
@@ -99,15 +99,22 @@ describe("a STIX bundle", () => {
       { type: "identity", name: "x" },
       buildIndicator(domain, { valid_from: "2026-11-01T00:00:00Z", valid_until: "2026-12-01T00:00:00Z" }),
       buildIndicator(domain, { revoked: true }),
+      buildIndicator(domain, { indicator_types: ["benign"] }),
+      buildIndicator("[domain-name:value = 'b.example' OR file:hashes.MD5 = 'aa']"),
       buildIndicator(domain, { valid_from: "2027-01-01T00:00:00Z" }),
       buildIndicator(domain, { valid_until: "2026-11-01T00:00:00Z" }),
       buildIndicator("[file:hashes.MD5 = 'aa']"),
       buildIndicator("alert tcp any", { pattern_type: "snort" }),
       { type: "indicator" },
     ]);
-    expect(items).toEqual([{ value: "a.example", name: "Phish" }]);
+    expect(items).toEqual([
+      { value: "a.example", name: "Phish" },
+      { value: "b.example", name: "Phish" },
+    ]);
     expect(skipped.map(({ reason, count }) => [reason, count])).toEqual([
       ["has a pattern that an entry can't express", 2],
+      ["is an alternative of a pattern that an entry can't express", 1],
+      ["is benign", 1],
       ["is no longer valid", 1],
       ["is revoked", 1],
       ["isn't a valid indicator", 1],
