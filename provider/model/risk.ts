@@ -105,8 +105,8 @@ export function describeRisks(entry: RiskSubject, ownDomains: OwnDomains = NO_OW
   return `is ${quote(entry.value)}, which is refused ${reasons.join(" And ")} If it is intended, give the reason with the entry: acceptRisk: "…"`;
 }
 
-/** Whether an address can belong to a single sender on the public internet. */
-function isSingleSender(value: string): boolean {
+/** Returns whether an address can belong to a single sender on the public internet. */
+export function isSingleSender(value: string): boolean {
   const range = parseAddressRange(value);
   if (range !== undefined) return !SPECIAL_RANGES.some((special) => isOverlappingRange(range, special));
   if (!ipaddr.isValid(value)) return true;

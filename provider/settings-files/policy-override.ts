@@ -259,6 +259,11 @@ export class EffectiveOptions {
     if (denial !== undefined) this.#demandByPath.set(ALLOW_FROM, { ...denial, value: false });
   }
 
+  /** Sets an option that no file sets. */
+  setDefault(demand: OptionDemand): void {
+    if (!this.#demandByPath.has(demand.path)) this.#demandByPath.set(demand.path, demand);
+  }
+
   get demands(): OptionDemand[] {
     return [...this.#demandByPath.values()];
   }

@@ -37,6 +37,7 @@ import type {
   Settings,
 } from "./settings-model";
 import type { SettingsFile } from "./settings-schema";
+import { setDefaultOnDelete } from "./source-checks";
 import { readYaml, type YamlSource } from "./yaml-source";
 
 export type { SettingsReadCache, SettingsReadOptions, SettingsReadResult } from "./read-options";
@@ -72,14 +73,13 @@ export function inspectSettings(
   const own = reader.readFile(file);
   const top = own && { ...own, ownDomains: new Set([...own.ownDomains, ...ownDomains]) };
   const files = [...reader.files];
-  const { includedAt } = reader;
   if (top === undefined || !reader.isComplete) {
     return {
       settings: undefined,
       draft: undefined,
       findings: sortFindings(reader.findings),
       files,
-      includedAt,
+      includedAt: reader.includedAt,
     };
   }
   const entries = sortByKey(top.entries.values());
@@ -91,6 +91,7 @@ export function inspectSettings(
     : crossEntryFindings;
   const findings = sortFindings([...reader.findings, ...relevantFindings]);
   const onDrift = top.options.getValue("onDrift") as Settings["onDrift"];
+  setDefaultOnDelete(top.options, reader.sources, vips);
   const draft: Settings = {
     file,
     files,
@@ -114,7 +115,7 @@ export function inspectSettings(
     excluded: reader.excluded,
     findings,
   };
-  return { settings: hasErrors(findings) ? undefined : draft, draft, findings, files, includedAt };
+  return { settings: hasErrors(findings) ? undefined : draft, draft, findings, files, includedAt: reader.includedAt };
 }
 
 /** The effective content of a file with its includes. */

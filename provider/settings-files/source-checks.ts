@@ -1,7 +1,9 @@
 import { basename, dirname, join } from "node:path";
+import { canPruneAny } from "../model/list-mode";
 import { quote } from "../model/text";
 import type { Finding } from "./finding";
-import type { DeclaredElement, DeclaredSource, GeneratedFile, Settings } from "./settings-model";
+import type { EffectiveOptions } from "./policy-override";
+import type { DeclaredElement, DeclaredSource, DeclaredVip, GeneratedFile, Settings } from "./settings-model";
 
 /** Returns the path of the file that `email-security sync` writes for a source. */
 export function getGeneratedPath({ name, location }: Pick<DeclaredSource, "name" | "location">): string {
@@ -41,4 +43,25 @@ export function findSourceProblems({ files, sources, generatedFiles, policy }: S
         return { code: "source-gone", level: "warning", message, place: location };
       }),
   ];
+}
+
+/**
+ * Sets the effect of removing a VIP, if there are VIPs of a source and no file states it: the answer of a directory alone must not exclude
+ * anybody permanently.
+ */
+export function setDefaultOnDelete(
+  options: EffectiveOptions,
+  sources: readonly DeclaredSource[],
+  vips: readonly DeclaredVip[],
+): void {
+  if (canPruneAny(options.getValue("lists.vips.mode"))) return;
+  const vipSources = sources.flatMap(({ source, location }) =>
+    source.into === "vips" ? [{ onDelete: source.onDelete, location }] : [],
+  );
+  const reason =
+    vipSources.length > 0
+      ? vipSources.find(({ onDelete }) => onDelete !== "exclude")
+      : vips.find(({ seen }) => seen !== undefined);
+  if (reason === undefined) return;
+  options.setDefault({ path: "lists.vips.onDelete", value: "keep", location: reason.location, isOverridable: true });
 }

@@ -1,7 +1,8 @@
-import { type EntryValue, parseMailbox } from "../model/entry-value";
-import { isPublicSuffix, type OwnDomains } from "../model/own-domains";
+import { type EntryValue, getMailDomain, parseMailbox } from "../model/entry-value";
+import { isFreeMail } from "../model/free-mail";
+import { isPublicSuffix, NO_OWN_DOMAINS, type OwnDomains } from "../model/own-domains";
 import { refang } from "../model/refang";
-import { findEntryRisks, RISKS } from "../model/risk";
+import { findEntryRisks, isSingleSender, RISKS, type RiskSubject } from "../model/risk";
 import { isPopularDomain } from "./popular-domains";
 import { ItemCounter } from "./skipped-items";
 import type { SkippedItems, SourceItem } from "./source-content";
@@ -24,6 +25,8 @@ export interface AssessedItems {
   /** The names of the items by value, in canonical form. */
   readonly names: ReadonlyMap<string, string | undefined>;
   readonly rejectedValues: ReadonlySet<string>;
+  /** Whether a change of other settings could permit a rejected value. */
+  readonly dependsOnSettings: boolean;
   /** Items that can't be entries or VIPs. */
   readonly skipped: readonly SkippedItems[];
   /** Items that are entries or VIPs, but that a source may not declare. */
@@ -45,6 +48,7 @@ export function assessItems(
   const rejected = new ItemCounter();
   const rejectedValues = new Set<string>();
   const seen = new Set<string>();
+  let dependsOnSettings = false;
   for (const { value: text, name } of items) {
     const parsed = section === "vips" ? parsePersonValue(text) : parseIndicator(text, hasHosts);
     if (typeof parsed === "string") {
@@ -54,16 +58,18 @@ export function assessItems(
     const { canonical } = parsed;
     if (seen.has(canonical)) continue;
     seen.add(canonical);
-    const reason = section === "vips" ? undefined : findRejection(parsed, section, context);
-    const declaredAt = context.findDeclaration(section, canonical);
-    if (reason === undefined && declaredAt === undefined) {
+    const unsafeReason =
+      section === "vips" || context.isAccepted(canonical) ? undefined : findUnsafeReason(parsed, section);
+    const reason = unsafeReason ?? findConflict(parsed, section, context);
+    if (reason === undefined) {
       names.set(canonical, name);
       continue;
     }
+    dependsOnSettings ||= unsafeReason === undefined;
     rejectedValues.add(canonical);
-    rejected.add(reason ?? `is already declared in ${declaredAt}`, canonical);
+    rejected.add(reason, canonical);
   }
-  return { names, rejectedValues, skipped: skipped.list(), rejected: rejected.list() };
+  return { names, rejectedValues, dependsOnSettings, skipped: skipped.list(), rejected: rejected.list() };
 }
 
 function parsePersonValue(text: string): EntryValue | string {
@@ -83,21 +89,47 @@ function parseIndicator(text: string, hasHosts: boolean): EntryValue | string {
 }
 
 /** A URL, defanged or not, or a host with a path. */
-const URL_FORM = /^\s*[a-z]{2,8}\[?:\]?\/\/|^[^\s@]+\/./i;
+const URL_FORM = /^\s*[a-z]{2,8}[[({]?:(?:[\])}]?\/\/|\/\/[\])}])|^[^\s@]+\/./i;
 
-function findRejection(
-  { canonical: value, entryType }: EntryValue,
-  list: "allow" | "deny",
-  { ownDomains, vips, vipDomains, isAccepted }: AssessmentContext,
-): string | undefined {
-  if (isAccepted(value)) return undefined;
-  const [risk] = findEntryRisks({ list, value, entryType }, ownDomains);
-  if (risk !== undefined) return `${RISKS[risk.code].title} (${risk.code})`;
-  if (entryType === "email_address" && vips.has(value)) return "is the mailbox of a VIP";
-  if (entryType === "domain" && isPublicSuffix(value))
+/** Returns why no source may declare a value, whatever the other settings are. */
+function findUnsafeReason(entry: EntryValue, list: "allow" | "deny"): string | undefined {
+  const { canonical: value, entryType } = entry;
+  if (entryType === "ip")
+    return isSingleSender(value) ? undefined : "is a private or special address, which doesn't identify a sender";
+  const domain = getOwnerDomain(getMailDomain(value));
+  const risk = findRisk({ list, value: entryType === "domain" ? domain : value, entryType }, NO_OWN_DOMAINS);
+  if (risk !== undefined) return risk;
+  if (entryType === "domain" && isPublicSuffix(domain))
     return "is a public suffix, under which anyone can have a domain";
-  if (entryType === "domain" && vipDomains.has(value)) return "is the domain of a VIP";
-  if (list === "deny" && entryType === "domain" && isPopularDomain(value.replace(/^www\./, "")))
-    return "is a popular domain, from which nearly every organization receives mail";
+  // A single mailbox at a free-mail provider belongs to a single person.
+  if (isPopularDomain(domain) && (entryType === "domain" || !isFreeMail(domain)))
+    return `is ${entryType === "domain" ? "" : "a mailbox of "}a popular domain, from which nearly every organization receives mail`;
   return undefined;
+}
+
+/** Returns which other setting conflicts with a value. */
+function findConflict(
+  { canonical: value, entryType }: EntryValue,
+  section: SourceSection,
+  { ownDomains, vips, vipDomains, isAccepted, findDeclaration }: AssessmentContext,
+): string | undefined {
+  const declaredAt = findDeclaration(section, value);
+  const declaration = declaredAt === undefined ? undefined : `is already declared in ${declaredAt}`;
+  if (section === "vips" || isAccepted(value)) return declaration;
+  const risk = findRisk({ list: section, value, entryType }, ownDomains);
+  if (risk !== undefined) return risk;
+  if (entryType === "email_address" && vips.has(value)) return "is the mailbox of a VIP";
+  if (entryType === "domain" && vipDomains.has(getOwnerDomain(value))) return "is the domain of a VIP";
+  return declaration;
+}
+
+function findRisk(subject: RiskSubject, ownDomains: OwnDomains): string | undefined {
+  const [risk] = findEntryRisks(subject, ownDomains);
+  return risk === undefined ? undefined : `${RISKS[risk.code].title} (${risk.code})`;
+}
+
+/** Returns `evil.example` for `www.evil.example`: websites and mail servers belong to the owner of the domain. */
+function getOwnerDomain(host: string): string {
+  const domain = host.replace(/^(?:www|mail|mx|smtp)\d?\.(?=[^.]+\.)/, "");
+  return isPublicSuffix(domain) ? host : domain;
 }

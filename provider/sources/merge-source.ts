@@ -2,13 +2,15 @@ import { addDaysToDate, DAY_MS, parseTermDays } from "../model/expiry-term";
 import { validateRemovals } from "../model/removal-guard";
 import { findHarmfulText, sanitizeLine } from "../model/text";
 import { isFeed, type SourceDeclaration } from "../settings-files/source-schema";
-import type { SourceElement } from "./source-file";
+import type { SourceElement, SourceSection } from "./source-file";
 
 export interface MergeInput {
   readonly name: string;
   readonly source: SourceDeclaration;
   /** The elements of the generated file; empty if there is no file. */
   readonly previous: readonly SourceElement[];
+  /** The section of the generated file. The elements of another section than that of the source aren't carried over. */
+  readonly previousSection: SourceSection | undefined;
   /** The elements of a change that waits for its review. Their dates stay, so that its text doesn't change each day. */
   readonly proposed?: ReadonlyMap<string, SourceElement>;
   /** The day (UTC) of the last sync that changed the file. */
@@ -40,10 +42,11 @@ export interface MergeResult {
 
 /**
  * Compares the items of a source with its generated file. A person reviews the result, so an element that stays keeps its line: `seen.first`
- * never changes, and an expiry date is renewed only in the second half of its term.
+ * never changes, and an expiry date is renewed only in the second half of its term. A deny never turns into an allow or a VIP: the elements of
+ * another section are removed.
  */
 export function mergeSource(input: MergeInput): MergeResult {
-  const { source, previous, present, isRejected, today } = input;
+  const { source, previous, previousSection, present, isRejected, today } = input;
   const getProposedExpiry = (value: string): unknown => {
     const proposed = input.proposed?.get(value);
     return proposed?.seen?.last === undefined ? proposed?.fields["expires"] : undefined;
@@ -54,10 +57,16 @@ export function mergeSource(input: MergeInput): MergeResult {
   const returned: string[] = [];
   const removed: string[] = [];
   const leaving: string[] = [];
+  const rejected: string[] = [];
   let renewed = 0;
   const known = new Set<string>();
   for (const element of previous) {
     const { value, seen, fields } = element;
+    if (previousSection !== source.into) {
+      if (seen?.last === undefined) leaving.push(value);
+      removed.push(value);
+      continue;
+    }
     known.add(value);
     if (present.has(value)) {
       const before = seen?.last === undefined ? fields["expires"] : undefined;
@@ -68,6 +77,7 @@ export function mergeSource(input: MergeInput): MergeResult {
       continue;
     }
     if (isRejected(value)) {
+      if (seen?.last === undefined) rejected.push(value);
       removed.push(value);
       continue;
     }
@@ -92,7 +102,7 @@ export function mergeSource(input: MergeInput): MergeResult {
     const expires = getExpiry(term, today, [getProposedExpiry(value)]);
     elements.push(buildSourceElement(input, value, expires, undefined));
   }
-  const blocker = findBlocker(input, leaving);
+  const blocker = findBlocker(input, leaving, rejected);
   return { elements, added, departed, returned, removed, renewed, ...(blocker === undefined ? {} : { blocker }) };
 }
 
@@ -163,14 +173,19 @@ function formatComment(
 
 const MAX_NAME = 120;
 
-function findBlocker({ previous, present, source }: MergeInput, leaving: readonly string[]): string | undefined {
+function findBlocker(
+  { previous, previousSection, present, source }: MergeInput,
+  leaving: readonly string[],
+  rejected: readonly string[],
+): string | undefined {
   const before = previous.filter(({ seen }) => seen?.last === undefined);
   const { confirmRemovals } = source;
-  const noun = source.into === "vips" ? "VIPs" : "entries";
+  const noun = previousSection === "vips" ? "VIPs" : "entries";
+  const removals = [...leaving, ...rejected];
   const isBlocked =
     validateRemovals(
       {
-        removedItems: leaving.map((name) => ({ name })),
+        removedItems: removals.map((name) => ({ name })),
         countBefore: before.length,
         countAfter: present.size,
         noun: ["", noun],
@@ -178,6 +193,17 @@ function findBlocker({ previous, present, source }: MergeInput, leaving: readonl
       confirmRemovals === undefined ? {} : { confirmRemovals },
     ) !== undefined;
   if (!isBlocked) return undefined;
-  const examples = leaving.slice(0, 5).join(", ");
-  return `It no longer lists ${leaving.length} of ${before.length} ${noun}, such as ${examples}. If that is intended, write \`confirmRemovals: ${leaving.length}\` in the source, and remove it afterwards.`;
+  const cause =
+    previousSection === source.into ? "It no longer lists" : `Its section is now \`${source.into}\`, which removes`;
+  const problems = [
+    ...(leaving.length > 0 ? [`${cause} ${formatShare(leaving, before.length, noun)}.`] : []),
+    ...(rejected.length > 0
+      ? [`It lists values that it may no longer declare: ${formatShare(rejected, before.length, noun)}.`]
+      : []),
+  ];
+  return `${problems.join(" ")} If that is intended, write \`confirmRemovals: ${removals.length}\` in the source, and remove it afterwards.`;
+}
+
+function formatShare(values: readonly string[], total: number, noun: string): string {
+  return `${values.length} of ${total} ${noun}, such as ${values.slice(0, 5).join(", ")}`;
 }

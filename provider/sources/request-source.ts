@@ -23,6 +23,8 @@ export interface SourceResponse {
   readonly text: string;
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
+  /** Whether the end of the connection is the only end of the text, so that nothing shows whether it is complete. */
+  readonly isUnbounded: boolean;
 }
 
 /**
@@ -63,6 +65,7 @@ async function followRedirects(
         text: maskCredentials(context, response.text),
         etag: etag && maskCredentials(context, etag),
         lastModified: getHeader(response, "last-modified"),
+        isUnbounded: isUnbounded(response, address),
       };
     }
     const location = getHeader(response, "location");
@@ -79,6 +82,12 @@ async function followRedirects(
     }
     address = target.href;
   }
+}
+
+/** HTTP/2 has no header `connection`, and marks the end of each response. */
+function isUnbounded(response: RawResponse, address: string): boolean {
+  const isBounded = ["content-length", "transfer-encoding"].some((name) => getHeader(response, name) !== undefined);
+  return !isBounded && (address.startsWith("http:") || getHeader(response, "connection")?.toLowerCase() === "close");
 }
 
 const CONDITIONS = ["if-none-match", "if-modified-since"];

@@ -27,8 +27,6 @@ export interface SourceFile {
   readonly record: SourceRecord;
   readonly section: SourceSection;
   readonly elements: readonly SourceElement[];
-  /** Whether a VIP that leaves is only forgotten, and not excluded permanently. */
-  readonly keepsVips: boolean;
 }
 
 /** The order of keys in an element. */
@@ -37,7 +35,7 @@ const KEY_ORDER = ["comment", "ticket", "owner", "approvedBy", "expires", "scope
 const RECORD_KEYS = ["name", "kind", "synced", "declaration", "etag", "lastModified", "published"] as const;
 
 /** Formats a generated file: one line per element, in a stable order, so that a diff shows exactly what changed. */
-export function formatSourceFile({ record, section, elements, keepsVips }: SourceFile): string {
+export function formatSourceFile({ record, section, elements }: SourceFile): string {
   const subjectKey = section === "vips" ? "email" : "value";
   const getSortKey = ({ value }: SourceElement): string => (section === "vips" ? value : getValueSortKey(value));
   const sorted = elements
@@ -52,7 +50,6 @@ export function formatSourceFile({ record, section, elements, keepsVips }: Sourc
       const value = record[key];
       return value === undefined ? [] : [`  ${key}: ${formatYamlText(value)}`];
     }),
-    ...(keepsVips ? ["lists:", "  vips: { onDelete: keep }"] : []),
     ...(sorted.length === 0 ? [`${section}: []`] : [`${section}:`, ...sorted]),
     "",
   ].join("\n");
@@ -116,12 +113,9 @@ export function parseSourceFile(
 
 /** Describes the first addition of a person to a generated file. Undefined without one. */
 function findAddition(content: SettingsFile, section: SourceSection | undefined, text: string): string | undefined {
-  const knownKeys = new Set<string>(["version", "source", "lists", section ?? ""]);
+  const knownKeys = new Set<string>(["version", "source", section ?? ""]);
   const addedKey = Object.entries(content).find(([key, value]) => !knownKeys.has(key) && !isEmpty(value));
   if (addedKey !== undefined) return `the key \`${addedKey[0]}\``;
-  const { vips = {}, ...otherLists } = content.lists ?? {};
-  const { onDelete: _onDelete, ...otherOptions } = vips;
-  if (!isEmpty(Object.values({ ...otherLists, ...otherOptions }))) return "options in `lists`";
   const element =
     section === undefined ? undefined : listElements(content, section).find(({ seen }) => seen === undefined);
   if (element !== undefined) return `${quote(element.value, 300)} without \`seen\``;

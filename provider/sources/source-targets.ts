@@ -41,17 +41,22 @@ export function listSources(settings: readonly Settings[]): SourceTarget[] {
 }
 
 /**
- * The declarations that sources must not repeat. A value that a person declares, or a source with an earlier name, stays there: an entry that
- * two files declare differently is an error.
+ * The declarations that sources must not repeat: an entry that two files declare differently is an error. A value stays where a person declares
+ * it; otherwise in the file of the source that has it, because another source's file may be merged earlier or not at all. A value that is new to
+ * several sources goes to the one with the earliest name.
  */
 export class DeclarationLookup {
   readonly #generatedPaths: ReadonlySet<string>;
   readonly #ownDeclarations = new Map<Settings, ReadonlyMap<string, string>>();
-  /** The values of the sources with earlier names. */
+  /** The values of each generated file before the sync, in the order of the sync. */
+  readonly #heldValues: ReadonlyMap<SourceTarget, ReadonlySet<string>>;
+  /** The values of the sources that were synced, or left out, before. */
   readonly #claims: { readonly target: SourceTarget; readonly values: ReadonlySet<string> }[] = [];
 
-  constructor(targets: readonly SourceTarget[]) {
-    this.#generatedPaths = new Set(targets.map(({ file }) => resolve(file)));
+  /** @param heldValues the values of each generated file before the sync, in the order of the sync. */
+  constructor(heldValues: ReadonlyMap<SourceTarget, Iterable<string>>) {
+    this.#generatedPaths = new Set([...heldValues.keys()].map(({ file }) => resolve(file)));
+    this.#heldValues = new Map([...heldValues].map(([target, values]) => [target, new Set(values)]));
   }
 
   /** Records the values that a source declares. */
@@ -62,19 +67,24 @@ export class DeclarationLookup {
   /** Returns a lookup of where a value is declared outside of a source's own file. */
   createLookup(target: SourceTarget): (section: SourceSection, value: string) => string | undefined {
     const declarations = target.tenants.map((tenant) => this.#getDeclarations(tenant));
-    const tenants = new Set(target.tenants);
-    const claims = this.#claims.filter(
-      ({ target: other }) =>
-        (other.source.into === "vips") === (target.source.into === "vips") &&
-        other.tenants.some((tenant) => tenants.has(tenant)),
-    );
+    const isRelated = (other: SourceTarget): boolean =>
+      other !== target &&
+      (other.source.into === "vips") === (target.source.into === "vips") &&
+      other.tenants.some((tenant) => target.tenants.includes(tenant));
+    const claims = this.#claims.filter(({ target: other }) => isRelated(other));
+    const held = [...this.#heldValues].map(([other, values]) => ({ target: other, values }));
+    const ownHeld = this.#heldValues.get(target);
+    const ownIndex = held.findIndex((item) => item.target === target);
+    const heldByOthers = held.filter((item) => isRelated(item.target));
+    const heldByEarlier = held.slice(0, ownIndex).filter((item) => isRelated(item.target));
     return (section, value) => {
       const key = section === "vips" ? `vip ${value}` : value;
       for (const places of declarations) {
         const place = places.get(key);
         if (place !== undefined) return place;
       }
-      return claims.find(({ values }) => values.has(value))?.target.file;
+      const others = ownHeld?.has(value) === true ? heldByEarlier : [...heldByOthers, ...claims];
+      return others.find(({ values }) => values.has(value))?.target.file;
     };
   }
 

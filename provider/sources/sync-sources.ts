@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
 import { EmailSecurityError } from "../model/email-security-error";
 import { getMailDomain } from "../model/entry-value";
 import { findNearestName } from "../model/nearest-name";
@@ -7,16 +6,20 @@ import { omitUndefined } from "../model/omit-undefined";
 import { formatFirstItems, isPrintable, quote } from "../model/text";
 import { formatCount } from "../render/safe-text";
 import type { ChangedFile } from "../settings-files/edit-files";
-import { createFileReader } from "../settings-files/read-yaml-file";
-import { createOutsideRepositoryTest } from "../settings-files/repository";
 import { readTopLevelSettings } from "../settings-files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed, type SourceRecord } from "../settings-files/source-schema";
 import { createCachingYamlReader, type YamlReader } from "../settings-files/yaml-source";
 import { type AssessedItems, assessItems } from "./assess-items";
 import { type MergeResult, mergeSource } from "./merge-source";
+import {
+  type GeneratedFileReading,
+  listGeneratedValues,
+  type PreviousFile,
+  readGeneratedFile,
+} from "./read-generated-file";
 import { readSourceItems } from "./read-source-items";
 import { type SkippedItems, type SourceContent, type SourceContext, SourceError } from "./source-content";
-import { formatSourceFile, parseSourceFile, type SourceElement } from "./source-file";
+import { formatSourceFile, parseSourceFile } from "./source-file";
 import {
   collectMailboxDomains,
   collectOwnDomains,
@@ -66,18 +69,19 @@ export async function syncSources({
   assertKnownSources(targets, names);
   const isSelected = ({ name }: SourceTarget): boolean => names === undefined || names.includes(name);
   const proposedTexts = (await readProposedTexts?.(targets.filter(isSelected))) ?? new Map<string, string>();
-  const index = new DeclarationLookup(targets);
   const results: SyncedSource[] = [];
   // A feed must not deny the people that a directory lists in the same sync.
-  const ordered = [...targets].sort(
-    (one, other) => Number(other.source.into === "vips") - Number(one.source.into === "vips"),
+  const ordered = [...targets].sort((a, b) => Number(b.source.into === "vips") - Number(a.source.into === "vips"));
+  const readings = new Map(ordered.map((target) => [target, readGeneratedFile(target, readYaml)]));
+  const index = new DeclarationLookup(
+    new Map([...readings].map(([target, reading]) => [target, listGeneratedValues(target, reading)])),
   );
-  for (const target of ordered) {
+  for (const [target, reading] of readings) {
     const proposedText = proposedTexts.get(target.file);
     const synced = isSelected(target)
-      ? await syncSource(target, index, { ...options, readYaml, proposedText })
+      ? await syncSource(target, reading, index, { ...options, readYaml, proposedText })
       : undefined;
-    index.claim(target, synced?.values ?? listGeneratedValues(target));
+    index.claim(target, synced?.values ?? listGeneratedValues(target, reading));
     if (synced !== undefined) results.push(synced.result);
   }
   return results.sort((one, other) => (one.report.name < other.report.name ? -1 : 1));
@@ -95,13 +99,6 @@ function assertKnownSources(targets: readonly SourceTarget[], names: readonly st
   throw new SourceError(`The source ${quote(unknown)} isn't declared. ${hint}`);
 }
 
-function listGeneratedValues({ file, tenants }: SourceTarget): string[] {
-  return tenants.flatMap(({ entries, vips }) => [
-    ...entries.filter(({ location }) => location.file === file).map(({ value }) => value),
-    ...vips.filter(({ location }) => location.file === file).map(({ email }) => email),
-  ]);
-}
-
 interface SyncOutcome {
   readonly result: SyncedSource;
   /** The values of the file after the sync. */
@@ -113,12 +110,15 @@ interface RunOptions extends Omit<SyncOptions, "files" | "names" | "readProposed
   readonly proposedText: string | undefined;
 }
 
-async function syncSource(target: SourceTarget, index: DeclarationLookup, options: RunOptions): Promise<SyncOutcome> {
-  let known: readonly SourceElement[] = [];
+async function syncSource(
+  target: SourceTarget,
+  reading: GeneratedFileReading,
+  index: DeclarationLookup,
+  options: RunOptions,
+): Promise<SyncOutcome> {
   try {
-    const before = readGeneratedFile(target);
-    const previous = before === undefined ? undefined : parseSourceFile(before, target, options.readYaml);
-    known = previous?.elements ?? [];
+    if (reading.error !== undefined) throw reading.error;
+    const { before, previous } = reading;
     assertAllowFrom(target);
     const content = await readSourceItems(target.source, buildContext(target, previous?.record, options));
     assertCurrent(target, previous, content);
@@ -131,16 +131,17 @@ async function syncSource(target: SourceTarget, index: DeclarationLookup, option
     options.signal.throwIfAborted();
     if (!(error instanceof EmailSecurityError)) throw error;
     const { code, message } = error;
+    const values = listGeneratedValues(target, reading);
     return {
       result: {
         report: {
           ...buildEmptySourceReport(target),
           outcome: "blocked",
           problem: { code, message },
-          elements: known.length,
+          elements: values.length,
         },
       },
-      values: known.map(({ value }) => value),
+      values,
     };
   }
 }
@@ -149,21 +150,12 @@ async function syncSource(target: SourceTarget, index: DeclarationLookup, option
 function parseProposedFile(target: SourceTarget, { proposedText, readYaml }: RunOptions): PreviousFile {
   if (proposedText === undefined) return undefined;
   try {
-    return parseSourceFile(proposedText, target, readYaml);
+    const proposed = parseSourceFile(proposedText, target, readYaml);
+    return proposed.section === target.source.into ? proposed : undefined;
   } catch (error) {
     if (error instanceof SourceError) return undefined;
     throw error;
   }
-}
-
-function readGeneratedFile({ name, file, location }: SourceTarget): string | undefined {
-  // A link in the repository must not let a sync write elsewhere.
-  if (createOutsideRepositoryTest(location.file)(file)) {
-    throw new SourceError(
-      `The file ${quote(file, 300)} of the source ${name} is outside its repository. Remove the link.`,
-    );
-  }
-  return existsSync(file) ? createFileReader(location.file)(file) : undefined;
 }
 
 function assertAllowFrom({ name, source, tenants }: SourceTarget): void {
@@ -199,8 +191,6 @@ function hashDeclaration(source: SourceTarget["source"]): string {
   return createHash("sha256").update(JSON.stringify(pairs)).digest("hex").slice(0, 12);
 }
 
-type PreviousFile = ReturnType<typeof parseSourceFile> | undefined;
-
 function assertCurrent(
   { name, file }: SourceTarget,
   previous: PreviousFile,
@@ -235,7 +225,9 @@ function assertNotEmpty(
   );
 }
 
-type AssessedMerge = MergeResult & Pick<SourceReport, "rejected" | "skipped">;
+type AssessedMerge = MergeResult &
+  Pick<SourceReport, "rejected" | "skipped"> &
+  Pick<AssessedItems, "dependsOnSettings">;
 
 function mergeContent(
   target: SourceTarget,
@@ -248,11 +240,14 @@ function mergeContent(
   }: Pick<OutcomeParts, "previous" | "proposed" | "content" | "today">,
 ): AssessedMerge {
   const { name, source } = target;
-  const { elements: previous = [], record } = previousFile ?? {};
+  const { elements: previous = [], section: previousSection, record } = previousFile ?? {};
   const isUnmodified = content === "not-modified";
   const items = isUnmodified ? previous.filter(({ seen }) => seen?.last === undefined) : content.items;
+  // The risk of a deny isn't that of an allow.
   const accepted = new Set(
-    previous.filter(({ fields }) => fields["acceptRisk"] !== undefined).map(({ value }) => value),
+    previous
+      .filter(({ fields }) => fields["acceptRisk"] !== undefined && previousSection === source.into)
+      .map(({ value }) => value),
   );
   const hasHosts = isFeed(source) && source.hosts === true;
   const vips = index.listVips(target);
@@ -263,18 +258,20 @@ function mergeContent(
     findDeclaration: index.createLookup(target),
     isAccepted: (value) => accepted.has(value),
   });
-  const { names, rejectedValues, rejected, skipped } = assessed;
+  const { names, rejectedValues, dependsOnSettings, rejected, skipped } = assessed;
   if (!isUnmodified) assertNotEmpty(target, previousFile, assessed, content.skipped);
   const max = source.max ?? DEFAULT_MAX_ITEMS;
-  if (names.size > max) {
+  const count = names.size + rejectedValues.size;
+  if (count > max) {
     throw new SourceError(
-      `The source ${name} lists ${names.size} items, which is more than its maximum of ${max}. Nothing was changed. If it has grown as expected, set \`max\` in the source.`,
+      `The source ${name} lists ${count} items, which is more than its maximum of ${max}. Nothing was changed. If it has grown as expected, set \`max\` in the source.`,
     );
   }
   const merged = mergeSource({
     source,
     name,
     previous,
+    previousSection,
     ...(proposed === undefined
       ? {}
       : { proposed: new Map(proposed.elements.map((element) => [element.value, element])) }),
@@ -284,7 +281,7 @@ function mergeContent(
     isRejected: (value) => rejectedValues.has(value),
     today,
   });
-  return { ...merged, rejected, skipped: [...(isUnmodified ? [] : content.skipped), ...skipped] };
+  return { ...merged, dependsOnSettings, rejected, skipped: [...(isUnmodified ? [] : content.skipped), ...skipped] };
 }
 
 interface OutcomeParts {
@@ -300,18 +297,18 @@ interface OutcomeParts {
 function buildOutcome(target: SourceTarget, parts: OutcomeParts): SyncOutcome {
   const { before, previous, proposed, proposedText, content, merged, today } = parts;
   const { source, name } = target;
-  const { elements, blocker: _blocker, ...changes } = merged;
-  const keepsVips = source.into === "vips" && !isExcluding(target);
-  const format = (record: SourceRecord): string =>
-    formatSourceFile({ record, section: source.into, elements, keepsVips });
+  const { elements, blocker: _blocker, dependsOnSettings, ...changes } = merged;
+  const format = (record: SourceRecord): string => formatSourceFile({ record, section: source.into, elements });
+  const isRepeatable = !dependsOnSettings && (content === "not-modified" || content.dependsOnDay !== true);
   const versions = content === "not-modified" ? (previous?.record ?? {}) : content;
   const { etag, lastModified, published } = versions as Partial<SourceContent>;
   const record: SourceRecord = {
     name,
     kind: source.kind,
     synced: today,
-    declaration: hashDeclaration(source),
     ...omitUndefined({
+      // Without it, the next sync reads the source in full, even if its content is the same.
+      declaration: isRepeatable ? hashDeclaration(source) : undefined,
       etag: etag !== undefined && isPrintable(etag) && etag.length <= 200 ? etag : undefined,
       lastModified,
       published,
@@ -324,7 +321,7 @@ function buildOutcome(target: SourceTarget, parts: OutcomeParts): SyncOutcome {
     ...changes,
     outcome: isUnchanged ? "unchanged" : "changed",
     elements: elements.length,
-    notes: listNotes(target, merged, keepsVips),
+    notes: listNotes(target, merged),
   };
   const isProposed = proposed !== undefined && format({ ...proposed.record, name, kind: source.kind }) === proposedText;
   const after = isProposed ? proposedText : format(record);
@@ -338,22 +335,26 @@ function buildOutcome(target: SourceTarget, parts: OutcomeParts): SyncOutcome {
   return { result, values: elements.map(({ value }) => value) };
 }
 
-/** Whether leaving the source excludes a VIP permanently. */
-function isExcluding({ source, tenants }: SourceTarget): boolean {
-  return "onDelete" in source && source.onDelete !== undefined
-    ? source.onDelete === "exclude"
-    : tenants.some(({ lists }) => lists.vips?.onDelete === "exclude");
-}
-
-function listNotes(target: SourceTarget, { added, removed }: MergeResult, keepsVips: boolean): string[] {
+function listNotes(target: SourceTarget, { added, removed }: MergeResult): string[] {
   const { name, source, tenants, file } = target;
   const notes: string[] = [];
+  const excludingTenants = tenants.filter(({ lists }) => lists.vips?.onDelete !== "keep");
+  const isExcluding = excludingTenants.length > 0;
   if (source.into === "vips" && removed.length > 0) {
     notes.push(
-      keepsVips
-        ? "A removed VIP is only forgotten (onDelete: keep): the mailbox stays a VIP at the tenant until somebody removes it there."
-        : "A removed VIP is excluded permanently (onDelete: exclude): the service's automatic detection never makes the mailbox a VIP again.",
+      isExcluding
+        ? "A removed VIP is excluded permanently (onDelete: exclude): the service's automatic detection never makes the mailbox a VIP again."
+        : "A removed VIP is only forgotten (onDelete: keep): the mailbox stays a VIP at the tenant until somebody removes it there.",
     );
+  }
+  if ("onDelete" in source && source.onDelete !== undefined) {
+    const effective = isExcluding ? "exclude" : "keep";
+    const [tenant = tenants[0]] = excludingTenants;
+    if (source.onDelete !== effective) {
+      notes.push(
+        `\`onDelete: ${source.onDelete}\` of the source has no effect: all VIPs of ${quote(tenant?.file, 300)} have ${effective}, by \`lists.vips\`, its mode, or another source.`,
+      );
+    }
   }
   const ownDomains = collectOwnDomains(target);
   // The service rejects them, but has no request that only asks.

@@ -1,7 +1,8 @@
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { omitUndefined } from "../../model/omit-undefined";
 import { quote } from "../../model/text";
 import { createFileReader } from "../../settings-files/read-yaml-file";
+import { resolveLinks } from "../../settings-files/repository";
 import type { FeedDeclaration } from "../../settings-files/source-schema";
 import { requestSource } from "../request-source";
 import { type SourceContent, type SourceContext, SourceError } from "../source-content";
@@ -35,6 +36,13 @@ export async function readFeed(
     ...(lastModified === undefined ? {} : { "if-modified-since": new Date(lastModified).toUTCString() }),
   });
   if (response === "not-modified") return response;
+  // JSON shows itself whether it is complete.
+  const isText = source.kind === "url" || source.kind === "csv";
+  if (isText && response.isUnbounded && !/[\r\n]$/.test(response.text)) {
+    throw new SourceError(
+      `The source ${context.name} can't be read. Its response has no length and ends within a line, so it may be truncated. Have the server send a Content-Length, or end the list with a line break.`,
+    );
+  }
   const modifiedAt = Date.parse(response.lastModified ?? "");
   return {
     ...parseFeed(source, response.text, context),
@@ -61,9 +69,12 @@ function parseFeed(source: FeedDeclaration, text: string, { name, today }: Sourc
 function readLocalFeed(file: string, { name, declaredIn = "." }: SourceContext): string {
   try {
     if (isAbsolute(file)) throw new Error("its path isn't relative to the settings file");
+    const path = join(dirname(declaredIn), file);
+    const linkedFile = relative(resolveLinks(resolve(dirname(declaredIn))), resolveLinks(resolve(path)));
     // Hidden files may hold credentials, and the report quotes lines that aren't values.
-    if (/(?:^|[\\/])\.(?!\.?[\\/])/.test(file)) throw new Error("it is a hidden file or in a hidden directory");
-    const text = createFileReader(declaredIn)(join(dirname(declaredIn), file));
+    if ([file, linkedFile].some((name) => /(?:^|[\\/])\.(?!\.?(?:[\\/]|$))/.test(name)))
+      throw new Error("it is a hidden file or in a hidden directory, or a link to one");
+    const text = createFileReader(declaredIn)(path);
     if (/^version https:\/\/git-lfs/.test(text)) throw new Error("it is a pointer of Git LFS");
     return text;
   } catch (cause) {

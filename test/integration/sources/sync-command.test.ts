@@ -53,7 +53,7 @@ it("writes, checks and reports with the documented exit codes", async () => {
   expect(written).toMatchObject({ code: 0 });
   expect(readFileSync(directory.at("report.md"), "utf8")).toContain("- `jane@acme.example`");
   expect(readFileSync(directory.at("settings/sources/staff.yaml"), "utf8")).toContain(
-    "  vips: { onDelete: keep }\nvips:\n  - { email: jane@acme.example, comment: ",
+    "vips:\n  - { email: jane@acme.example, comment: ",
   );
 
   const before = statSync(directory.at(GENERATED)).mtimeMs;

@@ -40,6 +40,14 @@ ${more}`,
   });
 }
 
+/** Answers a request with a condition that the feed is the same. */
+function answerConditionally(lines: readonly string[]): void {
+  feed.answer = (request, response) => {
+    if (request.headers["if-none-match"] === '"1"') response.writeHead(304).end();
+    else response.writeHead(200, { etag: '"1"' }).end(`${lines.join("\n")}\n`);
+  };
+}
+
 interface SyncOptions {
   readonly today?: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -151,28 +159,147 @@ deny:
     expect(lintFiles([directory.at("settings")], { today: TODAY }).findings).toEqual([]);
   });
 
-  it("rejects popular domains, but not the hosts below them", async () => {
+  it.each(["deny", "allow"])(
+    "rejects popular domains and their mailboxes, but not the hosts below them: %s",
+    async (list) => {
+      using directory = createRepository("", "policy: { allowFrom: true }\n");
+      const file = directory.at("settings/acme.yaml");
+      writeFileSync(file, readFileSync(file, "utf8").replace("into: deny", `into: ${list}`));
+      const popular = ["paypal.com", "www.docusign.net", "mail.github.com", "noreply@paypal.com"];
+      feed.list([
+        ...popular,
+        "evil.sharepoint.com",
+        "paypal.com.evil.example",
+        "kit@gmail.com",
+        "kit@icloud.com",
+        "mail.ru",
+      ]);
+      const { added, rejected } = await syncDirectory(directory);
+      expect(added).toEqual(["evil.sharepoint.com", "paypal.com.evil.example", "kit@gmail.com", "kit@icloud.com"]);
+      expect(rejected.flatMap(({ examples }) => examples).sort()).toEqual([...popular, "mail.ru"].sort());
+      expect(rejected.map(({ reason }) => reason)).toEqual(
+        expect.arrayContaining([
+          "is a popular domain, from which nearly every organization receives mail",
+          "is a mailbox of a popular domain, from which nearly every organization receives mail",
+        ]),
+      );
+    },
+  );
+
+  it("rejects the website and the mail servers of a free-mail provider, and private addresses", async () => {
     using directory = createRepository();
-    feed.list(["paypal.com", "www.docusign.net", "evil.sharepoint.com", "paypal.com.evil.example"]);
+    const unsafe = ["www.gmail.com", "mx.gmail.com", "0.0.0.0", "127.0.0.1", "10.0.0.1", "::1", "fe80::1"];
+    feed.list([...unsafe, "mail.co.uk", "203.0.113.9"]);
     const { added, rejected } = await syncDirectory(directory);
-    expect(added).toEqual(["evil.sharepoint.com", "paypal.com.evil.example"]);
-    expect(rejected).toEqual([
-      {
-        reason: "is a popular domain, from which nearly every organization receives mail",
-        count: 2,
-        examples: ["paypal.com", "www.docusign.net"],
-      },
-    ]);
+    expect(added).toEqual(["mail.co.uk", "203.0.113.9"]);
+    expect(rejected.flatMap(({ examples }) => examples).sort()).toEqual(unsafe.sort());
+  });
+
+  it.each([
+    ["deny", "allow"],
+    ["allow", "deny"],
+    ["deny", "vips"],
+  ])("doesn't carry over elements of %s if it becomes %s", async (before, after) => {
+    using directory = createRepository("", "policy: { allowFrom: true }\n");
+    const file = directory.at("settings/acme.yaml");
+    const text = readFileSync(file, "utf8").replace("kind: url", "kind: csv");
+    const declare = (section: string): void =>
+      writeFileSync(
+        file,
+        text
+          .replace("into: deny", `into: ${section}`)
+          .replace(/^ {4}expires.*\n/m, section === "vips" ? "" : "    expires: 14d\n"),
+      );
+    declare(before);
+    feed.list(["old@partner.example", "both@partner.example"]);
+    await syncDirectory(directory);
+    declare(after);
+    feed.list(["both@partner.example", "new@partner.example"]);
+    expect(await syncDirectory(directory)).toMatchObject({
+      outcome: "changed",
+      removed: ["both@partner.example", "old@partner.example"],
+      added: ["both@partner.example", "new@partner.example"],
+      departed: [],
+    });
+    expect(readGenerated(directory)).not.toContain("old@partner.example");
+    expect(lintFiles([directory.at("settings")], { today: TODAY }).findings).toEqual([]);
+  });
+
+  it("needs a confirmation before many elements of another list are removed", async () => {
+    using directory = createRepository("", "policy: { allowFrom: true }\n");
+    const values = Array.from({ length: 30 }, (_, index) => `d${index}.example`);
+    feed.list(values);
+    await syncDirectory(directory);
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("into: deny", "into: allow"));
+    expect((await syncDirectory(directory)).problem?.message).toMatch(
+      /^Its section is now `allow`, which removes 30 of 30 entries, such as d0\.example.*`confirmRemovals: 30`/,
+    );
+  });
+
+  it("needs a confirmation before many elements are removed that it may no longer declare", async () => {
+    using directory = createRepository();
+    const values = Array.from({ length: 30 }, (_, index) => `d${index}.example`);
+    feed.list(values);
+    await syncDirectory(directory);
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, `${readFileSync(file, "utf8")}deny: [${values.slice(0, 12).join(", ")}]\n`);
+    expect((await syncDirectory(directory)).problem?.message).toMatch(
+      /^It lists values that it may no longer declare: 12 of 30 entries, such as d0\.example.*`confirmRemovals: 12`/,
+    );
+  });
+
+  it("adds a value again once nobody else declares it, although the feed is the same", async () => {
+    using directory = createRepository("", "deny: [b.example]\n");
+    const file = directory.at("settings/acme.yaml");
+    const text = readFileSync(file, "utf8");
+    answerConditionally(["a.example", "b.example"]);
+    expect(await syncDirectory(directory)).toMatchObject({ added: ["a.example"] });
+    writeFileSync(file, text.replace("deny: [b.example]\n", ""));
+    expect(await syncDirectory(directory)).toMatchObject({ added: ["b.example"] });
+
+    // A later declaration of a person has the same effect.
+    writeFileSync(file, text);
+    expect(await syncDirectory(directory)).toMatchObject({ removed: ["b.example"] });
+    writeFileSync(file, text.replace("deny: [b.example]\n", ""));
+    expect(await syncDirectory(directory)).toMatchObject({ added: ["b.example"] });
+  });
+
+  it("looks at the dates of STIX indicators each day, although the feed is the same", async () => {
+    using directory = createRepository();
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("kind: url", "kind: stix"));
+    const indicator = (value: string, dates: object) => ({
+      type: "indicator",
+      pattern: `[domain-name:value = '${value}']`,
+      ...dates,
+    });
+    const objects = [
+      indicator("ends.example", { valid_until: "2026-12-03T00:00:00Z" }),
+      indicator("starts.example", { valid_from: "2026-12-03T00:00:00Z" }),
+    ];
+    answerConditionally([JSON.stringify({ type: "bundle", objects })]);
+    expect(await syncDirectory(directory)).toMatchObject({ added: ["ends.example"] });
+    expect(await syncDirectory(directory, { today: "2026-12-08" })).toMatchObject({
+      added: ["starts.example"],
+      departed: ["ends.example"],
+    });
   });
 
   it("rejects the people whom another source lists in the same sync, and their domains", async () => {
     using directory = createRepository("", "  staff: { kind: csv, file: ../staff.csv, into: vips }\n");
     directory.write("staff.csv", "Mail\njane@mail.partner.example\n");
-    feed.list(["jane@mail.partner.example", "mail.partner.example", "partner.example", "www.partner.example"]);
+    feed.list([
+      "jane@mail.partner.example",
+      "mail.partner.example",
+      "partner.example",
+      "www.partner.example",
+      "x.example",
+    ]);
     const { added, rejected } = await syncDirectory(directory);
-    expect(added).toEqual(["www.partner.example"]);
+    expect(added).toEqual(["x.example"]);
     expect(rejected.map(({ reason, examples }) => [reason, examples])).toEqual([
-      ["is the domain of a VIP", ["mail.partner.example", "partner.example"]],
+      ["is the domain of a VIP", ["mail.partner.example", "partner.example", "www.partner.example"]],
       ["is the mailbox of a VIP", ["jane@mail.partner.example"]],
     ]);
   });
@@ -194,6 +321,97 @@ deny:
       ["archive", ["both.example"]],
       ["phish", ["only.example"]],
     ]);
+  });
+
+  it("leaves a value to the source that has it, until that one drops it", async () => {
+    using directory = createRepository(
+      "",
+      `  archive: { kind: url, file: ../archive.txt, into: deny, expires: never }\n`,
+    );
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(
+      file,
+      readFileSync(file, "utf8").replace("[sources/phish.yaml]", "[sources/phish.yaml, sources/archive.yaml]"),
+    );
+    const sync = async (names?: readonly string[]) => {
+      const results = await syncSources({
+        files: [directory.at("settings")],
+        names,
+        environment: { EMAIL_SECURITY_SOURCES: `phish=${feed.origin}` },
+        signal: new AbortController().signal,
+        today: TODAY,
+      });
+      for (const { change } of results)
+        if (change !== undefined) directory.write(change.file.slice(directory.path.length + 1), change.after);
+      expect(lintFiles([directory.at("settings")], { today: TODAY }).findings).toEqual([]);
+      return results.map(({ report }) => [report.name, report.added, report.removed]);
+    };
+    directory.write("archive.txt", "archive.example\n");
+    feed.list(["a.example", "moves.example"]);
+    await sync();
+    // The source with the earlier name lists it too. Only one file may change.
+    directory.write("archive.txt", "archive.example\nmoves.example\n");
+    expect(await sync(["archive"])).toEqual([["archive", [], []]]);
+    expect(await sync()).toEqual([
+      ["archive", [], []],
+      ["phish", [], []],
+    ]);
+    // The other one has it, and lists it no longer.
+    directory.write("archive.txt", "archive.example\n");
+    feed.list(["a.example", "moves.example", "archive.example"]);
+    expect(await sync(["phish"])).toEqual([["phish", [], []]]);
+    directory.write("archive.txt", "other.example\n");
+    expect(await sync()).toEqual([
+      ["archive", ["other.example"], ["archive.example"]],
+      ["phish", [], []],
+    ]);
+    expect(await sync()).toEqual([
+      ["archive", [], []],
+      ["phish", ["archive.example"], []],
+    ]);
+  });
+
+  it.each([
+    ["nothing", "", "", "", "keep"],
+    ["the source", "onDelete: exclude", "", "", "exclude"],
+    ["the list", "", "", "lists: { vips: { onDelete: exclude } }", "exclude"],
+    ["the list, against keep of the source", "onDelete: keep", "", "lists: { vips: { onDelete: exclude } }", "exclude"],
+    ["the list, against exclude of the source", "onDelete: exclude", "", "lists: { vips: { onDelete: keep } }", "keep"],
+    ["another source, against the source", "onDelete: exclude", "onDelete: keep", "", "keep"],
+    ["the mode, against the source", "onDelete: keep", "", "lists: { vips: { mode: exclusive } }", "exclude"],
+  ])("says what it means that a VIP leaves if %s decides it", async (_what, own, other, lists, effect) => {
+    using directory = createTestDirectory({
+      ".git/HEAD": "",
+      "staff.csv": "Mail\njane@acme.example\nlena@acme.example\n",
+      "board.csv": "Mail\nchair@acme.example\n",
+      "settings/acme.yaml": `version: 1
+include: [sources/staff.yaml${other === "" ? "" : ", sources/board.yaml"}]
+ownDomains: [acme.example]
+${lists}
+sources:
+  staff: { kind: csv, file: ../staff.csv, into: vips${own === "" ? "" : `, ${own}`} }
+${other === "" ? "" : `  board: { kind: csv, file: ../board.csv, into: vips, ${other} }`}
+`,
+    });
+    const sync = async () => {
+      const results = await syncSources({
+        files: [directory.at("settings")],
+        environment: {},
+        signal: new AbortController().signal,
+        today: TODAY,
+      });
+      for (const { change } of results)
+        if (change !== undefined) directory.write(change.file.slice(directory.path.length + 1), change.after);
+      return results.at(-1)?.report as SourceReport;
+    };
+    await sync();
+    directory.write("staff.csv", "Mail\njane@acme.example\n");
+    const { notes } = await sync();
+    expect(notes[0]).toContain(effect === "keep" ? "is only forgotten" : "is excluded permanently");
+    const isContradictory = own !== "" && !own.endsWith(effect);
+    expect(notes.filter((note) => note.includes("has no effect"))).toHaveLength(isContradictory ? 1 : 0);
+    const settings = readSettings(directory.at("settings/acme.yaml"), { today: TODAY });
+    expect(settings.lists.vips?.onDelete ?? "exclude").toBe(effect);
   });
 
   it("says what it means that people leave or join", async () => {
@@ -226,7 +444,7 @@ sources:
 
   it.each<[string, (text: string) => string]>([
     ["the key `allow`", (text) => `${text}allow: [partner.example]\n`],
-    ["options in `lists`", (text) => `${text}lists: { entries: { mode: exclusive } }\n`],
+    ["the key `lists`", (text) => `${text}lists: { entries: { mode: exclusive } }\n`],
     ['"mine.example" without `seen`', (text) => `${text}  - mine.example\n`],
     ["a comment on line 2", (text) => text.replace("version: 1", "# Ask Dana first.\nversion: 1")],
     ["a comment on line ", (text) => text.replace(/\}\n$/, "} # Ask Dana first.\n")],
@@ -305,6 +523,13 @@ const FAULTS: readonly [label: string, answer: FeedServer["answer"], reason: Reg
       response.write("a.example\nb.exam", () => setImmediate(() => response.destroy()));
     },
     /was truncated/,
+  ],
+  [
+    "an answer without a length that ends within a line",
+    (_request, response) => {
+      response.socket?.end("HTTP/1.0 200 OK\r\n\r\na.example\nb.exam");
+    },
+    /has no length and ends within a line/,
   ],
   [
     "a web page",
@@ -451,12 +676,15 @@ it("follows a redirect below the allowed address, with its credentials", async (
 });
 
 describe("a pull request", () => {
-  it("can't have a hidden file quoted", async () => {
+  it.each([".env", "link.txt", "links/config"])("can't have a hidden file quoted: %s", async (file) => {
     using directory = createTestDirectory({
       ".git/HEAD": "",
+      ".git/config": "canary\n",
       ".env": "canary\n",
-      "settings.yaml": "version: 1\nsources: { phish: { kind: url, file: ./.env, into: deny, expires: 14d } }\n",
+      "settings.yaml": `version: 1\nsources: { phish: { kind: url, file: ./${file}, into: deny, expires: 14d } }\n`,
     });
+    symlinkSync(".env", directory.at("link.txt"));
+    symlinkSync(".git", directory.at("links"));
     const [result] = await syncSources({
       files: [directory.at("settings.yaml")],
       environment: {},

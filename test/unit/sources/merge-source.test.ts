@@ -30,6 +30,7 @@ function mergeItems(
     name: NAME,
     source,
     previous: elements,
+    previousSection: source.into,
     lastSync: synced,
     ...(proposed === undefined ? {} : { proposed: new Map(proposed.elements.map((one) => [one.value, one])) }),
     present: items,
@@ -38,7 +39,7 @@ function mergeItems(
     today,
   });
   const record = { name: NAME, kind: source.kind, synced: today };
-  const text = formatSourceFile({ record, section: source.into, elements: merged.elements, keepsVips: false });
+  const text = formatSourceFile({ record, section: source.into, elements: merged.elements });
   const parsed = parseSourceFile(text, { file: "feed.yaml", name: NAME }, readYaml);
   return { merged, state: { text, elements: parsed.elements, synced: today } };
 }
