@@ -153,7 +153,7 @@ interface ToolOptions {
 }
 
 /** Runs a program with the developer's own environment, which has the settings of Go and of the proxy. */
-async function runTool(command: string, args: readonly string[], options: ToolOptions): Promise<RunCommandResult> {
+async function runBuildTool(command: string, args: readonly string[], options: ToolOptions): Promise<RunCommandResult> {
   return await runCommand(command, args, { ...options, env: options.env as MinimalEnv });
 }
 
@@ -165,7 +165,7 @@ async function getGoEnvironment({ env }: BuildContext, minimum: SemanticVersion)
   const remedy =
     `install Go ${formatVersion(minimum)} or later (https://go.dev/dl/) and put it on PATH; ` +
     "Go 1.21 or later downloads it automatically when GOTOOLCHAIN is auto";
-  const goEnvResult = await runTool("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], {
+  const goEnvResult = await runBuildTool("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], {
     env,
   });
   if (goEnvResult.failure?.code === "ENOENT") throw createBuildError("`go` isn't on PATH", remedy);
@@ -209,7 +209,7 @@ async function buildProgram(
   const listResult = await runWithTicks(
     () => progress(`Downloading the modules of ${label}: ${downloads} so far, ${formatElapsedTime()}`),
     () =>
-      runTool("go", ["list", "-deps", program.package], {
+      runBuildTool("go", ["list", "-deps", program.package], {
         ...options,
         onErrorLine: (line) => {
           if (line.startsWith("go: downloading")) downloads++;
@@ -230,7 +230,7 @@ async function buildProgram(
     () => progress(`Compiling ${label}: ${compiled} packages of at most ${total}, ${formatElapsedTime()}`),
     () =>
       // -v prints each package as it is compiled, which shows the progress.
-      runTool(
+      runBuildTool(
         "go",
         ["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", output, program.package],
         {
@@ -254,7 +254,7 @@ async function copyDynamicProviderLauncher(
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const module = "github.com/pulumi/pulumi/sdk/v3";
-  const listResult = await runTool("go", ["list", "-m", "-f", "{{.Dir}}", module], {
+  const listResult = await runBuildTool("go", ["list", "-m", "-f", "{{.Dir}}", module], {
     cwd: directory,
     env,
   });
@@ -273,7 +273,7 @@ async function copyDynamicProviderLauncher(
 async function verifyEngine(command: string, cli: PinnedGoProgram, { env }: BuildContext): Promise<void> {
   // Pulumi logs every command in its home directory, so this doesn't use the user's.
   const home = join(dirname(command), "..", "home");
-  const result = await runTool(command, ["version"], {
+  const result = await runBuildTool(command, ["version"], {
     env: { ...env, PULUMI_HOME: home, PULUMI_SKIP_UPDATE_CHECK: "true" },
   });
   rmSync(home, { recursive: true, force: true });

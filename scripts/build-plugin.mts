@@ -15,7 +15,7 @@ const NAME = "pulumi-resource-email-security";
  * @param minimumNodeVersion the oldest supported version of Node.js, such as `22.19`
  */
 export async function buildPlugin(root: string, minimumNodeVersion: string): Promise<void> {
-  const manifest = readJson(join(root, "provider", "package.json"));
+  const manifest = readPluginManifest(join(root, "provider", "package.json"));
   const directory = join(root, "provider", "dist", "plugin");
   const schema = buildSchema(join(root, "provider"), manifest);
   writeFileSync(join(directory, "schema.json"), `${JSON.stringify(schema, undefined, 2)}\n`);
@@ -68,7 +68,7 @@ export function readSchemaExamples(provider: string): Record<string, string> {
 function collectLicenses(root: string, files: readonly string[]): string {
   const packageDirectories = files.flatMap((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
   const texts = [...new Set(packageDirectories)].sort().map((directory) => {
-    const { name, version, license } = readJson(join(root, directory, "package.json"));
+    const { name, version, license } = readPluginManifest(join(root, directory, "package.json"));
     const file = readdirSync(join(root, directory)).find((entry) => /^licen[cs]e/i.test(entry));
     const text = file === undefined ? "" : `\n\n${readFileSync(join(root, directory, file), "utf8").trim()}`;
     return `${name} ${version}, ${license}${text}\n`;
@@ -78,6 +78,6 @@ function collectLicenses(root: string, files: readonly string[]): string {
 
 type PluginManifest = Readonly<Record<string, unknown>>;
 
-function readJson(file: string): PluginManifest {
+function readPluginManifest(file: string): PluginManifest {
   return JSON.parse(readFileSync(file, "utf8")) as PluginManifest;
 }

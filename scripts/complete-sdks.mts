@@ -80,24 +80,24 @@ async function patchConstructors(directory: string): Promise<void> {
     const text = await readFile(file, "utf8");
     const argumentNames = [...new Set([...text.matchAll(/\bargs\??\.(\w+)/g)].map(([, argument]) => argument))].sort();
     const [, kind, declarationName] = /^export (class|function) (\w+)/m.exec(text) ?? [];
-    const withNameCheck =
+    const nameCheckedText =
       argumentNames.length === 0
         ? text
         : text.replace(
             ARGUMENT_START,
             `$1utilities.assertKnownNames(${JSON.stringify(declarationName)}, args, ${JSON.stringify(argumentNames)});\n$&`,
           );
-    const withBriefTraces = withNameCheck.replace(
+    const briefTraceText = nameCheckedText.replace(
       RESOURCE_CREATION,
       "$1const restoreTraces = utilities.shortenTraces();\n$1try {\n$1    $2\n$1} finally {\n$1    restoreTraces();\n$1}",
     );
     if (
-      (argumentNames.length > 0 && withNameCheck === text) ||
-      (kind === "class" && withBriefTraces === withNameCheck)
+      (argumentNames.length > 0 && nameCheckedText === text) ||
+      (kind === "class" && briefTraceText === nameCheckedText)
     ) {
       throw new Error(`${file} takes arguments or creates a resource in an unknown way.`);
     }
-    if (withBriefTraces !== text) await writeFile(file, withBriefTraces);
+    if (briefTraceText !== text) await writeFile(file, briefTraceText);
   }
   await appendFile(join(directory, "utilities.ts"), UTILITIES);
 }

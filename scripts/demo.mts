@@ -11,7 +11,7 @@ import { requireEngine } from "pulumi-email-security/engine";
 import { startSandbox } from "pulumi-email-security/sandbox";
 
 const TENANT = "acme";
-const formatBold = (text: string): string => styleText("bold", text);
+const formatBold = (text: string): string => styleText("bold", text, { stream: process.stdout });
 const formatDim = (text: string): string => styleText("dim", text);
 
 const engine = await requireEngine();
@@ -42,29 +42,29 @@ async function runDemo(): Promise<void> {
   );
 
   printStep("The first `pulumi up`", "creates everything");
-  await runPulumi("up", "--yes", "--skip-preview");
+  await expectSuccess("up", "--yes", "--skip-preview");
   printOwnSettings();
 
   printStep("The second", "checks the tenant, and has nothing to do");
-  await runPulumi("up", "--yes", "--skip-preview");
+  await expectSuccess("up", "--yes", "--skip-preview");
 
   printStep("A colleague's change in the console", "the next preview shows it, `up` reverts it");
   await changeInConsole("acme-login.example", { list: "allow", comment: "let it in" });
-  const preview = await runPulumi("preview", "--diff", "--suppress-outputs");
+  const preview = await expectSuccess("preview", "--diff", "--suppress-outputs");
   for (const line of preview.split("\n")) {
     if (/^\s*~ (list|comment)\s*:/.test(line)) console.log(`  drift  ${line.trim()}`);
   }
-  await runPulumi("up", "--yes", "--skip-preview");
+  await expectSuccess("up", "--yes", "--skip-preview");
   printOwnSettings("acme-login.example");
 
   printStep("A comment edited in the program", "is changed in place");
   await editProgram("until the fair in May", "until the fair in June");
-  await runPulumi("up", "--yes", "--skip-preview");
+  await expectSuccess("up", "--yes", "--skip-preview");
   printOwnSettings("trade-fair.example");
 
   printStep("Another value", "the new entry is created before the old one is removed");
   await editProgram("acme-login.example", "acme-portal.example");
-  await runPulumi("up", "--yes", "--skip-preview");
+  await expectSuccess("up", "--yes", "--skip-preview");
   printOwnSettings("acme-portal.example");
 
   printStep("A mistake", "is rejected in the preview, before any write");
@@ -74,7 +74,7 @@ async function runDemo(): Promise<void> {
   await editProgram("hxxps://acme-portal[.]example/login", "acme-portal.example");
 
   printStep("`pulumi destroy`", "keeps the tenant's other settings");
-  const destroyOutput = await runPulumi("destroy", "--yes", "--skip-preview");
+  const destroyOutput = await expectSuccess("destroy", "--yes", "--skip-preview");
   printParagraph(/^ +(\S+@\S+ is no longer a VIP.+)$/m.exec(destroyOutput)?.[1] ?? destroyOutput);
   const remainingSettings = listSettings();
   if (remainingSettings.join("\n") !== initialSettings.join("\n"))
@@ -116,11 +116,11 @@ async function editProgram(from: string, to: string): Promise<void> {
 }
 
 /** Runs the CLI and prints one line with the result and the requests that the service received. */
-async function runPulumi(...args: string[]): Promise<string> {
+async function expectSuccess(...args: string[]): Promise<string> {
   return await runAndReport(args, "succeeds");
 }
 
-/** Like {@link runPulumi}, for a command that must fail. */
+/** Like {@link expectSuccess}, for a command that must fail. */
 async function expectFailure(...args: string[]): Promise<string> {
   return await runAndReport(args, "fails");
 }
@@ -139,14 +139,16 @@ async function runAndReport(args: string[], expected: ExpectedOutcome): Promise<
   const writes = sandbox.requests.filter((request) => request.method !== "GET").length;
   const reads = sandbox.requests.length - writes;
   const requestText =
-    reads + writes === 0 ? "no request" : `${formatCount(reads, "read")}, ${formatCount(writes, "write")}`;
+    reads + writes === 0
+      ? "no request"
+      : `${formatRequestCount(reads, "read")}, ${formatRequestCount(writes, "write")}`;
   console.log(
     `  ${`pulumi ${args[0]}`.padEnd(15)} ${summaryText.padEnd(27)} ${requestText.padEnd(18)} ${formatDim(`${seconds} s`)}`,
   );
   return output;
 }
 
-function formatCount(number: number, noun: string): string {
+function formatRequestCount(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 

@@ -156,7 +156,7 @@ function buildCommandParts(command: Command, level: number): string[] {
     const rows = command.commands.map((item) => [`\`${item.name()}\``, item.description(), ""] as const);
     parts.push(renderTable("subcommand", rows));
   }
-  const codes = Object.entries(exits).map(([code, when]) => `| ${code} | ${escapeCell(when)} |`);
+  const codes = Object.entries(exits).map(([code, meaning]) => `| ${code} | ${escapeCell(meaning)} |`);
   if (codes.length > 0)
     parts.push(`${formatHeading("Exit codes", 1)}\n\n${["| code | when |", "|---|---|", ...codes].join("\n")}`);
   const lines = examples.flatMap(({ line, purpose }) => [`# ${purpose}`, `email-security ${line}`]);
@@ -170,7 +170,7 @@ function buildCommandParts(command: Command, level: number): string[] {
 
 function renderTable(
   title: string,
-  rows: readonly (readonly [term: string, about: string, byDefault: string])[],
+  rows: readonly (readonly [term: string, description: string, byDefault: string])[],
 ): string {
   const lines = rows.map(
     ([term, description, defaultText]) =>

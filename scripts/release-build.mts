@@ -62,7 +62,7 @@ function writeReleaseNotes(): void {
 
 function packNpm(): void {
   for (const directory of ["provider", "sdk/nodejs"]) {
-    runCommand("npm", ["pack", "--silent", "--pack-destination", join(RELEASE_DIRECTORY, "npm")], directory);
+    runReleaseCommand("npm", ["pack", "--silent", "--pack-destination", join(RELEASE_DIRECTORY, "npm")], directory);
   }
   log("the packages for npm");
 }
@@ -70,10 +70,10 @@ function packNpm(): void {
 function buildPython(): void {
   const source = copySdk("python");
   const tools = join(temporaryDirectory, "python-tools");
-  runCommand("python3", ["-m", "venv", tools]);
+  runReleaseCommand("python3", ["-m", "venv", tools]);
   const python = join(tools, process.platform === "win32" ? "Scripts" : "bin", "python");
-  runCommand(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "build==1.6.1"]);
-  runCommand(python, ["-m", "build", "--outdir", join(RELEASE_DIRECTORY, "python"), source]);
+  runReleaseCommand(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "build==1.6.1"]);
+  runReleaseCommand(python, ["-m", "build", "--outdir", join(RELEASE_DIRECTORY, "python"), source]);
   log("the package for PyPI");
 }
 
@@ -81,7 +81,7 @@ function buildJava(): void {
   if (!hasCommand("mvn", ["--version"])) return void skippedPackages.push("Java package, because Maven is missing");
   const source = copySdk("java");
   const options = ["--batch-mode", "--quiet", "--activate-profiles", "release", "-Dgpg.skip"];
-  runCommand("mvn", [...options, "package"], source);
+  runReleaseCommand("mvn", [...options, "package"], source);
   mkdirSync(join(RELEASE_DIRECTORY, "maven"));
   for (const jar of globSync("target/*.jar", { cwd: source })) {
     cpSync(join(source, jar), join(RELEASE_DIRECTORY, "maven", basename(jar)));
@@ -93,7 +93,7 @@ function buildDotnet(): void {
   if (!hasCommand("dotnet", ["--version"]))
     return void skippedPackages.push(".NET package, because the .NET SDK is missing");
   const source = copySdk("dotnet");
-  runCommand(
+  runReleaseCommand(
     "dotnet",
     [
       "pack",
@@ -121,7 +121,7 @@ function writeBom(name: string, bom: string): void {
 }
 
 /** Runs a command and shows its output only if it fails. */
-function runCommand(command: string, args: readonly string[], cwd = "."): void {
+function runReleaseCommand(command: string, args: readonly string[], cwd = "."): void {
   const shell = process.platform === "win32";
   const { status, error, stdout, stderr } = spawnSync(command, args, { cwd, shell, encoding: "utf8" });
   if (status === 0) return;

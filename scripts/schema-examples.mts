@@ -65,10 +65,10 @@ ${blocks.join("")}{{% /example %}}
 
 /** The Java generator writes a string where the SDK's class accepts only an enum. */
 function useEnumValue(program: string): string {
-  const withEnumValue = program.replace(
+  const enumProgram = program.replace(
     /\.list\("(\w)(\w+)"\)/,
     (_call, initial: string, rest: string) => `.list(EntryList.${initial.toUpperCase()}${rest})`,
   );
-  if (withEnumValue === program) return program;
-  return withEnumValue.replace(/^(import (.*)\.AllowDenyEntryArgs;)$/m, "$1\nimport $2.enums.EntryList;");
+  if (enumProgram === program) return program;
+  return enumProgram.replace(/^(import (.*)\.AllowDenyEntryArgs;)$/m, "$1\nimport $2.enums.EntryList;");
 }

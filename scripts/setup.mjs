@@ -44,7 +44,7 @@ for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
 try {
   await main();
 } catch (error) {
-  writeLine(error instanceof Error ? error.message : String(error));
+  writeLogLine(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
 }
 
@@ -58,7 +58,7 @@ async function main() {
     return;
   }
 
-  if (readBuildDigest() !== hashSources()) await runLocked("build", build);
+  if (readBuildDigest() !== hashBuildInputs()) await runLocked("build", build);
   if (installsEngine) await prepareEngine();
 
   const [script, ...args] = followUp;
@@ -72,8 +72,8 @@ async function main() {
 
 /** Whether the installed packages match the lock file, according to npm's own record. */
 function areDependenciesInstalled() {
-  const lockedPackages = readJson(path.join(root, "package-lock.json"))?.packages;
-  const installed = readJson(path.join(nodeModules, ".package-lock.json"))?.packages;
+  const lockedPackages = tryReadJson(path.join(root, "package-lock.json"))?.packages;
+  const installed = tryReadJson(path.join(nodeModules, ".package-lock.json"))?.packages;
   if (!lockedPackages || !installed) return false;
   return Object.entries(lockedPackages).every(([name, { version, optional, devOptional, link }]) => {
     if (!name.includes("node_modules/")) return true;
@@ -87,7 +87,7 @@ async function installDependencies() {
   if (areDependenciesInstalled()) return;
   const isFirstInstall = !fs.existsSync(path.join(nodeModules, ".package-lock.json"));
   const node = isNewEnough(process.versions.node) ? "" : " and a newer Node.js";
-  writeLine(
+  writeLogLine(
     isFirstInstall ? `Installing the npm packages${node}, about half a minute ...` : "Updating the npm packages ...",
   );
   // For updates, `npm ci` doesn't work: it removes node_modules first, which fails on Windows while the Node.js in it runs this
@@ -151,13 +151,13 @@ function getStampFile() {
 /** Returns the digest of the sources of the last build; undefined if there is no build. */
 function readBuildDigest() {
   const outputs = [path.join(dist, ".tsbuildinfo"), path.join(root, sdkDirectory, "bin")];
-  return outputs.every((file) => fs.existsSync(file)) ? readJson(getStampFile())?.sources : undefined;
+  return outputs.every((file) => fs.existsSync(file)) ? tryReadJson(getStampFile())?.sources : undefined;
 }
 
-function hashSources() {
+function hashBuildInputs() {
   const digest = createHash("sha256");
   const files = listSourceFiles().map((file) => path.join("provider", file));
-  const template = listTemplateFiles().map((file) => path.join(templateDirectory, file));
+  const template = listTemplateSources().map((file) => path.join(templateDirectory, file));
   const sdk = listSdkFiles().map((file) => path.join(sdkDirectory, file));
   for (const file of [
     ...files,
@@ -189,7 +189,7 @@ function listSdkFiles() {
 }
 
 /** Lists the files that `email-security init` writes, without the output of local trials. */
-function listTemplateFiles() {
+function listTemplateSources() {
   return listFiles(templateDirectory, (name) => !/^(node_modules|plan|drift|Pulumi\..+\.yaml|.+\.sarif)$/.test(name));
 }
 
@@ -209,9 +209,9 @@ function listFiles(top, isIncluded) {
 }
 
 async function build() {
-  const sources = hashSources();
+  const sources = hashBuildInputs();
   if (readBuildDigest() === sources) return;
-  writeLine("Building the package, some seconds ...");
+  writeLogLine("Building the package, some seconds ...");
   // A failed build leaves a mix of old and new files, so the digest of the last build is no longer true.
   fs.rmSync(getStampFile(), { force: true });
   const output = listBuildOutputs();
@@ -234,7 +234,7 @@ async function build() {
   } else if (buildOnly) {
     throw new Error("The package doesn't compile; see above.");
   } else {
-    writeLine(
+    writeLogLine(
       "The package has type errors; see above. The set-up continues, because the compiler still wrote the files.",
     );
   }
@@ -277,7 +277,7 @@ function makeExportsLazy() {
  * Pulumi would require the plugin even for programs that only use dynamic resources.
  */
 function writeSdkManifest() {
-  const { version } = readJson(path.join(root, "provider", "package.json"));
+  const { version } = tryReadJson(path.join(root, "provider", "package.json"));
   const manifest = { version, private: true, type: "commonjs" };
   fs.mkdirSync(path.join(dist, "native"), { recursive: true });
   fs.writeFileSync(path.join(dist, "native", "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
@@ -296,7 +296,7 @@ function copyBrowserScripts() {
 function copyTemplate() {
   const target = path.join(dist, "commands", "init", "template");
   fs.rmSync(target, { recursive: true, force: true });
-  for (const file of listTemplateFiles()) {
+  for (const file of listTemplateSources()) {
     const copy = path.join(target, file === ".gitignore" ? "gitignore" : file);
     fs.mkdirSync(path.dirname(copy), { recursive: true });
     fs.copyFileSync(path.join(root, templateDirectory, file), copy);
@@ -346,7 +346,7 @@ function linkCommand() {
 /** Finds an installed Pulumi CLI, or builds one from Go modules, which also works in networks without other downloads. */
 async function prepareEngine() {
   const { findEngine } = createRequire(import.meta.url)(path.join(dist, "engine", "index.js"));
-  if ((await findEngine({ log: writeLine })) !== undefined) return;
+  if ((await findEngine({ log: writeLogLine })) !== undefined) return;
   const { buildEngine } = await import(pathToFileURL(path.join(root, "scripts", "build-engine.mts")).href);
   const isTerminal = process.stderr.isTTY;
   let hasOpenLine = false;
@@ -357,7 +357,7 @@ async function prepareEngine() {
   /** @type {(line: string) => void} */
   const log = (line) => {
     closeLine();
-    writeLine(line);
+    writeLogLine(line);
   };
   /** @type {(status: string) => void} */
   const showProgress = (status) => {
@@ -382,7 +382,7 @@ async function prepareEngine() {
 function runLocked(name, work) {
   // Not in node_modules, because npm removes unknown files there.
   return lock.withLock(path.join(root, `.setup-${name}.lock`), work, {
-    onWait: (holder) => writeLine(`Waiting for ${holder}, which is setting up too ...`),
+    onWait: (holder) => writeLogLine(`Waiting for ${holder}, which is setting up too ...`),
   });
 }
 
@@ -410,7 +410,7 @@ function run(command, args, output) {
 }
 
 /** @param {string} file */
-function readJson(file) {
+function tryReadJson(file) {
   try {
     return JSON.parse(fs.readFileSync(file, "utf8"));
   } catch {
@@ -419,6 +419,6 @@ function readJson(file) {
 }
 
 /** @param {string} line */
-function writeLine(line) {
+function writeLogLine(line) {
   process.stderr.write(`${line}\n`);
 }

@@ -80,7 +80,7 @@ export function createIdentityReader(
   targets: readonly Target[],
   states: StackStates | undefined,
 ): ReadIdentityRecords {
-  const readIdentityRecords: ReadIdentityRecords = async (selection) => {
+  const readRecords: ReadIdentityRecords = async (selection) => {
     const { mergeLastApplied } = await import("../rollout/journal/merge-last-applied.js");
     const { readLastApplied } = await import("../rollout/journal/last-applied.js");
     const { selectIdentityRecords } = await import("../rollout/journal/tenant-identity-records.js");
@@ -89,7 +89,7 @@ export function createIdentityReader(
     );
     return selectIdentityRecords(mergeLastApplied(await Promise.all(lastAppliedReads)), targets, selection);
   };
-  return addMarkerRecords(readIdentityRecords, targets, (target) => states?.read(target)?.marker);
+  return addMarkerRecords(readRecords, targets, (target) => states?.read(target)?.marker);
 }
 
 /** Reads stack states from files, if the state backend has them. */

@@ -47,7 +47,7 @@ export interface EngineOptions {
 export async function requireEngine(options: EngineOptions = {}): Promise<Engine> {
   const context = buildSearchContext(options);
   const result = await searchEngine(context);
-  if ("command" in result) return buildEngine(result);
+  if ("command" in result) return convertInstalledEngine(result);
   const searchedPaths = ["PATH", join(getPulumiHome(context.env), "bin"), context.engineDirectory];
   throw new EngineUnavailableError(searchedPaths, result.reasons);
 }
@@ -55,14 +55,14 @@ export async function requireEngine(options: EngineOptions = {}): Promise<Engine
 /** Returns the engine that {@link requireEngine} finds; undefined if there is none. */
 export async function findEngine(options: EngineOptions = {}): Promise<Engine | undefined> {
   const result = await searchEngine(buildSearchContext(options));
-  return "command" in result ? buildEngine(result) : undefined;
+  return "command" in result ? convertInstalledEngine(result) : undefined;
 }
 
 function buildSearchContext({ env = process.env, cacheDir, log = () => {} }: EngineOptions): EngineSearchContext {
   return { env, engineDirectory: join(resolve(cacheDir ?? getCacheDirectory(env)), "engine"), log };
 }
 
-function buildEngine({ command, version, source }: InstalledEngine): Engine {
+function convertInstalledEngine({ command, version, source }: InstalledEngine): Engine {
   const directory = dirname(command);
   return {
     command,

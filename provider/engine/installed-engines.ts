@@ -102,7 +102,7 @@ function findNewestCached(engineDirectory: string): InstalledEngine | undefined 
 export function findCachedEngine(engineDirectory: string, version: string): InstalledEngine | undefined {
   const directory = join(engineDirectory, getInstallationName(version));
   const command = join(directory, "bin", getProgramFileName("pulumi"));
-  const isFinished = isProgram(command) && readJson(join(directory, ENGINE_MANIFEST)) !== undefined;
+  const isFinished = isProgram(command) && readOptionalJson(join(directory, ENGINE_MANIFEST)) !== undefined;
   return isFinished ? { source: "cache", command, version } : undefined;
 }
 
@@ -158,7 +158,7 @@ async function readEngineVersion(command: string, { env, engineDirectory, log }:
   const { mtimeMs, size } = statSync(command);
   const identity = `${realpathSync(command)} ${mtimeMs} ${size}`;
   const cacheFile = join(engineDirectory, "path.json");
-  const cached = readJson(cacheFile) as CachedVersion | undefined;
+  const cached = readOptionalJson(cacheFile) as CachedVersion | undefined;
   if (cached?.identity === identity) return cached.version;
 
   const timer = setTimeout(() => log(`Waiting for the version of ${command} ...`), LOG_DELAY_MS);
@@ -178,7 +178,7 @@ interface CachedVersion {
   readonly version: string;
 }
 
-function readJson(path: string): unknown {
+function readOptionalJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch {

@@ -80,10 +80,10 @@ export async function readEachTenant<T>(
     }
   });
   const sameKeyGroups = onDuplicateKeys === undefined ? [] : findSameKeys(keys);
-  const withSameKey = new Set(sameKeyGroups.flat());
+  const sameKeyTargets = new Set(sameKeyGroups.flat());
   const outcomes = new Map<Target, TenantReadResult<T>>();
   const requestedTargets = [...keys.keys()].filter(
-    (target) => onDuplicateKeys !== "reject" || !withSameKey.has(target),
+    (target) => onDuplicateKeys !== "reject" || !sameKeyTargets.has(target),
   );
   const getApiKey = (target: Target): string => keys.get(target) ?? "";
   const reads = new Map<Target, T>();
@@ -111,7 +111,7 @@ export async function readEachTenant<T>(
     onSettled: (target, { plan, error }) => {
       onProgress?.(++settledCount);
       // The owner of a shared key is known only after all of its tenants are read.
-      if (withSameKey.has(target)) outcomes.set(target, plan ?? { error });
+      if (sameKeyTargets.has(target)) outcomes.set(target, plan ?? { error });
       else if (plan === undefined || getIdentity === undefined) onSettled(target, plan ?? { error });
       else reads.set(target, plan.value);
       return Promise.resolve();

@@ -21,9 +21,9 @@ export function getDriftTransition({
   actual,
   declared,
 }: Pick<DriftItem, "driftKind" | "kind" | "actual" | "declared">): Transition {
-  const getListName = (state: PlanEntryState | undefined): string | undefined =>
+  const getStateList = (state: PlanEntryState | undefined): string | undefined =>
     state && (kind === "vip" ? "vip" : state.list);
-  return { from: getListName(declared), to: getListName(actual), isLingering: driftKind === "pending-removal" };
+  return { from: getStateList(declared), to: getStateList(actual), isLingering: driftKind === "pending-removal" };
 }
 
 /** Returns whether no run removes the item: it isn't declared, and the mode of its list doesn't prune it. */

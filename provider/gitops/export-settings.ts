@@ -148,7 +148,7 @@ export function collectExportContent(
   const allVips = listDeclarableVips(observed);
   const automatic = includeAutomatic ? [] : allVips.filter(({ row }) => isAutoDetected(row));
   const vips = includeAutomatic ? allVips : allVips.filter(({ row }) => !isAutoDetected(row));
-  const withoutMailbox = observed.mailboxlessVips.map(
+  const mailboxlessItems = observed.mailboxlessVips.map(
     (row): UndeclarableItem => ({
       description: describeVipRow(row),
       reason: "has no mailbox that a file could declare; it stays a VIP",
@@ -166,7 +166,7 @@ export function collectExportContent(
     undeclarable: {
       entries: listUndeclarable(entries, buildEntryIgnorePatterns(entries), describeEntryRow),
       vips: listUndeclarable(vips, buildVipIgnorePatterns(vips), describeVipRow),
-      nameless: withoutMailbox,
+      nameless: mailboxlessItems,
     },
   };
 }

@@ -26,7 +26,7 @@ export class SourceProposals {
    */
   static async fetch(targets: readonly SourceTarget[]): Promise<SourceProposals> {
     const targetsByRepository = Map.groupBy(targets, ({ location }) => findFileRepository(location.file) ?? "");
-    const found = new Map<string, ProposalTarget>();
+    const proposalTargets = new Map<string, ProposalTarget>();
     for (const [repository, group] of targetsByRepository) {
       if (repository === "")
         throw new GitError(
@@ -40,10 +40,14 @@ export class SourceProposals {
         files.map(([, file]) => file),
       );
       for (const [target, file] of files) {
-        found.set(target.file, { branches, file, declaringPath: getRepositoryPath(repository, target.location.file) });
+        proposalTargets.set(target.file, {
+          branches,
+          file,
+          declaringPath: getRepositoryPath(repository, target.location.file),
+        });
       }
     }
-    return new SourceProposals(found);
+    return new SourceProposals(proposalTargets);
   }
 
   /** Returns the texts of the generated files on the branches of their sources, by path. */

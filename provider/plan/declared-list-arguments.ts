@@ -9,6 +9,7 @@ import { PlanStaleError } from "../resources/lifecycle/errors";
 import { PLAN_FILE_VARIABLE, PRECEDING_FILE_VARIABLE, readPlanFile } from "../resources/lifecycle/reviewed-plan";
 import { assertKnownNames } from "../resources/setting-names";
 import { toEntryArguments, toMemberArguments } from "../settings-files/declaration-parser";
+import { isValidDay } from "../settings-files/element-fields";
 import { formatFinding } from "../settings-files/finding";
 import { readSettings } from "../settings-files/read-settings";
 import type { Settings } from "../settings-files/settings-model";
@@ -23,8 +24,7 @@ export const tenantSettingsArguments = z.strictObject({
 });
 
 function isIsoDate(text: string): boolean {
-  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && isValidDay(text);
 }
 
 function describePlainText(expected: string, input: unknown): string {

@@ -10,9 +10,9 @@ export interface ChangedLists {
 }
 
 export function getChangeTransition({ kind, before, after }: ChangedLists): Transition {
-  const getListName = (item: ChangedLists["before"]): string | undefined =>
+  const getItemList = (item: ChangedLists["before"]): string | undefined =>
     item && (kind === "vip" ? "vip" : item.list);
-  return { from: getListName(before), to: getListName(after) };
+  return { from: getItemList(before), to: getItemList(after) };
 }
 
 export function getUnmanagedTransition({ kind, before }: UnmanagedItem): Transition {

@@ -39,7 +39,7 @@ export function wrapText(text: string, width: number, measureWord = getTextWidth
   const lines: string[] = [];
   let line = "";
   let usedColumns = 0;
-  for (const word of splitWords(text)) {
+  for (const word of splitUnbreakable(text)) {
     const columns = measureWord(word);
     if (usedColumns > 0 && usedColumns + 1 + columns > width) {
       lines.push(line);
@@ -54,7 +54,7 @@ export function wrapText(text: string, width: number, measureWord = getTextWidth
 }
 
 /** Splits a text at spaces; a command in backticks and a quoted path, whose first part has no space, are one word. */
-function splitWords(text: string): string[] {
+function splitUnbreakable(text: string): string[] {
   const protectedText = text.replace(/`\S(?:[^`]*[^\s`])?`|"[^"\s\\:/]*\/[^"\\]{0,200}"/g, (command) =>
     command.replaceAll(" ", SPACE_PLACEHOLDER),
   );

@@ -131,7 +131,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
   }: Properties): object => state;
   const buildDeclaration = (state: object): ResourceDeclaration =>
     lifecycle.declare(lifecycle.complete(state as Properties));
-  const addTenant = (state: object, before: Properties, { tenant }: LifecycleContext): Properties => ({
+  const recordTenant = (state: object, before: Properties, { tenant }: LifecycleContext): Properties => ({
     ...state,
     ...omitUndefined({
       [TENANT_PROPERTY]: session.getTenantLabel(),
@@ -179,7 +179,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
   ): AdapterReadResult | undefined => {
     if (result === undefined) return undefined;
     const { id, state, inputs } = result;
-    const snapshot = { id, outputs: addTenant(state, before, context) };
+    const snapshot = { id, outputs: recordTenant(state, before, context) };
     return inputs === undefined ? snapshot : { ...snapshot, inputs };
   };
   const addTenantToFailure = async <T>(work: Promise<T>, before: Properties, context: LifecycleContext): Promise<T> => {
@@ -188,7 +188,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
     } catch (error) {
       if (!(error instanceof PartialFailureError)) throw error;
       const { id, state, cause, reasons } = error;
-      throw new PartialFailureError(id, addTenant(state as object, before, context), cause, [...reasons]);
+      throw new PartialFailureError(id, recordTenant(state as object, before, context), cause, [...reasons]);
     }
   };
   const runWithTimeout = async <T>(
@@ -198,7 +198,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
   ): Promise<T> => {
     const context = session.getContext();
     if (seconds <= 0) return await work(context);
-    const timeout = new TimeLimit({ seconds, of: `customTimeouts.${operation} of this ${kind}` });
+    const timeout = new TimeLimit({ seconds, option: `customTimeouts.${operation} of this ${kind}` });
     try {
       return await work({
         ...context,
@@ -283,7 +283,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
         const work = lifecycle.create(lifecycle.complete(inputs), context);
         const { id, state } = await addTenantToFailure(work, {}, context);
         session.tenantVerifier.recordWrite(list, buildDeclaration(state), context.tenant);
-        return { id, outputs: addTenant(state, {}, context) };
+        return { id, outputs: recordTenant(state, {}, context) };
       }),
 
     read: (id, outputs, seconds = 0) =>
@@ -327,7 +327,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
         const work = lifecycle.update(id, before, lifecycle.complete(inputs), context);
         const state = await addTenantToFailure(work, olds, context);
         session.tenantVerifier.recordWrite(list, buildDeclaration(state), context.tenant);
-        return addTenant(state, olds, context);
+        return recordTenant(state, olds, context);
       }),
 
     delete: (id, outputs, seconds = 0, name = "") =>

@@ -72,7 +72,11 @@ export class TenantVerifier {
   /** The numbers of fingerprints and own domains in the last check that found no mismatch. */
   #checkedEvidence = "";
   #cachedFingerprint:
-    | { readonly people: MailDomains; readonly of: string | undefined; readonly as: string | undefined }
+    | {
+        readonly people: MailDomains;
+        readonly knownFingerprint: string | undefined;
+        readonly fingerprint: string | undefined;
+      }
     | undefined;
   #hasWritten = false;
   #hasThrown = false;
@@ -158,13 +162,16 @@ export class TenantVerifier {
     const [firstFingerprint] = this.#fingerprints.keys();
     const knownFingerprint = typeof before === "string" ? before : firstFingerprint;
     if (mailDomains === undefined) return knownFingerprint;
-    if (this.#cachedFingerprint?.people !== mailDomains || this.#cachedFingerprint.of !== knownFingerprint) {
+    if (
+      this.#cachedFingerprint?.people !== mailDomains ||
+      this.#cachedFingerprint.knownFingerprint !== knownFingerprint
+    ) {
       const current = this.isEmptyTenantAccepted()
         ? updateFingerprint(knownFingerprint, mailDomains)
         : buildDomainFingerprint(mailDomains, knownFingerprint);
-      this.#cachedFingerprint = { people: mailDomains, of: knownFingerprint, as: current };
+      this.#cachedFingerprint = { people: mailDomains, knownFingerprint: knownFingerprint, fingerprint: current };
     }
-    const { as: fingerprint } = this.#cachedFingerprint;
+    const { fingerprint } = this.#cachedFingerprint;
     if (fingerprint !== undefined && !this.#fingerprints.has(fingerprint)) {
       this.#fingerprints.set(fingerprint, "the changes of this run");
     }

@@ -32,9 +32,9 @@ export function checkDeclarationOverride(
   const protection = getProtection(inherited, demands);
   const isAllow = declaration.kind === "entry" && declaration.list === "allow";
   const [expiry, inheritedExpiry] = [getExpiryDate(declaration), getExpiryDate(inherited)];
-  const formatExpiry = (day: string): string => (day === NO_EXPIRY ? "without an expiry date" : `until ${day}`);
+  const formatExpiryDay = (day: string): string => (day === NO_EXPIRY ? "without an expiry date" : `until ${day}`);
   if (isAllow ? expiry > inheritedExpiry : expiry < inheritedExpiry) {
-    const text = `${describeDeclaration(declaration)} is declared ${formatExpiry(expiry)} here, but ${formatExpiry(inheritedExpiry)} at ${formatLineLocation(inherited.location)}`;
+    const text = `${describeDeclaration(declaration)} is declared ${formatExpiryDay(expiry)} here, but ${formatExpiryDay(inheritedExpiry)} at ${formatLineLocation(inherited.location)}`;
     findings.push(
       buildDeclarationOverride(
         text,

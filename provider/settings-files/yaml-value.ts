@@ -11,7 +11,7 @@ export function toPlainData(contents: unknown, report: ReportProblem, getLine: (
     const [start, end] = (isNode(node) ? node.range : undefined) ?? [];
     report(code, message, start, end);
   };
-  const readKey = (pair: Pair, keys: Map<string, number>, parentKey: string | undefined): string => {
+  const checkKey = (pair: Pair, keys: Map<string, number>, parentKey: string | undefined): string => {
     const { key } = pair;
     const text = getKeyText(pair);
     if (isScalar(key)) {
@@ -67,7 +67,7 @@ export function toPlainData(contents: unknown, report: ReportProblem, getLine: (
     const keys = new Map<string, number>();
     return Object.fromEntries(
       node.items.map(
-        (pair) => [readKey(pair, keys, parentKey), readNode(pair.value, depth + 1, getKeyText(pair))] as const,
+        (pair) => [checkKey(pair, keys, parentKey), readNode(pair.value, depth + 1, getKeyText(pair))] as const,
       ),
     );
   };

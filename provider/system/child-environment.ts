@@ -22,10 +22,10 @@ const EXTRA_VARIABLES = {
   "state backend": /^(PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)\w*$/,
 } as const;
 
-declare const withoutKeys: unique symbol;
+declare const keylessBrand: unique symbol;
 
 /** The environment of a child that needs no key: of {@link minimalEnv}, with or without further variables. */
-export type MinimalEnv = NodeJS.ProcessEnv & { readonly [withoutKeys]: true };
+export type MinimalEnv = NodeJS.ProcessEnv & { readonly [keylessBrand]: true };
 
 /**
  * Returns the environment of a child that needs no key. Teams choose the names of key variables, so only known

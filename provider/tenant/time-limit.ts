@@ -30,9 +30,9 @@ export class TimeLimit {
   readonly #timer: NodeJS.Timeout;
   #isExpired = false;
 
-  /** @param of the option that sets the time and the resource, for the middle of a sentence. */
-  constructor({ seconds, of }: { readonly seconds: number; readonly of: string }) {
-    this.#description = `the timeout of ${seconds} s of ${of} was exceeded`;
+  /** @param limit the seconds, and the option that sets them with its resource, for the middle of a sentence. */
+  constructor({ seconds, option }: { readonly seconds: number; readonly option: string }) {
+    this.#description = `the timeout of ${seconds} s of ${option} was exceeded`;
     this.#timer = setTimeout(
       () => {
         this.#isExpired = true;

@@ -1,6 +1,6 @@
 import type { MachineFacts } from "#bench/machine";
 import type { Observation } from "#bench/measurement";
-import { buildRows, findPeerRow, type MeasurementRow } from "#bench/measurement-rows";
+import { buildMeasurementRows, findPeerRow, type MeasurementRow } from "#bench/measurement-rows";
 import { formatTable, formatWhole } from "#bench/table";
 
 /** The measurements of a bench, as `--save` writes them and `--compare` reads them. */
@@ -31,8 +31,8 @@ const NOISE = { seconds: 0.1, peak: 0.15, start: 0.2 } as const;
  * because the floor has noise too. Requests must not increase at all, and bytes of state by at most 1 %.
  */
 export function compareMeasurements(before: SavedMeasurements, now: SavedMeasurements, floorOf: FloorOf): Comparison {
-  const earlier = buildRows(before.observations);
-  const later = buildRows(now.observations);
+  const earlier = buildMeasurementRows(before.observations);
+  const later = buildMeasurementRows(now.observations);
   const lines: string[][] = [];
   const worse: string[] = [];
   const slower = new Set<string>();

@@ -61,8 +61,8 @@ export async function reportConnections(): Promise<string> {
       ]);
     }
   }
-  const about = `${TENANTS} tenants, ${REQUESTS_PER_TENANT} requests each, ${TENANTS_AT_ONCE} tenants at once; the minima of ${RUNS}`;
-  return `${about}:\n${formatTable(["", "latency", "seconds", "connections", "resumed", "HTTP/2"], rows)}`;
+  const conditions = `${TENANTS} tenants, ${REQUESTS_PER_TENANT} requests each, ${TENANTS_AT_ONCE} tenants at once; the minima of ${RUNS}`;
+  return `${conditions}:\n${formatTable(["", "latency", "seconds", "connections", "resumed", "HTTP/2"], rows)}`;
 }
 
 async function readTenants(url: string, isShared: boolean, options: Agent.Options): Promise<void> {

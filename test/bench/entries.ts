@@ -17,7 +17,7 @@ export function formatEntriesSource(count: number, comments: Comments = "short")
 }
 
 /** Returns the same entries as objects. */
-export function buildEntries(count: number): BenchEntry[] {
+export function buildBenchEntries(count: number): BenchEntry[] {
   return Array.from({ length: count }, (_, index) => ({
     list: "deny",
     value: `bad-${String(index + 1).padStart(5, "0")}.example`,

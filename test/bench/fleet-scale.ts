@@ -109,7 +109,7 @@ const cli = createRequire(import.meta.url)
   .resolve("pulumi-email-security/package.json")
   .replace(/package\.json$/, "dist/commands/main.js");
 
-function formatTenantName(index: number): string {
+function formatScaleTenantName(index: number): string {
   return `t${String(index).padStart(5, "0")}`;
 }
 
@@ -117,10 +117,10 @@ function formatTenantName(index: number): string {
  * Creates a fleet in a directory, with actual state that matches its files. Returns the environment for the commands.
  */
 function createFleet(directory: string, tenants: number, url: string): NodeJS.ProcessEnv {
-  const names = Array.from({ length: tenants }, (_, index) => formatTenantName(index));
+  const names = Array.from({ length: tenants }, (_, index) => formatScaleTenantName(index));
   for (const name of ["settings", ".state", ".email-security"]) mkdirSync(join(directory, name));
   writeFileSync(join(directory, "settings/baseline.yaml"), formatBaseline());
-  for (const name of names) writeFileSync(join(directory, `settings/${name}.yaml`), formatSettings(name));
+  for (const name of names) writeFileSync(join(directory, `settings/${name}.yaml`), formatScaleSettings(name));
   const key = 'key: { environment: "{NAME}_KEY" }';
   const defaults = `defaults: { baseUrl: "${url}", settings: "settings/{name}.yaml", ${key} }`;
   const listed = names.map((name) => `  ${name}: {}\n`).join("");
@@ -146,7 +146,7 @@ function formatBaseline(): string {
   return `version: 1\ndeny:\n${denied.join("")}`;
 }
 
-function formatSettings(name: string, more = ""): string {
+function formatScaleSettings(name: string, more = ""): string {
   const own = Array.from({ length: OWN }, (_, index) => `  - ${ownDomain(index, name)}\n`);
   return `version: 1\ninclude: [baseline.yaml]\ndeny:\n${own.join("")}${more}`;
 }
@@ -194,10 +194,10 @@ async function measureCommand(directory: string, env: NodeJS.ProcessEnv, args: r
 
 /** Returns a plan that adds one deny entry at one tenant, as a rollout stores it. */
 async function createPlan(directory: string, environment: NodeJS.ProcessEnv): Promise<string> {
-  const file = join(directory, `settings/${formatTenantName(0)}.yaml`);
-  writeFileSync(file, formatSettings(formatTenantName(0), "  - new.example\n"));
+  const file = join(directory, `settings/${formatScaleTenantName(0)}.yaml`);
+  writeFileSync(file, formatScaleSettings(formatScaleTenantName(0), "  - new.example\n"));
   await measureCommand(directory, environment, ["plan", file, "--no-evidence", "--output", "plan.json"]);
-  writeFileSync(file, formatSettings(formatTenantName(0)));
+  writeFileSync(file, formatScaleSettings(formatScaleTenantName(0)));
   return readFileSync(join(directory, "plan.json"), "utf8");
 }
 
@@ -223,12 +223,12 @@ async function measureJournal(
   try {
     const empty = await readDatabaseSize();
     const changing = Math.max(1, Math.round(tenants * share));
-    const id = await writeRollout(journal, tenants, { directory, plan, changing });
+    const id = await writeScaleRollout(journal, tenants, { directory, plan, changing });
     const full = (await readDatabaseSize()) - empty;
     if (!(await pruneRollout(database, id, Date.now()))) throw new Error("it was not pruned");
     const pruned = (await readDatabaseSize()) - empty;
     // The lookup needs a rollout that isn't pruned, so write another one.
-    await writeRollout(journal, tenants, { directory, plan, changing: 1 });
+    await writeScaleRollout(journal, tenants, { directory, plan, changing: 1 });
     const looking = await lookAtYears(database, journal, count);
     const fiveYears = [count * full, young * full + (count - young) * pruned];
     return [label, formatWhole(tenants), ...[full, pruned, ...fiveYears].map(formatMegabytes), formatDuration(looking)];
@@ -273,13 +273,13 @@ async function lookAtYears(database: Database, journal: Journal, count: number):
 }
 
 /** Writes a rollout over all tenants that changes the first `changing` of them. Returns its ID. */
-async function writeRollout(
+async function writeScaleRollout(
   journal: Journal,
   tenants: number,
   { directory, plan, changing }: { directory: string; plan: string; changing: number },
 ): Promise<string> {
   const backend = resolveStateBackend(buildBackendVariables(directory), directory).fingerprint;
-  const names = Array.from({ length: tenants }, (_, index) => formatTenantName(index));
+  const names = Array.from({ length: tenants }, (_, index) => formatScaleTenantName(index));
   const wave = { name: "all", maxConcurrent: tenants, tolerated: 0, soakMs: 0, gate: false, tenants: names };
   const id = await journal.create(
     {
@@ -301,11 +301,11 @@ async function writeRollout(
     id,
     names.map((name, index) =>
       index < changing
-        ? { name, state: "pending", digest, summary, plan: plan.replaceAll(formatTenantName(0), name) }
+        ? { name, state: "pending", digest, summary, plan: plan.replaceAll(formatScaleTenantName(0), name) }
         : { name, state: "unchanged", digest, summary: none },
     ),
   );
-  const bundle = new Map(names.map((name) => [`settings/${name}.yaml`, Buffer.from(formatSettings(name))]));
+  const bundle = new Map(names.map((name) => [`settings/${name}.yaml`, Buffer.from(formatScaleSettings(name))]));
   bundle.set("settings/baseline.yaml", Buffer.from(formatBaseline()));
   await journal.completePlanning(id, `r2-${"0".repeat(16)}`, { bundle, directory: "." });
   await journal.start(id, { retry: false, by: "ci@runner-7" });

@@ -8,8 +8,12 @@ export async function reportFleet(): Promise<string> {
   return await compareWithListReads("fleet status", {
     readsVips: true,
     work: async ({ targets, requestContext }) => {
-      const about = { file: "tenants.yaml", project: "bench", lastApplied: undefined, today, until: today };
-      const { tenants } = await readFleetStatus(targets, { ...about, requestContext, concurrency: CONCURRENCY });
+      const targetsFields = { file: "tenants.yaml", project: "bench", lastApplied: undefined, today, until: today };
+      const { tenants } = await readFleetStatus(targets, {
+        ...targetsFields,
+        requestContext,
+        concurrency: CONCURRENCY,
+      });
       return tenants.filter(({ syncStatus }) => syncStatus === "in-sync").length;
     },
   });

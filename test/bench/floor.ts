@@ -1,5 +1,5 @@
 import { sendAll } from "#bench/bare-requests";
-import { buildEntries } from "#bench/entries";
+import { buildBenchEntries } from "#bench/entries";
 import type { Operation, Peer } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService } from "#bench/service";
@@ -79,7 +79,7 @@ function countPages(count: number): number {
 }
 
 async function postAll(service: BenchService, count: number): Promise<number> {
-  const requests = buildEntries(count).map((entry) => {
+  const requests = buildBenchEntries(count).map((entry) => {
     return { method: "POST", path: PATH, body: { ...entry, entry_type: "domain", verdict_scope: "global" } };
   });
   return await sendAll(service.url, requests, CONCURRENCY);

@@ -25,7 +25,7 @@ export interface Reading {
 /** Measures the reading of a list of `count` entries. */
 export async function measureReadings(count: number, latencyMs: number): Promise<Reading> {
   await using service = await BenchService.start({ entries: count, latencyMs });
-  const seconds = await read(service, count);
+  const seconds = await measureReadSeconds(service, count);
   const trace = await service.trace();
   const pages = trace.map(({ method, path, query }) => ({ method, path: `${path}?${new URLSearchParams(query)}` }));
   const sequentialSeconds = await sendAll(service.url, pages, 1);
@@ -39,7 +39,7 @@ async function readAtRate(count: number, latencyMs: number): Promise<Reading["li
   const broker = new RateLimitBroker(await openInMemory());
   try {
     const limiter = broker.getTokens(service.url, { requestsPerSecond: RATE });
-    const seconds = await read(service, count, { limiter });
+    const seconds = await measureReadSeconds(service, count, { limiter });
     const trace = await service.trace();
     return { seconds, requests: trace.length, refusals: trace.filter(({ status }) => status === 429).length };
   } finally {
@@ -47,7 +47,7 @@ async function readAtRate(count: number, latencyMs: number): Promise<Reading["li
   }
 }
 
-async function read(
+async function measureReadSeconds(
   { url }: BenchService,
   count: number,
   options: Partial<ConstructorParameters<typeof SettingsClient>[0]> = {},
@@ -64,8 +64,8 @@ async function read(
 }
 
 export function readingTable(readings: readonly Reading[]): string {
-  const rows = groupItems(readings, ({ count }) => String(count)).map((ofCount) => {
-    const median = (of: (reading: Reading) => number): number => medianOf(ofCount.map(of));
+  const rows = groupItems(readings, ({ count }) => String(count)).map((group) => {
+    const median = (getValue: (reading: Reading) => number): number => medianOf(group.map(getValue));
     return [
       `reading of ${formatWhole(median(({ count }) => count))} entries`,
       formatWhole(median(({ requests }) => requests)),

@@ -32,7 +32,7 @@ export interface LatencyOptions {
 }
 
 /** A measurement of one command. */
-interface Measured {
+interface LatencyMeasurement {
   readonly label: string;
   readonly seconds: number;
   /** The time of the same command without any requests. */
@@ -46,7 +46,7 @@ interface Measured {
 export async function latencyReport(options: LatencyOptions): Promise<string> {
   const { latencyMs, entries, runs } = options;
   const loads = [currentLoad()];
-  const measured: Measured[] = [];
+  const measured: LatencyMeasurement[] = [];
   const readings: Reading[] = [];
   for (let run = 1; run <= runs; run++) {
     const log = (label: string): void => console.log(`run ${run} of ${runs}  ${label}`);
@@ -73,14 +73,20 @@ function currentLoad(): string {
   return loadavg()[0]?.toFixed(1) ?? "";
 }
 
-async function* measureCommands({ latencyMs, entries }: LatencyOptions): AsyncGenerator<Measured, void, undefined> {
+async function* measureCommands({
+  latencyMs,
+  entries,
+}: LatencyOptions): AsyncGenerator<LatencyMeasurement, void, undefined> {
   yield* measureList({ latencyMs }, entries);
   yield* measureTenant({ latencyMs, entries, ...MAIL });
   yield* measureFleet({ latencyMs, ...FLEET });
   yield* measureChange({ latencyMs, ...CHANGED_FLEET });
 }
 
-async function* measureList(options: BenchServiceOptions, count: number): AsyncGenerator<Measured, void, undefined> {
+async function* measureList(
+  options: BenchServiceOptions,
+  count: number,
+): AsyncGenerator<LatencyMeasurement, void, undefined> {
   for (const providerKind of ["dynamic", "native"] as const) {
     // Measured for each provider, because the machine's load changes meanwhile.
     await using idle = await BenchProject.create(buildNoOpProgram(1), {});
@@ -99,7 +105,7 @@ async function* measureList(options: BenchServiceOptions, count: number): AsyncG
   }
 }
 
-async function* measureTenant(options: BenchServiceOptions): AsyncGenerator<Measured, void, undefined> {
+async function* measureTenant(options: BenchServiceOptions): AsyncGenerator<LatencyMeasurement, void, undefined> {
   const { entries = 0 } = options;
   await using service = await BenchService.start(options);
   using temporary = createBenchDirectory();
@@ -117,7 +123,9 @@ async function* measureTenant(options: BenchServiceOptions): AsyncGenerator<Meas
   }
 }
 
-async function* measureFleet(options: typeof FLEET & BenchServiceOptions): AsyncGenerator<Measured, void, undefined> {
+async function* measureFleet(
+  options: typeof FLEET & BenchServiceOptions,
+): AsyncGenerator<LatencyMeasurement, void, undefined> {
   await using service = await BenchService.start(options);
   using temporary = createBenchDirectory();
   const directory = temporary.path;
@@ -130,7 +138,7 @@ async function* measureFleet(options: typeof FLEET & BenchServiceOptions): Async
 /** One new deny for each tenant of a fleet. The floor doesn't include the engine of each tenant. */
 async function* measureChange(
   options: typeof CHANGED_FLEET & BenchServiceOptions,
-): AsyncGenerator<Measured, void, undefined> {
+): AsyncGenerator<LatencyMeasurement, void, undefined> {
   await using service = await BenchService.start(options);
   using temporary = createBenchDirectory();
   const directory = temporary.path;
@@ -159,7 +167,7 @@ interface Subject {
   work(): Promise<CompletedCommand>;
 }
 
-async function measure(label: string, { service, options, idle, work }: Subject): Promise<Measured> {
+async function measure(label: string, { service, options, idle, work }: Subject): Promise<LatencyMeasurement> {
   const before = (await service.trace()).length;
   const { seconds } = await work();
   const requests = (await service.trace()).slice(before);
@@ -190,14 +198,14 @@ function toBareRequest({ method, path, query, body, tenant }: RecordedRequest): 
 }
 
 /** The floor at each of the {@link WIDTHS}. */
-function floorsOf({ startSeconds, aloneSeconds }: Measured): number[] {
+function floorsOf({ startSeconds, aloneSeconds }: LatencyMeasurement): number[] {
   return aloneSeconds.map((seconds) => startSeconds + seconds);
 }
 
-function commandTable(measured: readonly Measured[]): string {
-  const rows = groupItems(measured, ({ label }) => label).map((ofCommand) => {
-    const [{ label, requests } = { label: "", requests: [] }] = ofCommand;
-    const median = (of: (item: Measured) => number): number => medianOf(ofCommand.map(of));
+function commandTable(measured: readonly LatencyMeasurement[]): string {
+  const rows = groupItems(measured, ({ label }) => label).map((group) => {
+    const [{ label, requests } = { label: "", requests: [] }] = group;
+    const median = (getValue: (item: LatencyMeasurement) => number): number => medianOf(group.map(getValue));
     const reads = requests.filter(({ method }) => method === "GET").length;
     return [
       label,

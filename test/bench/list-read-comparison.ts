@@ -49,8 +49,8 @@ export async function compareWithListReads(
     const environment = { ...process.env, ...written };
     const { targets } = readTargets("tenants.yaml");
     const fleet = { targets, requestContext: { environment, getTokens: () => UNLIMITED_REQUESTS } };
-    const measureReading = async (of: BenchFleet): Promise<number> =>
-      (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
+    const measureReading = async (fleet: BenchFleet): Promise<number> =>
+      (await timeListReads(fleet, CONCURRENCY, readsVips)) / ENTRIES;
     const ways = { "reading the lists alone": measureReading, [name]: measured };
     const seconds = new Map<string, number[]>();
     const processor = new Map<string, number[]>();
@@ -67,8 +67,8 @@ export async function compareWithListReads(
         processor.set(way, [...(processor.get(way) ?? []), (user + system) / 1_000_000]);
       }
     }
-    const computeMedian = (of: Map<string, number[]>, way: string): number =>
-      (of.get(way) ?? []).toSorted((a, b) => a - b)[Math.floor(RUNS / 2)] ?? Number.NaN;
+    const computeMedian = (measured: Map<string, number[]>, way: string): number =>
+      (measured.get(way) ?? []).toSorted((a, b) => a - b)[Math.floor(RUNS / 2)] ?? Number.NaN;
     const rows = Object.keys(ways).map((way) => [
       way,
       computeMedian(seconds, way).toFixed(2),
@@ -76,8 +76,8 @@ export async function compareWithListReads(
     ]);
     const ratio = computeMedian(seconds, name) / computeMedian(seconds, "reading the lists alone");
     const load = loadavg()[0]?.toFixed(1) ?? "";
-    const about = `${TENANTS} tenants of ${ENTRIES} entries, ${CONCURRENCY} at once, the medians of ${RUNS}; the machine's load was ${load} on ${availableParallelism()} processors`;
-    return `${about}:\n${formatTable(["", "seconds", "of its processor"], rows, 0)}\n\n${ratio.toFixed(2)} ×, at most ${LIMIT}: ${ratio <= LIMIT ? "held" : "NOT HELD"}`;
+    const conditions = `${TENANTS} tenants of ${ENTRIES} entries, ${CONCURRENCY} at once, the medians of ${RUNS}; the machine's load was ${load} on ${availableParallelism()} processors`;
+    return `${conditions}:\n${formatTable(["", "seconds", "of its processor"], rows, 0)}\n\n${ratio.toFixed(2)} ×, at most ${LIMIT}: ${ratio <= LIMIT ? "held" : "NOT HELD"}`;
   } finally {
     process.chdir(before);
     rmSync(directory, { recursive: true, force: true });
@@ -88,10 +88,10 @@ export async function compareWithListReads(
  * Reads the lists of all tenants and discards them.
  * @returns the number of rows read
  */
-export async function readLists(
+export async function timeListReads(
   { targets, requestContext }: BenchFleet,
   concurrency: number,
-  withVips: boolean,
+  includesVips: boolean,
 ): Promise<number> {
   let rows = 0;
   await readEachTenant(targets, {
@@ -99,7 +99,7 @@ export async function readLists(
     concurrency,
     read: async (client) =>
       await Promise.all([
-        ...(withVips ? [client.vipEmployees.readAll()] : []),
+        ...(includesVips ? [client.vipEmployees.readAll()] : []),
         client.allowDenyEntries.readAll("allow"),
         client.allowDenyEntries.readAll("deny"),
       ]),

@@ -30,12 +30,12 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
   await recordOperation("looking up", () => project.upAfterRefresh());
   await recordOperation("refresh", () => project.refresh());
   if (bench.isStateKnown) return;
-  const ofMany = await project.measureState();
-  const ofOne = await measureSingleEntryState(subject);
+  const listState = await project.measureState();
+  const entryState = await measureSingleEntryState(subject);
   bench.record({
     operation: "state",
     count,
-    stateAnEntry: computeStatePerEntry(ofMany, count, ofOne),
+    stateAnEntry: computeStatePerEntry(listState, count, entryState),
     ...(variant && { variant }),
   });
 }

@@ -30,7 +30,7 @@ export function groupItems<Item>(items: readonly Item[], keyOf: (item: Item) => 
 }
 
 /** Returns the rows in the order in which they were first measured. */
-export function buildRows(observations: readonly Observation[]): MeasurementRow[] {
+export function buildMeasurementRows(observations: readonly Observation[]): MeasurementRow[] {
   const measured = observations.filter((observation): observation is MeasuredOfPeer => "operation" in observation);
   const groups = groupItems(measured, ({ peer, operation, count, variant }) =>
     JSON.stringify([peer, operation, count, variant]),

@@ -35,7 +35,7 @@ export interface StateSize {
   /** As exported, without white space. */
   readonly compactBytes: number;
   /** The same without each resource's source position and stack trace, which Pulumi's engine stores. */
-  readonly withoutTraceBytes?: number;
+  readonly tracelessBytes?: number;
   /** The size of the file on disk. */
   readonly fileBytes: number;
 }
@@ -70,13 +70,13 @@ export interface Peer {
 }
 
 /** Returns how much one entry adds to a state. */
-export function computeStatePerEntry(ofMany: StateSize, count: number, ofOne: StateSize): StateSize {
+export function computeStatePerEntry(listState: StateSize, count: number, entryState: StateSize): StateSize {
   return {
-    compactBytes: (ofMany.compactBytes - ofOne.compactBytes) / (count - 1),
-    fileBytes: (ofMany.fileBytes - ofOne.fileBytes) / (count - 1),
-    ...(ofMany.withoutTraceBytes !== undefined &&
-      ofOne.withoutTraceBytes !== undefined && {
-        withoutTraceBytes: (ofMany.withoutTraceBytes - ofOne.withoutTraceBytes) / (count - 1),
+    compactBytes: (listState.compactBytes - entryState.compactBytes) / (count - 1),
+    fileBytes: (listState.fileBytes - entryState.fileBytes) / (count - 1),
+    ...(listState.tracelessBytes !== undefined &&
+      entryState.tracelessBytes !== undefined && {
+        tracelessBytes: (listState.tracelessBytes - entryState.tracelessBytes) / (count - 1),
       }),
   };
 }

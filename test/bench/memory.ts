@@ -16,7 +16,7 @@ export function watchPeaks(started: number | undefined): { stop(): Peaks } | und
   if (process.platform !== "linux" || started === undefined) return undefined;
   const peaks = { provider: 0, program: 0, command: 0 };
   const samplePeaks = (): void => {
-    for (const pid of withDescendants(started)) {
+    for (const pid of listProcessTree(started)) {
       const role = pid === started ? "command" : getRole(pid);
       if (role !== undefined) peaks[role] = Math.max(peaks[role], readPeakMemory(pid));
     }
@@ -39,7 +39,7 @@ export function watchTree(): { stop(): { coordinator: number; all: number } } | 
   const peaks = { coordinator: 0, all: 0 };
   const sampleTotal = (): void => {
     let all = 0;
-    for (const pid of withDescendants(process.pid)) {
+    for (const pid of listProcessTree(process.pid)) {
       const command = readFileOrEmpty(`/proc/${pid}/cmdline`);
       if (pid === process.pid || command.includes("service-process")) continue;
       const bytes = Number(/^Pss:\s*(\d+) kB/m.exec(readFileOrEmpty(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
@@ -71,7 +71,7 @@ function readPeakMemory(pid: number): number {
   return Number(/^VmHWM:\s*(\d+) kB/m.exec(readFileOrEmpty(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
 }
 
-function withDescendants(root: number): number[] {
+function listProcessTree(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;

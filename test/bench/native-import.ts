@@ -1,9 +1,9 @@
-import { type BenchEntry, buildEntries } from "#bench/entries";
+import { type BenchEntry, buildBenchEntries } from "#bench/entries";
 import { countRequests } from "#bench/measure-operations";
 import type { Peer } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService } from "#bench/service";
-import { buildEntriesProgram, WITHOUT_CHECKPOINTS } from "#bench/single-entries";
+import { buildEntriesProgram, SKIP_CHECKPOINTS } from "#bench/single-entries";
 
 /** Measures importing existing entries into a new stack, one resource per entry, all in one `pulumi import`. */
 export const nativeImport: Peer = {
@@ -15,10 +15,10 @@ export const nativeImport: Peer = {
     await using service = await BenchService.start();
     const program = buildEntriesProgram(count, "native");
     await using maker = await BenchProject.create(program, service.environment);
-    await maker.up({ environment: WITHOUT_CHECKPOINTS });
+    await maker.up({ environment: SKIP_CHECKPOINTS });
     await using project = await BenchProject.create(program, service.environment);
-    const file = { resources: buildEntries(count).map(buildImport) };
-    const options = { environment: WITHOUT_CHECKPOINTS };
+    const file = { resources: buildBenchEntries(count).map(buildImport) };
+    const options = { environment: SKIP_CHECKPOINTS };
     const { seconds, requests } = await countRequests(service, () => project.importAll(file, options));
     bench.record({ operation: "import", count, seconds, requests });
   },

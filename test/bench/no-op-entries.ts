@@ -1,7 +1,7 @@
 import { buildNoOpProgram } from "#bench/floor";
 import { measureOperations } from "#bench/measure-operations";
 import type { Peer } from "#bench/measurement";
-import { WITHOUT_CHECKPOINTS } from "#bench/single-entries";
+import { SKIP_CHECKPOINTS } from "#bench/single-entries";
 
 /**
  * The same number of dynamic resources that do nothing, as in Pulumi's documentation. The state of each contains its
@@ -24,6 +24,6 @@ export const nothingEntriesWithoutCheckpoints: Peer = {
   isSlow: false,
   async measure(bench) {
     const count = bench.singleEntries;
-    await measureOperations(bench, { count, program: buildNoOpProgram, environment: WITHOUT_CHECKPOINTS });
+    await measureOperations(bench, { count, program: buildNoOpProgram, environment: SKIP_CHECKPOINTS });
   },
 };

@@ -88,12 +88,12 @@ export class BenchProject implements AsyncDisposable {
     const file = (await readdir(stacks, { recursive: true })).find((name) => name.endsWith("dev.json"));
     if (file === undefined) throw new Error("the file backend holds no stack");
     const state: unknown = JSON.parse(output);
-    const withoutTrace = JSON.stringify(state, (key, value: unknown) =>
+    const tracelessText = JSON.stringify(state, (key, value: unknown) =>
       key === "stackTrace" || key === "sourcePosition" ? undefined : value,
     );
     return {
       compactBytes: Buffer.byteLength(JSON.stringify(state)),
-      withoutTraceBytes: Buffer.byteLength(withoutTrace),
+      tracelessBytes: Buffer.byteLength(tracelessText),
       fileBytes: (await readFile(join(stacks, file))).byteLength,
     };
   }

@@ -4,10 +4,10 @@
  *
  *   node test/bench/read-lists.ts 2
  */
-import { readLists } from "#bench/list-read-comparison";
+import { timeListReads } from "#bench/list-read-comparison";
 import { UNLIMITED_REQUESTS } from "../../provider/dist/client/rate-limiter.js";
 import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
 
 const { targets } = readTargets("tenants.yaml");
 const requestContext = { environment: process.env, getTokens: () => UNLIMITED_REQUESTS };
-console.log(await readLists({ targets, requestContext }, Number(process.argv[2]), true));
+console.log(await timeListReads({ targets, requestContext }, Number(process.argv[2]), true));

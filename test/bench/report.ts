@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { type Point, writeGraph } from "#bench/graphs";
 import type { MachineFacts } from "#bench/machine";
 import type { Observation, Operation } from "#bench/measurement";
-import { buildRows, computeRatio, groupItems, type MeasurementRow } from "#bench/measurement-rows";
+import { buildMeasurementRows, computeRatio, groupItems, type MeasurementRow } from "#bench/measurement-rows";
 import { getFloorPeer, peers } from "#bench/peers";
 import { formatDecimal, formatTable, formatWhole } from "#bench/table";
 import { evaluateTargets, type TargetResult } from "#bench/targets";
@@ -38,7 +38,7 @@ export interface BenchReport {
 }
 
 export function renderReport(observations: readonly Observation[], facts: MachineFacts, runs: number): BenchReport {
-  const rows = buildRows(observations).toSorted((a, b) => getPlace(a.peer) - getPlace(b.peer));
+  const rows = buildMeasurementRows(observations).toSorted((a, b) => getPlace(a.peer) - getPlace(b.peer));
   const isGrowth = ({ peer }: MeasurementRow): boolean => peer === "growth" || peer === "native-growth";
   const rest = rows.filter((row) => !isGrowth(row));
   const operations = rest.filter(({ operation }) => !APART.includes(operation));
@@ -76,7 +76,7 @@ turns. Operations that take minutes run once, as the tables show.`,
 
 /** Renders the comparison of the dynamic provider and the native plugin, for the docs. */
 export function renderProvidersReport(observations: readonly Observation[], facts: MachineFacts, runs: number): string {
-  const rows = buildRows(observations).toSorted((a, b) => getPlace(a.peer) - getPlace(b.peer));
+  const rows = buildMeasurementRows(observations).toSorted((a, b) => getPlace(a.peer) - getPlace(b.peer));
   const formatMedian = (row: MeasurementRow): string => row.seconds?.median.toFixed(2) ?? "";
   const alone = rows
     .filter(({ operation }) => APART.includes(operation))
@@ -118,13 +118,13 @@ async function rewritePage(marked: RegExp, text: string): Promise<void> {
 
 function mainTable(rows: readonly MeasurementRow[]): string {
   const programs = groupItems(rows, ({ peer, count }) => JSON.stringify([count, peer]));
-  const lines = programs.map((ofProgram) => {
+  const lines = programs.map((programRows) => {
     const formatCell = (operation: Operation, show: (row: MeasurementRow) => string): string => {
-      const row = ofProgram.find((measurementRow) => measurementRow.operation === operation);
+      const row = programRows.find((measurementRow) => measurementRow.operation === operation);
       return row ? show(row) : "";
     };
     const formatTime = (row: MeasurementRow): string => (row.seconds ? `${formatDecimal(row.seconds.median)} s` : "");
-    const [{ peer, count } = { peer: "", count: 0 }] = ofProgram;
+    const [{ peer, count } = { peer: "", count: 0 }] = programRows;
     return {
       count,
       cells: [
@@ -184,10 +184,10 @@ function renderRows(rows: readonly MeasurementRow[]): string {
 function renderGrowth(rows: readonly MeasurementRow[]): string[] {
   if (rows.length === 0) return [];
   const operations: Operation[] = ["first up", "no-op up", "refresh", "three changes"];
-  const lines = groupItems(rows, ({ peer, count }) => JSON.stringify([peer, count])).map((ofSize) => {
-    const { peer = "", count = 0 } = ofSize[0] ?? {};
+  const lines = groupItems(rows, ({ peer, count }) => JSON.stringify([peer, count])).map((sizeRows) => {
+    const { peer = "", count = 0 } = sizeRows[0] ?? {};
     const cells = operations.map((operation) => {
-      const { seconds, peakBytes } = ofSize.find((row) => row.operation === operation) ?? {};
+      const { seconds, peakBytes } = sizeRows.find((row) => row.operation === operation) ?? {};
       if (seconds === undefined) return "";
       const memory = peakBytes === undefined ? "" : `, ${formatWhole(peakBytes / 1e6)} MB`;
       return `${formatDecimal(seconds.median)} s${memory}`;

@@ -56,9 +56,9 @@ function listRolloutPoints(measurements: readonly RolloutMeasurement[], cores: n
           measurement.way === "rollout" && measurement.label === label && measurement.concurrent === AT_ONCE,
       )
       .toSorted((a, b) => a.tenants - b.tenants);
-  const [looked, changed] = [listMeasured("nothing to do"), listMeasured("one new deny each")];
-  const lookMs = computeMsPerTenant(looked);
-  const changeMs = Math.max(1, computeMsPerTenant(changed) - lookMs);
+  const [unchangedRuns, changedRuns] = [listMeasured("nothing to do"), listMeasured("one new deny each")];
+  const lookMs = computeMsPerTenant(unchangedRuns);
+  const changeMs = Math.max(1, computeMsPerTenant(changedRuns) - lookMs);
   const places = Math.min(AT_ONCE, cores);
   const parameters = { ...USUAL, cores, concurrent: AT_ONCE, requestsPerSecond: 1e6, latencyMs: 0 };
   const work = {
@@ -66,14 +66,14 @@ function listRolloutPoints(measurements: readonly RolloutMeasurement[], cores: n
     engineCpuMs: changeMs * places,
     engineWallMs: changeMs * places,
   };
-  return [looked, changed].flatMap((rows) => {
+  return [unchangedRuns, changedRuns].flatMap((rows) => {
     const line = rows[0]?.label ?? "";
     const points = rows.map(({ tenants, seconds }) => ({ line, x: tenants, y: seconds }));
     const largest = points.at(-1);
     if (largest === undefined) return [];
     const simulated = SIMULATED.filter((tenants) => tenants > largest.x).map((tenants) => {
       const { planningMs, changingMs } = simulateRollout(chooseNextStep, { ...parameters, ...work, tenants });
-      const ms = rows === looked ? planningMs : planningMs + changingMs;
+      const ms = rows === unchangedRuns ? planningMs : planningMs + changingMs;
       return { line, x: tenants, y: ms / 1_000 };
     });
     return [...points, ...[largest, ...simulated].map((item) => ({ ...item, isSimulated: true }))];

@@ -111,7 +111,7 @@ export function simulateRollout(next: typeof chooseNextStep, parameters: Simulat
   const state = rollout.run({ retry: false });
   const { attempts, requests, maxInProgress, crashCount } = services;
   const counts = rollout.journal.waves.map((wave) => wave.counts);
-  const sumCounts = (of: "done" | "failed"): number => counts.reduce((all, wave) => all + wave[of], 0);
+  const sumCounts = (state: "done" | "failed"): number => counts.reduce((all, wave) => all + wave[state], 0);
   const settled = sumCounts("done") + sumCounts("failed");
   const looks = (rollout.steps + dispatches) * (STATEMENTS.view + parameters.addresses);
   return {
@@ -222,37 +222,37 @@ class SimulatedServices {
   attempts = 0;
   maxInProgress = 0;
   crashCount = 0;
-  readonly #given: SimulationParameters;
+  readonly #parameters: SimulationParameters;
   readonly #cores: SharedCores;
   readonly #freeAt = new Map<string, number>();
   readonly #inProgress = new Map<VirtualTenant, number>();
   #random: number;
 
   constructor(parameters: SimulationParameters) {
-    this.#given = parameters;
+    this.#parameters = parameters;
     this.#cores = new SharedCores(this.clock, parameters.cores, parameters.engineCpuMs / parameters.engineWallMs);
     this.#random = parameters.seed;
   }
 
   /** Plans all tenants, some at once. Returns the time that it takes. */
   planAll(names: readonly string[]): number {
-    const { concurrent, exportCpuMs } = this.#given;
+    const { concurrent, exportCpuMs } = this.#parameters;
     const waiting = names.values();
     const planNext = (): void => {
       const { value: name } = waiting.next();
       if (name === undefined) return;
-      const address = getAddress(name, this.#given);
-      this.#cores.runWork(exportCpuMs, () => this.#ask(address, countPages(this.#given), () => true, planNext));
+      const address = getAddress(name, this.#parameters);
+      this.#cores.runWork(exportCpuMs, () => this.#ask(address, countPages(this.#parameters), () => true, planNext));
     };
-    for (let begun = 0; begun < concurrent; begun++) planNext();
+    for (let startedCount = 0; startedCount < concurrent; startedCount++) planNext();
     while (this.clock.tick());
     return this.clock.nowMs;
   }
 
   /** Changes a tenant: the engine works before and after its requests, then all lists are read again. */
   change(tenant: VirtualTenant, attempt: number, through: (isSuccessful: boolean) => void): void {
-    const { writes, engineCpuMs, failurePercent } = this.#given;
-    const pages = countPages(this.#given);
+    const { writes, engineCpuMs, failurePercent } = this.#parameters;
+    const pages = countPages(this.#parameters);
     const isAlive = (): boolean => tenant.attempt === attempt && this.#inProgress.get(tenant) === attempt;
     this.attempts += 1;
     this.#inProgress.set(tenant, attempt);
@@ -273,7 +273,7 @@ class SimulatedServices {
 
   /** From now on, workers crash; their tenants are reassigned when the lease expires. */
   startCrashes(takeOver: (tenant: VirtualTenant) => void): void {
-    const { crashEveryMs, leaseMs } = this.#given;
+    const { crashEveryMs, leaseMs } = this.#parameters;
     if (crashEveryMs === undefined) return;
     this.clock.schedule(this.clock.nowMs + crashEveryMs * (0.5 + this.#draw()), () => {
       const living = [...this.#inProgress].filter(([, attempt]) => attempt > 0);
@@ -295,7 +295,7 @@ class SimulatedServices {
       then();
       return;
     }
-    const { requestsPerSecond, latencyMs } = this.#given;
+    const { requestsPerSecond, latencyMs } = this.#parameters;
     const startMs = Math.max(this.clock.nowMs, this.#freeAt.get(address) ?? 0);
     this.#freeAt.set(address, startMs + 1_000 / requestsPerSecond);
     this.requests += 1;

@@ -117,7 +117,7 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
         await recordRollout("loop", "nothing to do", concurrent, "sh", buildLoopCommand(concurrent));
       }
       if (!changedAt.includes(concurrent)) continue;
-      await writeBaseline(directory, ++denies);
+      await writeGrownBaseline(directory, ++denies);
       await recordRollout(
         "rollout",
         "one new deny each",
@@ -126,7 +126,7 @@ async function measureFleet(tenants: number, changedAt: readonly number[], loops
         buildRolloutCommand(concurrent),
       );
       if (!loopsAt.includes(concurrent)) continue;
-      await writeBaseline(directory, ++denies);
+      await writeGrownBaseline(directory, ++denies);
       await recordRollout("loop", "one new deny each", concurrent, "sh", buildLoopCommand(concurrent));
     }
   } finally {
@@ -142,7 +142,7 @@ async function writeProject(directory: string, names: readonly string[], url: st
   await mkdir(join(directory, "settings"));
   await mkdir(join(directory, ".state"));
   await symlink(resolve("node_modules"), join(directory, "node_modules"));
-  await writeBaseline(directory, 0);
+  await writeGrownBaseline(directory, 0);
   for (const name of names) {
     await writeFile(
       join(directory, "settings", `${name}.yaml`),
@@ -183,7 +183,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
 }
 
 /** Writes the list that all tenants include, with `more` new denies. */
-async function writeBaseline(directory: string, more: number): Promise<void> {
+async function writeGrownBaseline(directory: string, more: number): Promise<void> {
   const values = [
     ...Array.from({ length: entries - 1 }, (_, index) => `evil-${index}.example`),
     ...Array.from({ length: more }, (_, index) => `new-${index}.example`),

@@ -12,13 +12,13 @@ for (const entry of ${formatEntriesSource(count)}) new AllowDenyEntry(entry.valu
 }
 
 /** Makes the engine write its state only once, at the end. */
-export const WITHOUT_CHECKPOINTS = { PULUMI_SKIP_CHECKPOINTS: "true" };
+export const SKIP_CHECKPOINTS = { PULUMI_SKIP_CHECKPOINTS: "true" };
 
 /** One resource per entry. */
-export const singleEntries = withCheckpoints("entries", "one `AllowDenyEntry` per entry", "dynamic");
+export const singleEntries = buildCheckpointPeer("entries", "one `AllowDenyEntry` per entry", "dynamic");
 
 /** The same with the native plugin. */
-export const nativeSingleEntries = withCheckpoints(
+export const nativeSingleEntries = buildCheckpointPeer(
   "native-entries",
   "one `AllowDenyEntry` per entry, native plugin",
   "native",
@@ -38,7 +38,7 @@ export const nativeSingleEntriesWithoutCheckpoints = createCheckpointlessPeer(
   "native",
 );
 
-function withCheckpoints(name: string, title: string, providerKind: BenchProviderKind): Peer {
+function buildCheckpointPeer(name: string, title: string, providerKind: BenchProviderKind): Peer {
   return {
     name,
     title,
@@ -59,7 +59,7 @@ function createCheckpointlessPeer(name: string, title: string, providerKind: Ben
     floor: "nothing-entries-without-checkpoints",
     async measure(bench) {
       const buildProgram = (count: number): string => buildEntriesProgram(count, providerKind);
-      const environment = WITHOUT_CHECKPOINTS;
+      const environment = SKIP_CHECKPOINTS;
       await measureOperations(bench, { count: bench.singleEntries, program: buildProgram, environment });
     },
   };

@@ -16,65 +16,80 @@ export interface TargetResult extends Omit<PerformanceTarget, "measured"> {
 }
 
 const targets: readonly PerformanceTarget[] = [
-  buildTarget("first `up` of one `AllowDenyList`", 1.1, "× floor", createRatioMeasure("list", "first up", "floor")),
-  buildTarget("no-op `up` of it", 1.1, "× floor", createRatioMeasure("list", "no-op up", "floor")),
-  buildTarget("the same with `refresh: always`", 1.35, "× floor", createRatioMeasure("list", "looking up", "floor")),
-  buildTarget("`refresh` of it", 1.25, "× floor", createRatioMeasure("list", "refresh", "floor")),
-  buildTarget(
+  buildPerformanceTarget(
+    "first `up` of one `AllowDenyList`",
+    1.1,
+    "× floor",
+    createRatioMeasure("list", "first up", "floor"),
+  ),
+  buildPerformanceTarget("no-op `up` of it", 1.1, "× floor", createRatioMeasure("list", "no-op up", "floor")),
+  buildPerformanceTarget(
+    "the same with `refresh: always`",
+    1.35,
+    "× floor",
+    createRatioMeasure("list", "looking up", "floor"),
+  ),
+  buildPerformanceTarget("`refresh` of it", 1.25, "× floor", createRatioMeasure("list", "refresh", "floor")),
+  buildPerformanceTarget(
     "no-op `up` of it",
     1.1,
     "× a no-op resource with the list",
     createRatioMeasure("list", "no-op up", "nothing-list"),
   ),
   ...(["growth", "native-growth"] as const).map((peer) =>
-    buildTarget(
+    buildPerformanceTarget(
       `time per additional entry of the longest list${peer === "growth" ? "" : ", native plugin"}`,
       1.2,
       "× that of the previous size",
       createGrowthMeasure(peer),
     ),
   ),
-  buildTarget("its state per entry, short comments", 100, "bytes", createStateMeasure("list")),
-  buildTarget(
+  buildPerformanceTarget("its state per entry, short comments", 100, "bytes", createStateMeasure("list")),
+  buildPerformanceTarget(
     "its state per entry, comments of 40 characters",
     160,
     "bytes",
     createStateMeasure("list", "comments of 40 characters"),
   ),
-  buildTarget("memory of the provider at the longest list", 350, "MB", createPeakMeasure("growth")),
-  buildTarget("the same of the native plugin", 250, "MB", createPeakMeasure("native-growth")),
+  buildPerformanceTarget("memory of the provider at the longest list", 350, "MB", createPeakMeasure("growth")),
+  buildPerformanceTarget("the same of the native plugin", 250, "MB", createPeakMeasure("native-growth")),
   ...buildSingleEntryTargets("one `AllowDenyEntry` per entry", "", 1.05),
   ...buildSingleEntryTargets("the same by the native plugin", "native-", 0.8),
-  buildTarget(
+  buildPerformanceTarget(
     "first `up` of one `AllowDenyEntry` per entry",
     1.1,
     "× as many no-op resources",
     createRatioMeasure("entries", "first up", "nothing-entries"),
   ),
-  buildTarget("the same", 1 / 3, "× the minimal provider", createRatioMeasure("entries", "first up", "naive")),
-  buildTarget(
+  buildPerformanceTarget(
+    "the same",
+    1 / 3,
+    "× the minimal provider",
+    createRatioMeasure("entries", "first up", "naive"),
+  ),
+  buildPerformanceTarget(
     "state of an `AllowDenyEntry` without the engine's stack trace",
     850,
     "bytes",
-    (rows) => findRow(rows, "entries-without-checkpoints", "state")?.stateAnEntry?.withoutTraceBytes,
+    (rows) => findRow(rows, "entries-without-checkpoints", "state")?.stateAnEntry?.tracelessBytes,
   ),
-  buildTarget("until the dynamic host listens", 0.25, "s", createTimeMeasure("dynamic-start", "start")),
+  buildPerformanceTarget("until the dynamic host listens", 0.25, "s", createTimeMeasure("dynamic-start", "start")),
   ...(["lint", "plan"] as const).flatMap((verb) => [
-    buildTarget(`\`${verb}\` of the longest list`, 2, "s", createTimeMeasure(verb, verb)),
-    buildTarget("its memory", 250, "MB", (rows) => convertToMegabytes(findRow(rows, verb, verb)?.peakBytes)),
+    buildPerformanceTarget(`\`${verb}\` of the longest list`, 2, "s", createTimeMeasure(verb, verb)),
+    buildPerformanceTarget("its memory", 250, "MB", (rows) => convertToMegabytes(findRow(rows, verb, verb)?.peakBytes)),
   ]),
 ];
 
 function buildSingleEntryTargets(label: string, prefix: "" | "native-", limit: number): PerformanceTarget[] {
   const [peer, floor] = [`${prefix}entries-without-checkpoints`, "nothing-entries-without-checkpoints"];
   return [
-    buildTarget(
+    buildPerformanceTarget(
       `${label}, nothing to do`,
       limit,
       "× as many no-op resources",
       createRatioMeasure(peer, "no-op up", floor),
     ),
-    buildTarget(
+    buildPerformanceTarget(
       `${label}, \`refresh\``,
       limit,
       "× as many no-op resources",
@@ -87,7 +102,7 @@ export function evaluateTargets(rows: readonly MeasurementRow[]): TargetResult[]
   return targets.map((target) => ({ ...target, measured: target.measured(rows) }));
 }
 
-function buildTarget(
+function buildPerformanceTarget(
   label: string,
   limit: number,
   unit: string,
@@ -113,9 +128,9 @@ function createStateMeasure(peer: string, variant?: string): PerformanceTarget["
 
 function createPeakMeasure(peer: string): PerformanceTarget["measured"] {
   return (rows) => {
-    const ofPeer = rows.filter((row) => row.peer === peer);
-    const longest = Math.max(...ofPeer.map(({ count }) => count));
-    const peaks = ofPeer.flatMap(({ count, peakBytes }) => (count === longest && peakBytes) || []);
+    const peerRows = rows.filter((row) => row.peer === peer);
+    const longest = Math.max(...peerRows.map(({ count }) => count));
+    const peaks = peerRows.flatMap(({ count, peakBytes }) => (count === longest && peakBytes) || []);
     return peaks.length === 0 ? undefined : convertToMegabytes(Math.max(...peaks));
   };
 }
@@ -127,16 +142,16 @@ function createPeakMeasure(peer: string): PerformanceTarget["measured"] {
  */
 function createGrowthMeasure(peer: string): PerformanceTarget["measured"] {
   return (rows) => {
-    const ofPeer = rows.filter((row) => row.peer === peer);
-    const sizes = [...new Set(ofPeer.map(({ count }) => count))].sort((a, b) => a - b).slice(-3);
+    const peerRows = rows.filter((row) => row.peer === peer);
+    const sizes = [...new Set(peerRows.map(({ count }) => count))].sort((a, b) => a - b).slice(-3);
     if (sizes.length < 3) return undefined;
-    const computeCostPerEntry = (from = 0, to = 0, of: Operation): number => {
+    const computeCostPerEntry = (from = 0, to = 0, operation: Operation): number => {
       const getMedian = (count: number): number =>
-        ofPeer.find((row) => row.count === count && row.operation === of)?.seconds?.median ?? Number.NaN;
+        peerRows.find((row) => row.count === count && row.operation === operation)?.seconds?.median ?? Number.NaN;
       return (getMedian(to) - getMedian(from)) / (to - from);
     };
     const [few, some, many] = sizes;
-    const rises = ofPeer.map(
+    const rises = peerRows.map(
       ({ operation }) => computeCostPerEntry(some, many, operation) / computeCostPerEntry(few, some, operation),
     );
     // A failed measurement counts as a missed target.

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { getCacheDirectory } from "pulumi-email-security/engine";
 import { areCommandsStopped, type CompletedCommand, run } from "#bench/command";
-import { buildEntries } from "#bench/entries";
+import { buildBenchEntries } from "#bench/entries";
 import { countRequests } from "#bench/measure-operations";
 import { type Bench, computeStatePerEntry, type Operation, type Peer, type StateSize } from "#bench/measurement";
 import { API_KEY, BenchService } from "#bench/service";
@@ -72,7 +72,7 @@ class TerraformProject implements AsyncDisposable {
     const overrides = `dev_overrides { "Mastercard/restapi" = ${JSON.stringify(join(provider, ".."))} }`;
     await writeFile(settings, `disable_checkpoint = true\nprovider_installation {\n${overrides}\ndirect {}\n}\n`);
     await writeFile(join(directory, "main.tf"), formatConfiguration(service.url));
-    await writeFile(join(directory, "entries.json"), JSON.stringify(buildEntries(count)));
+    await writeFile(join(directory, "entries.json"), JSON.stringify(buildBenchEntries(count)));
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith("TF_"));
     return new TerraformProject(directory, cli, { ...Object.fromEntries(own), TF_CLI_CONFIG_FILE: settings });
   }

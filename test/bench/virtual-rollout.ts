@@ -353,7 +353,7 @@ export class VirtualRollout {
   }
 
   #wait(untilMs: number | undefined): void {
-    const isElsewhere = [...this.journal.busyElsewhere.values()].some((taken) => taken > 0);
+    const isElsewhere = [...this.journal.busyElsewhere.values()].some((busyCount) => busyCount > 0);
     if (this.journal.underWay === 0 && untilMs === undefined && !isElsewhere) {
       throw new Error("It waits, and there is nothing to wait for.");
     }

@@ -39,8 +39,8 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     return [pathToFileURL(join(directory, file)).href, ...rest].join("#");
   };
 
-  const openPage = async (tab: Tab, page: string, of = site): Promise<void> => {
-    await tab.page.goto(getUrl(page, of), { waitUntil: "load" });
+  const openPage = async (tab: Tab, page: string, openedSite = site): Promise<void> => {
+    await tab.page.goto(getUrl(page, openedSite), { waitUntil: "load" });
   };
 
   /** Waits until every status region has text. */

@@ -20,7 +20,7 @@ const OPTIONS: ts.CompilerOptions = {
 };
 
 /** Names that a block without imports can use in addition to the package's exports. */
-const GIVEN = {
+const PREDEFINED_NAMES = {
   pulumi: 'import * as pulumi from "@pulumi/pulumi";',
   baseUrl: "declare const baseUrl: string;",
   apiKey: "declare const apiKey: string;",
@@ -94,7 +94,7 @@ function buildPrelude(text: string, exported: readonly string[]): string {
   const isMeant = (name: string) =>
     new RegExp(`(?<![.\\w])${name}\\b`).test(text) &&
     !new RegExp(`\\b(const|let|class|function|type|interface) \\{?[^=\\n]*\\b${name}\\b[^=\\n]*=`).test(text);
-  const declarations = Object.entries(GIVEN).flatMap(([name, line]) => (isMeant(name) ? [line] : []));
+  const declarations = Object.entries(PREDEFINED_NAMES).flatMap(([name, line]) => (isMeant(name) ? [line] : []));
   const imports = exported.filter(isMeant);
   return [`import { ${imports.join(", ")} } from "pulumi-email-security";`, ...declarations].join(" ");
 }

@@ -29,9 +29,9 @@ export function checkYamlBlocks(file: FencedFile): Problem[] {
 }
 
 function findProblem(page: FencedFile, fence: Fence): string | undefined {
-  const { language, about, file, isLeftOut } = fence;
+  const { language, annotation, file, isLeftOut } = fence;
   if (language !== "yaml" || isLeftOut) return undefined;
-  const name = file === undefined ? about : normalize(file).replaceAll("\\", "/");
+  const name = file === undefined ? annotation : normalize(file).replaceAll("\\", "/");
   if (name === "settings" || /(^|\/)settings\/[^/]+\.yaml$/.test(name)) return findSettingsProblem(page, fence);
   if (name === "tenants" || /(^|\/)tenants\.yaml$/.test(name)) return findTargetsProblem(page, fence);
   return undefined;

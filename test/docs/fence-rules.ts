@@ -65,22 +65,22 @@ const GENERATED_PAGES = /^docs\/reference\/(?:cli|errors)\//;
 /** Languages whose named files are read even on pages that don't run. */
 const READ_LANGUAGES = ["ts", "json", "yaml", "python", "go"];
 
-function findFenceProblem({ language, about, file }: Fence): string | undefined {
+function findFenceProblem({ language, annotation, file }: Fence): string | undefined {
   if (language === "")
     return 'say what it is: write "text" behind the back-ticks for what is plain text, else its language';
-  const [, word, reason] = /^no-(run|check)\b:?(.*)$/.exec(about) ?? [];
+  const [, word, reason] = /^no-(run|check)\b:?(.*)$/.exec(annotation) ?? [];
   if (word !== undefined) {
-    if (reason?.trim() === "" || !/^no-\w+: /.test(about)) return `say why, as in "${language} no-${word}: WHY"`;
-    const wanted = language === "sh" ? "run" : "check";
-    return word === wanted ? undefined : `write "${language} no-${wanted}:${reason}"`;
+    if (reason?.trim() === "" || !/^no-\w+: /.test(annotation)) return `say why, as in "${language} no-${word}: WHY"`;
+    const requiredMode = language === "sh" ? "run" : "check";
+    return word === requiredMode ? undefined : `write "${language} no-${requiredMode}:${reason}"`;
   }
   if (language === "sh") {
-    return SHELL.test(about)
+    return SHELL.test(annotation)
       ? undefined
-      : `"sh ${about}" is not known: write nothing after sh, or background, fails, fails=2 or no-run: WHY`;
+      : `"sh ${annotation}" is not known: write nothing after sh, or background, fails, fails=2 or no-run: WHY`;
   }
   if (language === "text")
-    return about === "" ? undefined : `write "text" alone, or "text no-check: WHY"; a file has its own language`;
+    return annotation === "" ? undefined : `write "text" alone, or "text no-check: WHY"; a file has its own language`;
   if (["bash", "shell", "console"].includes(language)) return 'write "sh"';
   if (["typescript", "yml", "golang", "py"].includes(language)) {
     const short = { typescript: "ts", yml: "yaml", golang: "go" }[language] ?? "python";
@@ -88,12 +88,12 @@ function findFenceProblem({ language, about, file }: Fence): string | undefined 
   }
   if (file !== undefined) return undefined;
   if (CHECKED.includes(language)) {
-    return about === ""
+    return annotation === ""
       ? undefined
-      : `"${about}" isn't a file name: write "${language}", with a name where it is a file`;
+      : `"${annotation}" isn't a file name: write "${language}", with a name where it is a file`;
   }
   if (language === "yaml") {
-    return YAML_KINDS.includes(about)
+    return YAML_KINDS.includes(annotation)
       ? undefined
       : 'say which file it belongs to: write "yaml settings/acme.yaml" or another name, "yaml settings", "yaml tenants", or "yaml no-check: WHY"';
   }

@@ -9,7 +9,7 @@ export interface Fence {
   readonly line: number;
   readonly language: string;
   /** The text after the language. */
-  readonly about: string;
+  readonly annotation: string;
   readonly text: string;
   /** The file name in its fence. Undefined if there is none. */
   readonly file: string | undefined;
@@ -52,15 +52,15 @@ export function parseFences({ path, text }: MarkdownFile): FencedFile {
     .filter(isBlock)
     .map(({ info, content, map, isRightAfter }): Fence => {
       const [language = ""] = info.trim().split(/\s+/, 1);
-      const about = info.trim().slice(language.length).trim();
-      const isLeftOut = /^no-(run|check):/.test(about);
-      const isFile = !isLeftOut && !["sh", "text"].includes(language) && /^[^\s:]*[./][^\s:]*$/.test(about);
-      const file = isFile ? about : undefined;
+      const annotation = info.trim().slice(language.length).trim();
+      const isLeftOut = /^no-(run|check):/.test(annotation);
+      const isFile = !isLeftOut && !["sh", "text"].includes(language) && /^[^\s:]*[./][^\s:]*$/.test(annotation);
+      const file = isFile ? annotation : undefined;
       return {
         path,
         line: (map?.[0] ?? 0) + 1,
         language,
-        about,
+        annotation,
         text: content,
         file,
         isLeftOut,

@@ -97,11 +97,11 @@ function parsePageOptions(path: string, frontMatter: FencedFile["frontMatter"]):
   return { place, scenario, languages };
 }
 
-function readBlock({ path, line, language, about, text, file }: Fence): PageBlock | undefined {
-  const [, exemption] = /^(no-(?:run|check))\b/.exec(about) ?? [];
+function readBlock({ path, line, language, annotation, text, file }: Fence): PageBlock | undefined {
+  const [, exemption] = /^(no-(?:run|check))\b/.exec(annotation) ?? [];
   if (exemption !== undefined) {
-    if (/^no-(run|check): \S/.test(about)) return undefined;
-    throw new PageError(path, line, `"${about}" does not say why: write "${exemption}: WHY"`);
+    if (/^no-(run|check): \S/.test(annotation)) return undefined;
+    throw new PageError(path, line, `"${annotation}" does not say why: write "${exemption}: WHY"`);
   }
   if (language === "sh") {
     if (/\blogin --local\b/.test(text)) {
@@ -111,28 +111,28 @@ function readBlock({ path, line, language, about, text, file }: Fence): PageBloc
         "`pulumi login --local` writes into the home of whoever runs this: name a directory below $HOME",
       );
     }
-    return { ...readShell(path, line, about), text };
+    return { ...readShell(path, line, annotation), text };
   }
   return file === undefined ? undefined : { kind: "file", line, path: file, text };
 }
 
-function readShell(path: string, line: number, about: string): Omit<ShellBlock, "text"> {
+function readShell(path: string, line: number, annotation: string): Omit<ShellBlock, "text"> {
   const block = { kind: "shell", line, isBackground: false, exit: 0, prints: [] } as const;
-  if (about === "") return block;
-  if (about === "background") return { ...block, isBackground: true };
-  if (about === "fails") return { ...block, exit: "failure" };
-  const [, code] = /^fails=([1-9]\d{0,2})$/.exec(about) ?? [];
+  if (annotation === "") return block;
+  if (annotation === "background") return { ...block, isBackground: true };
+  if (annotation === "fails") return { ...block, exit: "failure" };
+  const [, code] = /^fails=([1-9]\d{0,2})$/.exec(annotation) ?? [];
   if (code !== undefined) return { ...block, exit: Number(code) };
   throw new PageError(
     path,
     line,
-    `"sh ${about}" is not known: write sh, and after it nothing, background, fails, fails=2, or no-run: WHY`,
+    `"sh ${annotation}" is not known: write sh, and after it nothing, background, fails, fails=2, or no-run: WHY`,
   );
 }
 
 /** Returns the expected lines of a `text` block. A line that consists only of `…` stands for any number of lines. */
-function listExpectedLines({ language, about, line, text }: Fence): ExpectedLine[] {
-  if (language !== "text" || about !== "") return [];
+function listExpectedLines({ language, annotation, line, text }: Fence): ExpectedLine[] {
+  if (language !== "text" || annotation !== "") return [];
   return text
     .split("\n")
     .map((printed, index) => ({ line: line + 1 + index, text: printed.trim() }))

@@ -67,7 +67,7 @@ export class PageDirectory implements AsyncDisposable {
     if (place === "empty") return new PageDirectory(top, environment, undefined);
 
     const sandbox = await startSandbox({
-      scenario: place === "fleet" ? { name: "fleet", tenants: FLEET.map(buildTenant) } : scenario,
+      scenario: place === "fleet" ? { name: "fleet", tenants: FLEET.map(buildPageTenant) } : scenario,
     });
     const page = new PageDirectory(
       top,
@@ -76,7 +76,7 @@ export class PageDirectory implements AsyncDisposable {
         PULUMI_BACKEND_URL: `file://${join(top, "state")}`,
         PULUMI_CONFIG_PASSPHRASE: "a passphrase for pages",
         ...(place === "fleet"
-          ? Object.fromEntries(FLEET.map((name) => [getKeyVariable(name), `sandbox-${name}-ci`]))
+          ? Object.fromEntries(FLEET.map((name) => [formatKeyVariable(name), `sandbox-${name}-ci`]))
           : { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" }),
       },
       sandbox,
@@ -169,11 +169,11 @@ waves:
   };
 }
 
-function getKeyVariable(name: string): string {
+function formatKeyVariable(name: string): string {
   return `EMAIL_SECURITY_API_KEY_${name.toUpperCase()}`;
 }
 
-function buildTenant(name: string): ScenarioTenant {
+function buildPageTenant(name: string): ScenarioTenant {
   return {
     name,
     keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },

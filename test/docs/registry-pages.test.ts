@@ -8,14 +8,14 @@ import { parseFences } from "./fences";
 
 const LANGUAGES = ["typescript", "python", "go", "csharp", "java", "yaml"];
 
-function readPage(name: string) {
+function readRegistryPage(name: string) {
   const path = `docs/${name}`;
   const text = readFileSync(join("docs", name), "utf8");
   return { text, ...parseFences({ path, text }) };
 }
 
 describe.each(REGISTRY_PAGES)("registry page %s", (name) => {
-  const { text, frontMatter } = readPage(name);
+  const { text, frontMatter } = readRegistryPage(name);
 
   it("has the front matter and text lengths that the registry needs", () => {
     expect(frontMatter).toEqual({
@@ -36,7 +36,7 @@ describe.each(REGISTRY_PAGES)("registry page %s", (name) => {
 });
 
 describe("_index.md", () => {
-  const { text, fences } = readPage("_index.md");
+  const { text, fences } = readRegistryPage("_index.md");
 
   it("shows its example in each language in the registry's format", () => {
     expect(text).toContain(`{{< chooser language "${LANGUAGES.join(",")}" >}}`);
@@ -52,7 +52,7 @@ describe("_index.md", () => {
 describe("installation-configuration.md", () => {
   it("names the package in each registry as its SDK does", () => {
     const { nodejs, python, go, csharp } = schema.language;
-    const { text } = readPage("installation-configuration.md");
+    const { text } = readRegistryPage("installation-configuration.md");
     const packages = [...text.matchAll(/\[`([^`]+)`\]\(https/g)].map(([, name]) => name);
     expect(packages).toEqual([
       manifest.name,
@@ -65,7 +65,7 @@ describe("installation-configuration.md", () => {
   });
 
   it("documents each configuration key with its description and variable", () => {
-    const { text } = readPage("installation-configuration.md");
+    const { text } = readRegistryPage("installation-configuration.md");
     const rows = text.match(/^\| `.*$/gm) ?? [];
     const expected = Object.entries(schema.config.variables).map(([key, { description }]) => {
       const variable = `EMAIL_SECURITY_${key.replace(/[A-Z]/g, "_$&").toUpperCase()}`;

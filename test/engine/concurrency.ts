@@ -31,7 +31,7 @@ export async function testManyResources(count: number, { isLeftAlone }: { isLeft
 
   expect(await project.up(...parallel)).toContain(`+ ${count + 1} created`);
   expect(listContents(sandbox)).toHaveLength(count - 4 + 3 + 4);
-  const requestCounts = countRequests(sandbox);
+  const requestCounts = countRequestKinds(sandbox);
   expect(requestCounts).toMatchObject({ "GET allow": 1, "GET deny": 1, "POST allow_deny_entries": count - 4 + 3 });
   // Three resources concern VIPs. They share one batch if the engine requests them at the same time. On a busy machine
   // it may not; each then reads once before it adds, and once more to verify.
@@ -42,13 +42,13 @@ export async function testManyResources(count: number, { isLeftAlone }: { isLeft
   sandbox.clearRequests();
   if (isLeftAlone) {
     await project.up(...parallel, "--expect-no-changes");
-    expect(countRequests(sandbox)).toEqual({});
+    expect(countRequestKinds(sandbox)).toEqual({});
     return;
   }
 
   await project.refresh(...parallel, "--expect-no-changes");
   // Up to 198 deny entries fit on one page.
-  const { "GET vip_employees": vips, ...entries } = countRequests(sandbox);
+  const { "GET vip_employees": vips, ...entries } = countRequestKinds(sandbox);
   expect(entries).toEqual({ "GET allow": 1, "GET deny": 1 });
   // At most once for each of the three, for the same reason.
   expect(vips).toBeLessThanOrEqual(3);
@@ -56,7 +56,7 @@ export async function testManyResources(count: number, { isLeftAlone }: { isLeft
   sandbox.clearRequests();
   await project.runOrThrow("destroy", "--yes", "--skip-preview", ...parallel);
   expect(listContents(sandbox)).toEqual([]);
-  const removed = countRequests(sandbox);
+  const removed = countRequestKinds(sandbox);
   expect(removed).toMatchObject({
     "DELETE allow_deny_entries": count - 4 + 3,
     "GET allow": 1,
@@ -66,7 +66,7 @@ export async function testManyResources(count: number, { isLeftAlone }: { isLeft
 }
 
 /** Counts the requests of each kind: by method and, for reads of entries, by list, otherwise by endpoint. */
-function countRequests(sandbox: Sandbox): Record<string, number> {
+function countRequestKinds(sandbox: Sandbox): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { method, path, query } of sandbox.requests) {
     const endpoint = path.split("/")[4] ?? "";

@@ -21,7 +21,7 @@ for (const { kind, name, args } of resources) {
 export class EngineStack implements ModelStack {
   readonly #project: EngineProject;
   /** The state since the last command that may have changed it; undefined if it has to be read again. */
-  #held: readonly StackItem[] | undefined;
+  #lastItems: readonly StackItem[] | undefined;
 
   private constructor(project: EngineProject) {
     this.#project = project;
@@ -41,12 +41,12 @@ export class EngineStack implements ModelStack {
     let refreshed: readonly StackItem[] | undefined;
     if (refresh) {
       // A separate refresh, so that its resulting state can be inspected.
-      this.#held = undefined;
+      this.#lastItems = undefined;
       const { code, output } = await this.#project.run("refresh", "--yes", "--skip-preview");
       if (code !== 0) return { result: "failed", messages: [output], steps: [], refreshed };
       refreshed = await this.listResources();
     }
-    this.#held = undefined;
+    this.#lastItems = undefined;
     const { code, output } = await this.#project.run("up", "--yes", ...(preview ? [] : ["--skip-preview"]));
     const steps = output
       .split("\n")
@@ -57,8 +57,8 @@ export class EngineStack implements ModelStack {
   }
 
   async listResources(): Promise<readonly StackItem[]> {
-    this.#held ??= (await this.#project.exportState()).resources.map(parseHeld);
-    return this.#held;
+    this.#lastItems ??= (await this.#project.exportState()).resources.map(parseHeld);
+    return this.#lastItems;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

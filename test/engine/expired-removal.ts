@@ -7,7 +7,7 @@ import { OWN, type SettingsProject } from "./tenant-settings";
 
 const TODAY = new Date().toISOString().slice(0, 10);
 
-const formatSettings = (expires: string): string => `version: 1
+const formatExpiringSettings = (expires: string): string => `version: 1
 ${OWN}deny:
   - value: evil.example
     comment: INC-7
@@ -23,7 +23,7 @@ export async function testOnlyExpired(its: SettingsProject): Promise<void> {
     Object.fromEntries(its.sandbox.allowDenyEntries("acme").map((entry) => [entry.value, entry.comment]));
 
   // A stack that has never run has no declarations.
-  await its.declare(formatSettings(TODAY));
+  await its.declare(formatExpiringSettings(TODAY));
   const early = await applyOnlyExpired();
   expect(early.output).toContain('The stack "dev" has no TenantSettings');
   expect(early.code).toBe(1);
@@ -33,7 +33,7 @@ export async function testOnlyExpired(its: SettingsProject): Promise<void> {
   expect(none.code).toBe(0);
 
   // One entry expires, the files have pending changes, and the console has changed another entry and the expired one.
-  const pending = formatSettings("2026-01-02")
+  const pending = formatExpiringSettings("2026-01-02")
     .replace("Contract 2026-114", "Contract 2027-001")
     .concat("  - value: pending.example\n");
   await its.declare(pending);

@@ -15,7 +15,7 @@ let fleet: Fleet;
 
 /** Starts three tenants that a rollout has brought to their baseline. `t2` uses the native plugin. */
 beforeAll(async () => {
-  fleet = await Fleet.start({ tenants: 3, entries: 2, waves: WAVES, about: formatTenantOptions });
+  fleet = await Fleet.start({ tenants: 3, entries: 2, waves: WAVES, formatTenantOptions: formatTenantOptions });
   for (const name of fleet.names) await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
   await runFirstRollout();
 });
@@ -137,10 +137,10 @@ it("refuses swapped keys when resuming an interrupted rollout", async () => {
   await fleet.writeTargets({ waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n" });
   const value = `more${++added}.example`;
   await fleet.writeBaseline([...values, value]);
-  const begun = fleet.start({}, "rollout", "--yes", "--max-concurrent", "1");
-  await begun.waitForEvent(({ kind }) => kind === "tenant-finished");
-  process.kill(-(begun.process.pid ?? 0), "SIGKILL");
-  await begun.result;
+  const startedRun = fleet.start({}, "rollout", "--yes", "--max-concurrent", "1");
+  await startedRun.waitForEvent(({ kind }) => kind === "tenant-finished");
+  process.kill(-(startedRun.process.pid ?? 0), "SIGKILL");
+  await startedRun.result;
   await fleet.waitForQuiet();
   const open = fleet.names.filter((name) => !fleet.listContents(name).includes(`deny ${value}`));
   const [a = "", b = ""] = open;
@@ -152,7 +152,7 @@ it("refuses swapped keys when resuming an interrupted rollout", async () => {
   expect(fleet.listContents(a)).not.toContain(`deny ${value}`);
   const own = await fleet.runRollout("resume");
   expect(own.code, own.output).toBe(0);
-  await fleet.writeTargets({ about: formatTenantOptions });
+  await fleet.writeTargets({ formatTenantOptions: formatTenantOptions });
 });
 
 it("compares the tenant of an earlier release's plan with earlier rollouts", async () => {

@@ -130,8 +130,8 @@ export function describeExamples(
         expect(takeWrites()).toEqual([]);
 
         await project.destroy();
-        const taken = takeWrites().map((line) => line.replace(/(?<=entries\/)\S+/, "…"));
-        expect(taken).toEqual(REMOVAL_REQUESTS);
+        const writes = takeWrites().map((line) => line.replace(/(?<=entries\/)\S+/, "…"));
+        expect(writes).toEqual(REMOVAL_REQUESTS);
       },
     );
 

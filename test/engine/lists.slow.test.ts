@@ -52,7 +52,8 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   expect(preview.trim().split("\n").length).toBeLessThan(20);
 
   // A refresh shows only the changed entries too.
-  const getEntryId = (wanted: string) => sandbox.allowDenyEntries("acme").find(({ value }) => value === wanted)?.id;
+  const getEntryId = (requestedValue: string) =>
+    sandbox.allowDenyEntries("acme").find(({ value }) => value === requestedValue)?.id;
   await click(sandbox, "DELETE", `/allow_deny_entries/${getEntryId(formatBadDomain(60))}`);
   const drift = await project.runOrThrow("refresh", "--preview-only", "--diff");
   expect(drift).toContain(formatBadDomain(60));
@@ -61,10 +62,10 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   // So does a preview that refreshes, with the command from the guides.
   await click(sandbox, "PATCH", `/allow_deny_entries/${getEntryId(formatBadDomain(70))}`, { comment: "let it in" });
   await project.writeFile("Pulumi.yaml", "name: settings\nruntime: nodejs\noptions:\n  refresh: always\n");
-  const looked = await project.runOrThrow("preview", "--diff", "--suppress-outputs");
-  expect(looked).toMatch(/\+ bad-0060\.example: "deny: INC-1 x+/);
-  expect(looked).toContain('~ bad-0070.example: "deny: let it in" => "deny: INC-1 x');
-  expect(looked.trim().split("\n").length).toBeLessThan(40);
+  const refreshedPreview = await project.runOrThrow("preview", "--diff", "--suppress-outputs");
+  expect(refreshedPreview).toMatch(/\+ bad-0060\.example: "deny: INC-1 x+/);
+  expect(refreshedPreview).toContain('~ bad-0070.example: "deny: let it in" => "deny: INC-1 x');
+  expect(refreshedPreview.trim().split("\n").length).toBeLessThan(40);
 });
 
 it("removes confirmed entries and rejects a duplicate declaration in preview", async () => {

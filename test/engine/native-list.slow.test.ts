@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import { Canary } from "../support/leak-canary";
-import { buildDenies, formatBadDomain } from "../support/numbered-domains";
+import { buildNumberedDenies, formatBadDomain } from "../support/numbered-domains";
 import { createTestDirectory } from "../support/test-directory";
 import { startTestKeySandbox } from "../support/test-key-sandbox";
 import {
@@ -27,7 +27,7 @@ it("keeps progress when the service refuses one of 5,000 entries", async () => {
   });
   // The engine receives a partial failure in the trailers of a gRPC response, with the whole state, which is a megabyte
   // here.
-  const entries = buildDenies(5_000, `deny: INC-1 ${"x".repeat(200)}`);
+  const entries = buildNumberedDenies(5_000, `deny: INC-1 ${"x".repeat(200)}`);
   await using project = await createListProject(sandbox, entries);
   // The other entries are stored, and the next run sends only the failed one.
   const broken = await project.run("up", "--yes", "--skip-preview");

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-import { buildDenies, formatBadDomain } from "../support/numbered-domains";
+import { buildNumberedDenies, formatBadDomain } from "../support/numbered-domains";
 import { click } from "../support/tenant-console";
 
 /** A program with one list whose content is in `list.json`. */
@@ -59,7 +59,7 @@ export async function expectThree(project: EngineProject, entries: Record<string
 /** Changes, refreshes and repairs a list of `count` entries, and asserts that each step reports individual entries. */
 export async function testListSteps(count: number): Promise<void> {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const entries = buildDenies(count);
+  const entries = buildNumberedDenies(count);
   await using project = await createListProject(sandbox, entries);
   await project.up();
   await expectThree(project, entries);

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject, type PulumiResult, type RunningPulumi } from "../support/engine-project";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
-import { findProviderProcess, isRunning } from "../support/killable-stack";
+import { findProviderProcess, isProcessRunning } from "../support/killable-stack";
 
 /** The number of entries in the list. */
 const COUNT = 400;
@@ -142,5 +142,5 @@ class BrokenOffList implements AsyncDisposable {
 
 /** Resolves when a process has exited. No process that knows the key may stay behind. */
 async function waitForExit(id: number): Promise<void> {
-  while (isRunning(id)) await sleep(20);
+  while (isProcessRunning(id)) await sleep(20);
 }

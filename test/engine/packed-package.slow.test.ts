@@ -199,7 +199,7 @@ sources:
 `,
     );
 
-    const wanted: Record<string, string> = {};
+    const requiredVersions: Record<string, string> = {};
     const { stderr } = await run("rollout");
     expect(stderr).toContain("[ERR_MISSING_PACKAGE]");
     const report: SyncReport = JSON.parse((await run("sync", "sources.yaml", "--format", "json")).stdout);
@@ -209,12 +209,13 @@ sources:
     const matches = [...messages.matchAll(/`npm install ([^`]*)`/g)];
     expect(matches).toHaveLength(4);
     for (const [, list = ""] of matches) {
-      for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g)) wanted[name] = range;
+      for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g))
+        requiredVersions[name] = range;
     }
-    expect(Object.keys(wanted).sort()).toEqual(Object.keys(manifest.peerDependenciesMeta).sort());
+    expect(Object.keys(requiredVersions).sort()).toEqual(Object.keys(manifest.peerDependenciesMeta).sort());
     expect((await run("worker")).stderr).toContain("[ERR_MISSING_PACKAGE]");
 
-    await install(directory.path, manager, packed(), wanted);
+    await install(directory.path, manager, packed(), requiredVersions);
     for (const verb of ["rollout", "worker"]) {
       expect((await run(verb)).stderr).toMatch(/^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/);
     }

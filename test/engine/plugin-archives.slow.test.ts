@@ -12,7 +12,7 @@ import manifest from "../../provider/package.json";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
-import { findProviderProcess, isRunning } from "../support/killable-stack";
+import { findProviderProcess, isProcessRunning } from "../support/killable-stack";
 import { buildLanguageHost, findMissingToolchain, prependToPath } from "../support/language-hosts";
 import { click } from "../support/tenant-console";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
@@ -154,13 +154,13 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
         if (method === "GET" || plugin !== 0) return;
         plugin = findProviderProcess(run.pid, "native") ?? 0;
         run.kill();
-        while (isRunning(plugin)) await sleep(20);
+        while (isProcessRunning(plugin)) await sleep(20);
       },
     };
     const run = project.start({}, "up", "--yes", "--skip-preview");
     await run.result;
     expect(plugin).toBeGreaterThan(0);
-    while (isRunning(plugin)) await sleep(20);
+    while (isProcessRunning(plugin)) await sleep(20);
     proxy.hooks = {};
     await project.runOrThrow("cancel", "--yes");
     await project.up();
@@ -196,8 +196,8 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     // The archive with the script, which needs `node`.
     await project.runOrThrow("plugin", "rm", "--all", "--yes");
     await project.runOrThrow("plugin", "install", ...PLUGIN, "--file", script);
-    const without = await project.run("up", "--yes", "--skip-preview");
-    expect(without.output).toMatch(/node.*No such file/);
+    const pluginlessRun = await project.run("up", "--yes", "--skip-preview");
+    expect(pluginlessRun.output).toMatch(/node.*No such file/);
     expect(takeWrites()).toEqual([]);
     await project.runWith(prependToPath(host), "up", "--yes", "--skip-preview");
     expect(takeWrites()).toEqual(expect.arrayContaining(WRITTEN.slice(0, 2)));

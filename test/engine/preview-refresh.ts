@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Sandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { buildDenies, formatBadDomain } from "../support/numbered-domains";
+import { buildNumberedDenies, formatBadDomain } from "../support/numbered-domains";
 import { click } from "../support/tenant-console";
 import { extractEntryLines, takeListWrites } from "./native-list";
 
@@ -33,7 +33,7 @@ export async function createExclusiveProject(
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     files: {
       "Pulumi.yaml": `name: settings\nruntime: nodejs\n${LOOKS}${providerKind === "native" ? PLUGIN_LINES : ""}`,
-      "list.json": JSON.stringify({ mode: "exclusive", entries: buildDenies(size, "deny: INC-1") }),
+      "list.json": JSON.stringify({ mode: "exclusive", entries: buildNumberedDenies(size, "deny: INC-1") }),
     },
   });
   await project.up();

@@ -6,7 +6,7 @@ import {
   ENTRY,
   expectManagedBy,
   extractChanges,
-  listDeclared,
+  listDeclarations,
   VIP,
 } from "./provider-migration";
 
@@ -28,7 +28,7 @@ it("moves a stack from native to dynamic and back without a request", async () =
     expect(stack.holds()).toEqual(before);
   }
   await project.destroy();
-  expect(listDeclared(sandbox)).toEqual([]);
+  expect(listDeclarations(sandbox)).toEqual([]);
 });
 
 it("deletes nothing when one run drops one provider for the other", async () => {
@@ -83,5 +83,5 @@ it("deletes nothing when native imports replace the dynamic resources", async ()
     await project.up("--expect-no-changes");
   }
   await project.destroy();
-  expect(listDeclared(stack.sandbox)).toEqual([]);
+  expect(listDeclarations(stack.sandbox)).toEqual([]);
 });

@@ -114,7 +114,7 @@ export function extractChanges(output: string): string[] {
 }
 
 /** Returns the tenant's entries and VIPs, except automatically detected VIPs. */
-export function listDeclared(sandbox: Sandbox): unknown[] {
+export function listDeclarations(sandbox: Sandbox): unknown[] {
   return [...sandbox.allowDenyEntries("acme"), ...sandbox.vips("acme").filter(({ source }) => source !== "auto")];
 }
 

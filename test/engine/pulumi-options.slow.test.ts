@@ -162,7 +162,7 @@ function listVips(): string[] {
 }
 
 /** Returns the writes since the requests were last cleared. */
-function listWrites(): string[] {
+function formatWrites(): string[] {
   return sandbox.requests
     .filter(({ method }) => method !== "GET")
     .map(({ method, path, body }) => `${method} ${path.split("/settings/")[1]} ${JSON.stringify(body ?? "")}`);
@@ -170,7 +170,7 @@ function listWrites(): string[] {
 
 /** Returns the index of the first write that contains the text. */
 function findWriteIndex(text: string): number {
-  return listWrites().findIndex((write) => write.includes(text));
+  return formatWrites().findIndex((write) => write.includes(text));
 }
 
 const renderForBoth = (text: (providerKind: ProviderKind) => string): string[] => PROVIDERS.map(text);
@@ -272,7 +272,7 @@ it("changes only the resources selected by `--target`", async () => {
   sandbox.clearRequests();
   await project.up("--target", "**-renamed", "--target", "**-moved");
   // The new resource of the moved entry wasn't selected, so the entry is only deleted.
-  expect(listWrites().map((write) => write.replace(/ade_\w+/, ""))).toEqual(
+  expect(formatWrites().map((write) => write.replace(/ade_\w+/, ""))).toEqual(
     renderForBoth(() => 'DELETE allow_deny_entries/ ""'),
   );
   expect(listEntries().filter((entry) => entry.includes("moved-"))).toEqual([]);
@@ -286,7 +286,7 @@ it("changes all but the resources selected by `--exclude`", async () => {
   sandbox.clearRequests();
   const output = await project.up("--exclude", "**-masked");
   expect(output).toContain("is kept: the program declares it");
-  expect(listWrites().filter((write) => !/^POST .*"moved-/.test(write))).toEqual([]);
+  expect(formatWrites().filter((write) => !/^POST .*"moved-/.test(write))).toEqual([]);
   expect(listEntries()).toEqual(
     expect.arrayContaining(
       PROVIDERS.flatMap((providerKind) => [
@@ -299,7 +299,7 @@ it("changes all but the resources selected by `--exclude`", async () => {
 
 it("changes resources in place with `--replace` and `replaceWith`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
-  const withFirst = (source: ResourceSource): ResourceSource => ({
+  const addFirstOption = (source: ResourceSource): ResourceSource => ({
     ...source,
     options: "{ replaceWith: [of.before] }",
   });
@@ -313,9 +313,9 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
         picky: declarePickyList({ a: "deny: first", "b (graymail)": "allow", c: "deny: first" }),
         ...renamed,
         ...kept,
-        keptList: withFirst(kept["keptList"] as ResourceSource),
-        keptVip: withFirst(kept["keptVip"] as ResourceSource),
-        keptVips: withFirst(kept["keptVips"] as ResourceSource),
+        keptList: addFirstOption(kept["keptList"] as ResourceSource),
+        keptVip: addFirstOption(kept["keptVip"] as ResourceSource),
+        keptVips: addFirstOption(kept["keptVips"] as ResourceSource),
       },
       buildTeamSource,
     ),
@@ -328,7 +328,7 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
   expect(output).toMatch(/16 replaced/);
   const getKeptId = (providerKind: ProviderKind) => ids.get(`masked-${providerKind}.example`);
   expect(
-    listWrites()
+    formatWrites()
       .filter((write) => write.includes("replaced"))
       .sort(),
   ).toEqual(
@@ -337,8 +337,8 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
     ).sort(),
   );
   // The other writes replace the entry with a new value: it is created before the old one is deleted.
-  expect(listWrites().filter((write) => write.includes("before-3-"))).toHaveLength(2);
-  expect(listWrites()).toHaveLength(6);
+  expect(formatWrites().filter((write) => write.includes("before-3-"))).toHaveLength(2);
+  expect(formatWrites()).toHaveLength(6);
   expect(listVips().sort()).toEqual(
     PROVIDERS.flatMap((providerKind) => [
       getMailbox(providerKind, 0),
@@ -399,7 +399,7 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
   await project.up("--target", "**-slow", "--target", "**-slowList");
   expect(listEntries().filter((entry) => entry.includes("slow-"))).toHaveLength(4);
   // The writes with an unknown outcome had taken effect, and aren't sent again.
-  const sent = listWrites().filter((write) => write.includes("slow-"));
+  const sent = formatWrites().filter((write) => write.includes("slow-"));
   expect(new Set(sent).size).toBe(sent.length);
   const { resources } = await project.exportState();
   const lists = resources.filter(({ urn }) => urn.endsWith("-slowList"));

@@ -35,7 +35,7 @@ beforeAll(async () => {
     await cp(file, join(clone, file));
   }
   for (const directory of globSync(["node_modules", "{provider,examples/*}/node_modules"]))
-    await linkPackages(directory);
+    await linkReleasePackages(directory);
   const stamp = "node_modules/.cache/email-security";
   for (const built of ["provider/dist", "sdk/nodejs/bin", stamp])
     await cp(built, join(clone, built), { recursive: true });
@@ -56,7 +56,7 @@ afterAll(async () => {
  * Links the installed packages into the clone, without the caches of tools. Links to workspace packages point into the
  * clone.
  */
-async function linkPackages(directory: string): Promise<void> {
+async function linkReleasePackages(directory: string): Promise<void> {
   await mkdir(join(clone, directory), { recursive: true });
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const [here, there] = [join(directory, entry.name), join(clone, directory, entry.name)];
@@ -67,8 +67,8 @@ async function linkPackages(directory: string): Promise<void> {
 }
 
 async function runGit(...args: string[]): Promise<string> {
-  const who = ["-c", "user.name=a", "-c", "user.email=a@a.example"];
-  return (await run("git", [...who, ...args], { cwd: clone })).stdout;
+  const authorOptions = ["-c", "user.name=a", "-c", "user.email=a@a.example"];
+  return (await run("git", [...authorOptions, ...args], { cwd: clone })).stdout;
 }
 
 async function runShell(script: string, environment: Record<string, string> = {}): Promise<string> {
@@ -165,7 +165,7 @@ it("builds every release artifact by the commands of the workflow", async () => 
   const { dependencies } = JSON.parse(await readFile("provider/package.json", "utf8"));
   const names = (JSON.parse(bom) as { components: { name: string }[] }).components.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
-  const ofPlugin = await readFile(archivesOf(`sbom/pulumi-email-security-plugin-v${VERSION}.cdx.json`), "utf8");
-  expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(ofPlugin)).toBeNull();
-  expect(ofPlugin).toContain("pkg:npm/%40grpc/grpc-js@");
+  const pluginSbom = await readFile(archivesOf(`sbom/pulumi-email-security-plugin-v${VERSION}.cdx.json`), "utf8");
+  expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(pluginSbom)).toBeNull();
+  expect(pluginSbom).toContain("pkg:npm/%40grpc/grpc-js@");
 });

@@ -35,11 +35,11 @@ async function startBehindProxy() {
   const proxy = await startFaultyProxy({ target: fleet.sandbox.url });
   await fleet.write("settings/t3.yaml", formatTenantSettings("t3", OWN.map((value) => `  - ${value}\n`).join("")));
   const formatTenantOptions = (name: string): string => (name === "t1" ? `{ baseUrl: ${proxy.url} }` : "{}");
-  await fleet.writeTargets({ about: formatTenantOptions });
+  await fleet.writeTargets({ formatTenantOptions });
   return {
     fleet,
     proxy,
-    about: formatTenantOptions,
+    formatTenantOptions,
     declared(name: string): string[] {
       const own = name === "t3" ? OWN.map((value) => `deny ${value}`) : [];
       return [...fleet.listDeclaredContents(name), ...own].sort();
@@ -53,7 +53,7 @@ async function startBehindProxy() {
 
 it("writes nothing when more tenants than tolerated can't be planned", async () => {
   await using all = await startBehindProxy();
-  const { fleet, about } = all;
+  const { fleet, formatTenantOptions } = all;
   const noKeys = { T0_KEY: undefined, T2_KEY: "sandbox-t9-ci" };
   const unplanned = await fleet.start(noKeys, "rollout", "--yes", "--output", "unplanned.json").result;
   expect(unplanned).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
@@ -69,7 +69,7 @@ it("writes nothing when more tenants than tolerated can't be planned", async () 
 
   // Each wave tolerates one failure, but the rollout as a whole doesn't tolerate two.
   await fleet.writeTargets({
-    about,
+    formatTenantOptions,
     waves: `failureTolerance: 1
 waves:
   - { name: first, limit: 4, failureTolerance: 1 }
@@ -163,7 +163,7 @@ it("stops at its failure tolerance when an address goes silent", async () => {
   await using proxy = await startFaultyProxy({ target: fleet.sandbox.url });
   const writeTargets = async (failureTolerance: number): Promise<void> =>
     await fleet.writeTargets({
-      about: () => `{ baseUrl: ${proxy.url} }`,
+      formatTenantOptions: () => `{ baseUrl: ${proxy.url} }`,
       waves: `waves:\n  - { name: all, failureTolerance: ${failureTolerance} }\n`,
     });
   await writeTargets(4);

@@ -21,10 +21,10 @@ it("passes a closed gate only with resume, not from another journal", async () =
   expect(summarizeRun(first)).toEqual([2, ["t0"]]);
   const { id } = first.report();
   // A plan without `--yes` reports the waiting rollout.
-  const looked = await fleet.runRollout();
-  expect(summarizeRun(looked)).toEqual([2, []]);
-  expect(looked.stderr).toMatch(/Another rollout has to finish first\. .*waits for approval.*rollout resume/);
-  expect(looked.stderr).toContain(id);
+  const pendingRun = await fleet.runRollout();
+  expect(summarizeRun(pendingRun)).toEqual([2, []]);
+  expect(pendingRun.stderr).toMatch(/Another rollout has to finish first\. .*waits for approval.*rollout resume/);
+  expect(pendingRun.stderr).toContain(id);
 
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
   const other = await fleet.start(elsewhere, "rollout", "--yes").result;

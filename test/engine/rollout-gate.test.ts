@@ -39,9 +39,9 @@ it("passes no closed gate by a rerun or without its journal", async () => {
   expect(again.output).toMatch(/waits for approval.*rollout resume.*\[ERR_ROLLOUT_BUSY\]/);
   // Without its journal, the rollout still holds the gate until it is abandoned. A new rollout waits at the gate again.
   await rm(join(fleet.directory, ".email-security"), { recursive: true });
-  const withoutJournal = await fleet.runRollout("--yes");
-  expect(summarizeRun(withoutJournal)).toEqual([1, []]);
-  expect(withoutJournal.output).toMatch(new RegExp(`${id} has not changed these stacks yet \\("t1"\\)`));
+  const journallessRun = await fleet.runRollout("--yes");
+  expect(summarizeRun(journallessRun)).toEqual([1, []]);
+  expect(journallessRun.output).toMatch(new RegExp(`${id} has not changed these stacks yet \\("t1"\\)`));
   expect((await fleet.runRollout("abandon", id)).output).toMatch(/of another journal is abandoned/);
   const waiting = await fleet.runRollout("--yes");
   expect(waiting.code, waiting.output).toBe(2);

@@ -9,7 +9,7 @@ const ALL = selectSize("rollout-isolation", 300, 80);
 const IS_CHANGED = selectSize("rollout-isolation", true, false);
 
 let fleet: Fleet;
-const listNames = (count: number): string[] => fleet.names.slice(0, count);
+const formatTenantNames = (count: number): string[] => fleet.names.slice(0, count);
 
 beforeAll(async () => {
   fleet = await startFleetWithKeys(ALL);
@@ -23,8 +23,8 @@ it(`plans ${ALL} tenants with a key each, in the memory that it plans 10 with`, 
   // With a large heap, Node.js delays garbage collection, which results in peaks of 130 MB and 210 MB. A small heap
   // shows the memory that is really retained.
   const small = { NODE_OPTIONS: "--max-old-space-size=48 --max-semi-space-size=1" };
-  const few = fleet.start(small, "rollout", "--only", ...listNames(10));
-  const { peakMb: ofFew } = await watchRun(fleet, few);
+  const few = fleet.start(small, "rollout", "--only", ...formatTenantNames(10));
+  const { peakMb: fewPeakMb } = await watchRun(fleet, few);
   expect(await few.result).toMatchObject({ code: 2 });
   fleet.takeRequests();
 
@@ -37,10 +37,12 @@ it(`plans ${ALL} tenants with a key each, in the memory that it plans 10 with`, 
     fleet.takeRequests(),
     ({ tenant, keyLabel, method }) => `${method} ${tenant} ${keyLabel}`,
   );
-  const requestCounts = Object.entries(requestsByCaller).map(([who, requests = []]) => `${who} ${requests.length}`);
+  const requestCounts = Object.entries(requestsByCaller).map(
+    ([caller, requests = []]) => `${caller} ${requests.length}`,
+  );
   expect(requestCounts.sort()).toEqual(fleet.names.map((name) => `GET ${name} ci 3`).sort());
-  console.info(`the coordinator's peak: ${ofFew} MB for 10 tenants, ${peakMb} MB for ${ALL}`);
-  expect(peakMb).toBeLessThan(1.5 * ofFew);
+  console.info(`the coordinator's peak: ${fewPeakMb} MB for 10 tenants, ${peakMb} MB for ${ALL}`);
+  expect(peakMb).toBeLessThan(1.5 * fewPeakMb);
 });
 
 it.runIf(IS_CHANGED)(`keeps the changes of ${ALL} tenants apart`, async () => {

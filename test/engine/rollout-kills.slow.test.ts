@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
 import { buildBaselineValues, Fleet, getStates, listStartedTenants, type RunningCommand } from "../support/fleet";
 import { SEED, selectCases } from "../support/matrix-sampling";
-import { getLockDirectory, listLocks, runInEmptyDirectory, writeLock } from "../support/stack-locks";
+import { getFleetLockDirectory, listLocks, runInEmptyDirectory, writeLock } from "../support/stack-locks";
 
 /*
  * The coordinator is killed (SIGKILL) or asked to stop at some point in a rollout, and `rollout resume` continues it.
@@ -28,7 +28,7 @@ beforeAll(async () => {
   fleet = await Fleet.start({
     tenants: TENANTS,
     entries: ENTRIES,
-    about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "broad"} } }`,
+    formatTenantOptions: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "broad"} } }`,
     waves: `waves:\n  - { name: canary, match: { ring: canary }, soak: ${SOAK}s }\n  - { name: rest, maxConcurrent: 2 }\n`,
     sandbox: {
       async intercept(request) {
@@ -139,7 +139,7 @@ async function expectSettled(): Promise<void> {
 }
 
 const STACKS = ".state/.pulumi/stacks/fleet";
-const getStackLockDirectory = (name: string): string => getLockDirectory(fleet, name);
+const getStackLockDirectory = (name: string): string => getFleetLockDirectory(fleet, name);
 
 it("resumes after a kill during stack creation and cleans up debris", async () => {
   await changeBaseline();

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { LOCKS_PROJECT } from "../../provider/rollout/locks/pulumi-lock-store";
 import { buildBaselineValues, Fleet, type FleetCliResult } from "../support/fleet";
-import { getLockDirectory, listLocks, runInEmptyDirectory, writeLock } from "../support/stack-locks";
+import { getFleetLockDirectory, listLocks, runInEmptyDirectory, writeLock } from "../support/stack-locks";
 
 /*
  * Rollout locks after a run was killed while it wrote one: debris is removed, a lock that may have an owner stays, and
@@ -24,7 +24,7 @@ afterEach(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-const getRolloutLockDirectory = (id: string): string => getLockDirectory(fleet, id, LOCKS_PROJECT);
+const getRolloutLockDirectory = (id: string): string => getFleetLockDirectory(fleet, id, LOCKS_PROJECT);
 const getStatesDirectory = (): string => join(fleet.directory, ".state/.pulumi/stacks", LOCKS_PROJECT);
 const runRolloutCommand = async (...args: string[]): Promise<FleetCliResult> =>
   await fleet.start({}, "rollout", ...args).result;

@@ -19,7 +19,7 @@ const formatFloodEntry = (expires: string): string => `  - { value: flood.exampl
 beforeAll(async () => {
   fleet = await Fleet.start({
     tenants: 3,
-    about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "rest"} } }`,
+    formatTenantOptions: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "rest"} } }`,
     waves: "waves:\n  - { name: canary, match: { ring: canary } }\n  - { name: rest, maxConcurrent: 2 }\n",
     sandbox: {
       intercept: (request) => {

@@ -15,7 +15,7 @@ async function setProviders(t0: string | undefined, t1: string | undefined): Pro
   const formatProviderField = (providerKind: string | undefined): string =>
     providerKind === undefined ? "" : `, provider: ${providerKind}`;
   await fleet.writeTargets({
-    about: (_name, number) =>
+    formatTenantOptions: (_name, number) =>
       number === 0
         ? `{ labels: { ring: canary }${formatProviderField(t0)} }`
         : `{ labels: { ring: rest }${formatProviderField(t1)} }`,

@@ -31,7 +31,7 @@ async function writeWrongBaseline(): Promise<void> {
 beforeAll(async () => {
   fleet = await Fleet.start({
     tenants: 3,
-    about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "rest"} } }`,
+    formatTenantOptions: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "rest"} } }`,
     waves: "waves:\n  - { name: canary, match: { ring: canary } }\n  - { name: rest, maxConcurrent: 2 }\n",
   });
   await fleet.writeBaseline(OLDEST);
@@ -165,7 +165,7 @@ it.each(["dynamic", "native"])(
     let onRequest: (request: ServiceRequest) => undefined = () => undefined;
     await using fleet = await Fleet.start({
       tenants: 2,
-      about: () => `{ provider: ${providerKind} }`,
+      formatTenantOptions: () => `{ provider: ${providerKind} }`,
       sandbox: { intercept: (request) => onRequest(request) },
     });
     expect(await fleet.runRollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });

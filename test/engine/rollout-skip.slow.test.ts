@@ -15,7 +15,7 @@ it("continues without a skipped tenant until it is unskipped", async () => {
     waves: "waves:\n  - { name: canary, limit: 2 }\n  - { name: rest }\n",
   });
   await using proxy = await startFaultyProxy({ target: fleet.sandbox.url });
-  await fleet.writeTargets({ about: (name) => (name === "t1" ? `{ baseUrl: ${proxy.url} }` : "{}") });
+  await fleet.writeTargets({ formatTenantOptions: (name) => (name === "t1" ? `{ baseUrl: ${proxy.url} }` : "{}") });
   proxy.inject({
     method: "POST",
     fault: { forwarded: false, response: { status: 500, body: '{"error":"down"}' } },

@@ -36,7 +36,7 @@ it("names the unmanaged allows and what to do about them", async () => {
 
 it("fails in every rollout at a tenant that allows a declared deny", async () => {
   await using service = await LiteralService.start({ allowsDuplicates: true });
-  await using fleet = await Fleet.start({ tenants: 1, about: () => `{ baseUrl: "${service.url}" }` });
+  await using fleet = await Fleet.start({ tenants: 1, formatTenantOptions: () => `{ baseUrl: "${service.url}" }` });
   await fleet.writeBaseline(["evil.example"]);
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
   const written = service.writes.length;

@@ -12,7 +12,7 @@ beforeAll(async () => {
   fleet = await Fleet.start({
     tenants: 2,
     entries: 201,
-    about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "broad"} } }`,
+    formatTenantOptions: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "broad"} } }`,
     waves: "waves:\n  - { name: canary, match: { ring: canary } }\n  - { name: rest, maxConcurrent: 2 }\n",
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { buildProgram, canary, createWatchedProject } from "./secrets";
+import { buildSecretsProgram, canary, createWatchedProject } from "./secrets";
 
 it("exposes a key only when secrets are requested", async () => {
   await using run = await createWatchedProject({ PLAIN_KEY: canary.key });
@@ -18,9 +18,9 @@ it("exposes a key only when secrets are requested", async () => {
   const replacePackage = (text: string) => text.replace('"pulumi-email-security"', '"pulumi-email-security/native"');
   const outputs: Record<string, string> = {};
   const programs = {
-    default: buildProgram(),
-    explicit: buildProgram(instance),
-    "explicit native": replacePackage(buildProgram(instance)),
+    default: buildSecretsProgram(),
+    explicit: buildSecretsProgram(instance),
+    "explicit native": replacePackage(buildSecretsProgram(instance)),
   };
   for (const [name, text] of Object.entries(programs)) {
     await project.write(text);

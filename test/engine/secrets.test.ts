@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { buildProgram, canary, createWatchedProject, FAILS } from "./secrets";
+import { buildSecretsProgram, canary, createWatchedProject, FAILS } from "./secrets";
 
 it("keeps a key from the environment out of every output and file", async () => {
   await using run = await createWatchedProject({ EMAIL_SECURITY_API_KEY: canary.key });
@@ -13,7 +13,7 @@ it("keeps a key from the environment out of every output and file", async () => 
   // Pulumi's most verbose output.
   expect(await recordOutput("up", "--yes", "--skip-preview", "--logtostderr", "-v=9")).toBe(0);
   expect(sandbox.allowDenyEntries("acme").map((entry) => entry.value)).toContain("worse.example");
-  await project.write(buildProgram().replace("evil.example", FAILS).replace("INC-7", "INC-8"));
+  await project.write(buildSecretsProgram().replace("evil.example", FAILS).replace("INC-7", "INC-8"));
   expect(await recordOutput("up", "--yes", "--skip-preview", "--diff")).not.toBe(0);
   expect(Object.values(outputs).at(-1)).toContain("refused, sent with <API_KEY>");
   expect(await recordOutput("stack", "export", "--show-secrets")).toBe(0);

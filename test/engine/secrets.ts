@@ -9,7 +9,7 @@ export const canary = new Canary();
 /** The value of the entry for which the service responds with the key. */
 export const FAILS = "refused.example";
 
-export function buildProgram(instance = ""): string {
+export function buildSecretsProgram(instance = ""): string {
   return `
     import * as pulumi from "@pulumi/pulumi";
     import { AllowDenyEntry, AllowDenyList, getVipEmployeesOutput, Provider, VipEmployee } from "pulumi-email-security";
@@ -34,7 +34,7 @@ export async function createWatchedProject(environment: Record<string, string>) 
         : undefined,
   });
   const project = await EngineProject.create({
-    program: buildProgram(),
+    program: buildSecretsProgram(),
     plugin: true,
     environment: {
       EMAIL_SECURITY_BASE_URL: sandbox.url,

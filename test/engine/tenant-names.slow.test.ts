@@ -231,12 +231,12 @@ it("shows the removals of a tenant that gets a stack made without a rollout", as
     const { code, output } = await fleet.startPulumi("hand", ...args).ended;
     expect(code, output).toBe(0);
   }
-  await fleet.writeTargets({ about: (name) => (name === "t0" ? "{ stack: hand }" : "{}") });
+  await fleet.writeTargets({ formatTenantOptions: (name) => (name === "t0" ? "{ stack: hand }" : "{}") });
   expect(await expectRefusedRollout(fleet, [])).toMatch(
     /t0 \[renamed-tenant\].*another stack, which no rollout has used.*of the stack "t0".*declared allow partner\.example/,
   );
   // As it says.
-  await fleet.writeTargets({ about: (name) => (name === "t0" ? "{ stack: t0 }" : "{}") });
+  await fleet.writeTargets({ formatTenantOptions: (name) => (name === "t0" ? "{ stack: t0 }" : "{}") });
   const done = await fleet.runRollout("--yes");
   expect(done.code, done.output).toBe(0);
   for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Fleet, getKeyVariable } from "../support/fleet";
-import { getLockDirectory, listLocks, NOBODY, runInEmptyDirectory, writeLock } from "../support/stack-locks";
+import { getFleetLockDirectory, listLocks, NOBODY, runInEmptyDirectory, writeLock } from "../support/stack-locks";
 
 /* Removing a tenant: with its stack, or also with everything that the stack declared at the service. */
 
@@ -85,7 +85,7 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   expect(fleet.takeRequests().filter(({ method }) => method !== "GET")).toEqual([]);
 
   // The rollout is done with t0, but a removal of t0 was killed while it held the stack's lock.
-  const locks = getLockDirectory(fleet, "t0");
+  const locks = getFleetLockDirectory(fleet, "t0");
   await writeLock(locks, { host: "runner-7", pid: 1 });
   const blockedRun = await destroyTenant();
   expect([blockedRun.code, blockedRun.stderr]).toEqual([1, expect.stringContaining("ci@runner-7 (pid 1)")]);

@@ -147,8 +147,8 @@ it("writes to an empty tenant by only one of its two keys", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
   await fleet.write("settings/t1.yaml", "version: 1\ndeny: [only-t1.example]\n");
   const secondKey = fleet.sandbox.tenants.find(({ name }) => name === "t0")?.apiKeys.console;
-  const begun = fleet.start({ [getKeyVariable("t1")]: secondKey }, "rollout", "--yes", "--max-concurrent", "1");
-  const run = await begun.result;
+  const startedRun = fleet.start({ [getKeyVariable("t1")]: secondKey }, "rollout", "--yes", "--max-concurrent", "1");
+  const run = await startedRun.result;
   expect(run.code, run.output).toBe(1);
   expect(run.output).toContain("ERR_OTHER_TENANT");
   expect(Object.values(await fleet.readStates())).toContain("failed");

@@ -134,7 +134,7 @@ const rollback = at.map(
     async (company) =>
       await company.runRollback(clone),
 );
-const ofRollouts = fc.oneof(
+const rolloutSteps = fc.oneof(
   { weight: 3, arbitrary: fc.constant(["rollout", "resume"]) },
   fc.constant(["rollout", "abandon"]),
 );
@@ -152,7 +152,7 @@ const command = fc.oneof(
     weight: 8,
     arbitrary: generateRun(
       fc.oneof(
-        { weight: 4, arbitrary: ofRollouts },
+        { weight: 4, arbitrary: rolloutSteps },
         fc.tuple(name, name).map(([old, next]) => ["tenant", "rename", old, next]),
         name.map((item) => ["tenant", "remove", item]),
         name.map((item) => ["rollout", "skip", item, "--reason", "its key is refused"]),
@@ -216,7 +216,7 @@ const FLEETS = [
     edit: editBy(mixUp),
     command: generateRun(
       fc.oneof(
-        { weight: 6, arbitrary: ofRollouts },
+        { weight: 6, arbitrary: rolloutSteps },
         name.map((item) => ["tenant", "remove", item, "--destroy", "--yes", item]),
       ),
     ),

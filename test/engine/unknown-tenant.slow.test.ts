@@ -10,8 +10,8 @@ import { buildConsoleEntry, buildTenant } from "../support/scenario-tenant";
  */
 
 const GATED = "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n";
-const HELD = ["evil0.example", "evil1.example"].map((value) => buildConsoleEntry("deny", value));
-const STRANGER = buildTenant("stranger", [...HELD, buildConsoleEntry("allow", "theirs.example")]);
+const EXISTING_ENTRIES = ["evil0.example", "evil1.example"].map((value) => buildConsoleEntry("deny", value));
+const STRANGER = buildTenant("stranger", [...EXISTING_ENTRIES, buildConsoleEntry("allow", "theirs.example")]);
 
 /** Starts three tenants that only declare the baseline. Another tenant of the service isn't in any file. */
 async function startFleet(options: Partial<FleetOptions> = {}): Promise<Fleet> {
@@ -164,7 +164,7 @@ describe("missing journal", () => {
   beforeAll(async () => {
     fleet = await startFleet();
     swapped = { T1_KEY: fleet.getServiceKey("t2"), T2_KEY: fleet.getServiceKey("t1") };
-    await fleet.writeTargets({ about: (name) => (name === "t2" ? "{ provider: native }" : "{}") });
+    await fleet.writeTargets({ formatTenantOptions: (name) => (name === "t2" ? "{ provider: native }" : "{}") });
     const done = await fleet.runRollout("--yes");
     expect(done.code, done.output).toBe(0);
   });
@@ -251,7 +251,7 @@ it("recovers from keys swapped in the first rollout as advised", async () => {
 
 it("recognizes the right tenant after a rollout to a wrong one", async () => {
   const blank = buildTenant("blank", []);
-  await using fleet = await startFleet({ others: [blank], scenario: () => ({ entries: HELD }) });
+  await using fleet = await startFleet({ others: [blank], scenario: () => ({ entries: EXISTING_ENTRIES }) });
   await fleet.writeBaseline(["evil0.example", "evil1.example", "more.example"]);
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
   // An empty tenant can't be distinguished from one that was emptied.

@@ -53,7 +53,7 @@ describe.each(listReleases())("data from release %s", (release) => {
     expect(takeWrites(sandbox)).toEqual([`PATCH /api/v1/settings/allow_deny_entries/${entry?.id}`]);
 
     await project.destroy();
-    expect(listContents(sandbox, providerKind)).toEqual([]);
+    expect(formatContents(sandbox, providerKind)).toEqual([]);
     expect(await readStateResources(project)).toEqual([]);
   });
 
@@ -77,15 +77,15 @@ describe.each(listReleases())("data from release %s", (release) => {
     expect(await readNewestReport()).toMatchObject({ id: waiting.id, state: "done", counts: { done: 2 } });
     const { stdout } = await command("rollout", "status", "--list");
     expect(stdout.match(/\bdone\b/g)).toHaveLength(2);
-    expect(listContents(sandbox, "t1")).toContain("deny evil1.example");
+    expect(formatContents(sandbox, "t1")).toContain("deny evil1.example");
     sandbox.clearRequests();
     expectExitCode(0, await command("rollout", "--yes"));
     expect(takeWrites(sandbox)).toEqual([]);
 
     // The reviewed plan can be applied.
-    expect(listContents(sandbox, "solo")).not.toContain("deny reviewed.example");
+    expect(formatContents(sandbox, "solo")).not.toContain("deny reviewed.example");
     expectExitCode(0, await command("apply", "settings/solo.yaml", "--stack", "solo", "--plan", "plan.json", "--yes"));
-    expect(listContents(sandbox, "solo")).toContain("deny reviewed.example");
+    expect(formatContents(sandbox, "solo")).toContain("deny reviewed.example");
   });
 });
 
@@ -120,7 +120,7 @@ function takeWrites(sandbox: Sandbox): string[] {
 }
 
 /** Returns all entries and VIPs of a tenant. */
-function listContents(sandbox: Sandbox, tenant: string): string[] {
+function formatContents(sandbox: Sandbox, tenant: string): string[] {
   const entries = sandbox.allowDenyEntries(tenant).map(({ list, value }) => `${list} ${value}`);
   return [...entries, ...sandbox.vips(tenant).map(({ email }) => email)].sort();
 }

@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { requireEngine } from "../../provider/engine";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { buildDenies, formatBadDomain } from "../support/numbered-domains";
+import { buildNumberedDenies, formatBadDomain } from "../support/numbered-domains";
 import { install, PACKAGE, type PackedPackage } from "../support/packed-package";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 import { extractEntryLines, takeListWrites } from "./native-list";
@@ -45,7 +45,7 @@ process.exit();
 `;
 
 const KEY = "sandbox-acme-ci";
-const ENTRIES = buildDenies(30);
+const ENTRIES = buildNumberedDenies(30);
 const { [formatBadDomain(7)]: _removed, ...REST } = ENTRIES;
 const CHANGED = { ...REST, [formatBadDomain(8)]: "deny: INC-2", "partner.example": "allow" };
 

@@ -14,7 +14,7 @@ export interface ShardFailure {
 export interface ShardResult extends Shard {
   readonly seed: number;
   /** The number of cases in the part. */
-  readonly of: number;
+  readonly caseCount: number;
   /** A digest of all the files under test. */
   readonly sources: string;
   /** The commit, with a `+` if uncommitted files were tested. */
@@ -38,13 +38,17 @@ export class ShardJournal extends ResultsFile<ShardResult> {
 /** Returns the last run of a shard. */
 export function findLastResult(
   shard: Shard,
-  { entries, seed, of }: { readonly entries: readonly ShardResult[]; readonly seed: number; readonly of: number },
+  {
+    entries,
+    seed,
+    caseCount,
+  }: { readonly entries: readonly ShardResult[]; readonly seed: number; readonly caseCount: number },
 ): ShardResult | undefined {
-  const key = formatShardKey({ ...shard, seed, of });
+  const key = formatShardKey({ ...shard, seed, caseCount });
   return entries.find((entry) => formatShardKey(entry) === key);
 }
 
 /** A different number of cases means a different order, so the number is part of the key. */
-function formatShardKey(item: Shard & Pick<ShardResult, "seed" | "of">): string {
-  return `${formatShardName(item)} of ${item.of}, seed ${item.seed}`;
+function formatShardKey(item: Shard & Pick<ShardResult, "seed" | "caseCount">): string {
+  return `${formatShardName(item)} of ${item.caseCount}, seed ${item.seed}`;
 }

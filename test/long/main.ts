@@ -15,10 +15,10 @@ import { parseArgs } from "node:util";
 import { getCacheDirectory } from "pulumi-email-security/engine";
 import { ShardJournal } from "#long/journal";
 import { PARTS, type PartName } from "#long/parts";
-import { formatResults } from "#long/results";
+import { formatMatrixResults } from "#long/results";
 import { runShards } from "#long/run";
 import { showShard } from "#long/run-shard";
-import { parseSelection } from "#long/shards";
+import { parseShardSelection } from "#long/shards";
 
 const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 
@@ -30,7 +30,7 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { parts, shards } = parseSelection(parseArgs({ allowPositionals: true }).positionals);
+  const { parts, shards } = parseShardSelection(parseArgs({ allowPositionals: true }).positionals);
   const seed = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
   if (!Number.isInteger(seed)) throw new Error("EMAIL_SECURITY_TEST_SEED isn't a whole number. Nothing was run.");
   for (const shard of shards) {
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
     journal,
     atOnce: availableParallelism(),
     log: (line) => console.log(line),
-    onKept: () => writeFileSync(RESULTS, formatResults(PARTS, journal.readEntries())),
+    onKept: () => writeFileSync(RESULTS, formatMatrixResults(PARTS, journal.readEntries())),
     signal: stopping.signal,
   });
   console.log(`${passed} shards have passed, ${failed} have failed, ${remaining} are left. See test/long/results.md.`);

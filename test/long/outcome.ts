@@ -62,8 +62,8 @@ export function computeShardOutcome(
     message: shortenFailure(output, places),
   });
   if (run.length !== tests) {
-    const about = report?.testResults.map(({ message = "" }) => message).join("\n") || extractErrorOutput(output);
-    failures.push(buildRunFailure(`${run.length} of its ${tests} tests have run`, about));
+    const failureText = report?.testResults.map(({ message = "" }) => message).join("\n") || extractErrorOutput(output);
+    failures.push(buildRunFailure(`${run.length} of its ${tests} tests have run`, failureText));
   } else if (code !== 0 && failures.length === 0) {
     failures.push(
       buildRunFailure(`all ${tests} tests have passed, and vitest ended with ${code}`, extractErrorOutput(output)),

@@ -12,14 +12,14 @@ the commit of their last run; a \`+\` means a work tree with changes on top of t
 incomplete part has cases from the whole matrix. Times are for one core, with two runs at once on two cores.`;
 
 /** Formats the results as Markdown: one row for each part and seed, by the last run of each shard. */
-export function formatResults(parts: Readonly<Record<string, Part>>, entries: readonly ShardResult[]): string {
+export function formatMatrixResults(parts: Readonly<Record<string, Part>>, entries: readonly ShardResult[]): string {
   const rows: string[][] = [];
   const failures: string[] = [];
   for (const [name, part] of Object.entries(parts)) {
     const seeds = [...new Set(entries.filter((entry) => entry.part === name).map(({ seed }) => seed))];
     for (const seed of seeds.length === 0 ? [undefined] : seeds.sort((a, b) => a - b)) {
       const run = listShards(name, part).flatMap((shard) =>
-        seed === undefined ? [] : (findLastResult(shard, { entries, seed, of: part.cases }) ?? []),
+        seed === undefined ? [] : (findLastResult(shard, { entries, seed, caseCount: part.cases }) ?? []),
       );
       const failed = run.flatMap((entry) => entry.failures.map((failure) => ({ ...failure, entry })));
       rows.push([

@@ -63,7 +63,7 @@ export async function runShards(parts: Readonly<Record<string, Part>>, options: 
     journal.keep({
       ...shard,
       seed,
-      of: part.cases,
+      caseCount: part.cases,
       sources: sources.getDigest(part),
       commit,
       date,

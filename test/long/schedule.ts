@@ -31,7 +31,7 @@ const UNKNOWN_SECONDS = 150;
 export function computeProgress(name: string, part: Part, { entries, seed, sourcesOf }: ProgressContext): PartProgress {
   const sources = sourcesOf(part);
   const isDone = (shard: Shard): boolean => {
-    const entry = findLastResult(shard, { entries, seed, of: part.cases });
+    const entry = findLastResult(shard, { entries, seed, caseCount: part.cases });
     return entry !== undefined && entry.failures.length === 0 && entry.sources === sources;
   };
   const shards = listShards(name, part);

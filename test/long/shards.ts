@@ -31,9 +31,9 @@ export interface Selection {
  *
  * @throws {Error} if it names an unknown part or case.
  */
-export function parseSelection(typed: readonly string[]): Selection {
+export function parseShardSelection(typed: readonly string[]): Selection {
   const names = Object.keys(PARTS) as PartName[];
-  const wanted = typed.map((text) => {
+  const selectedShards = typed.map((text) => {
     const [, name, from, count = "1"] = /^([^:]*)(?::(\d+)(?:\+([1-9]\d*))?)?$/.exec(text) ?? [];
     const part = names.find((candidate) => candidate === name);
     if (part === undefined) {
@@ -47,9 +47,9 @@ export function parseSelection(typed: readonly string[]): Selection {
     }
     return shard;
   });
-  const parts = wanted.filter((candidate) => typeof candidate === "string");
+  const parts = selectedShards.filter((candidate) => typeof candidate === "string");
   return {
-    parts: wanted.length === 0 ? names : names.filter((name) => parts.includes(name)),
-    shards: wanted.filter((candidate) => typeof candidate !== "string"),
+    parts: selectedShards.length === 0 ? names : names.filter((name) => parts.includes(name)),
+    shards: selectedShards.filter((candidate) => typeof candidate !== "string"),
   };
 }

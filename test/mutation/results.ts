@@ -42,11 +42,11 @@ const PAGE = fileURLToPath(new URL("results.md", import.meta.url));
 export function storeResult(name: string, result: PartResult, parts: Readonly<Record<string, MutationPart>>): void {
   const results = { ...(JSON.parse(readFileSync(DATA, "utf8")) as PartResults), [name]: result };
   writeFileSync(DATA, `${JSON.stringify(results, null, 2)}\n`);
-  writeFileSync(PAGE, formatResults(parts, results));
+  writeFileSync(PAGE, formatMutationResults(parts, results));
 }
 
 /** Formats the results as Markdown: a row for each part, and a list of the surviving mutants. */
-export function formatResults(parts: Readonly<Record<string, MutationPart>>, results: PartResults): string {
+export function formatMutationResults(parts: Readonly<Record<string, MutationPart>>, results: PartResults): string {
   const rows = Object.entries(parts).map(([name, { aim }]) => [name, aim, ...formatCells(results[name])]);
   const head = ["part", "sources", "commit", "date", "time", "mutants", "killed", "survived", "excluded", "score"];
   const sections = Object.entries(parts).flatMap(([name, part]) =>

@@ -43,7 +43,7 @@ export async function runPart(name: string, { sources, tests }: MutationPart): P
     reporters: ["progress-append-only"],
     timeoutMS: 15_000,
   }).runMutationTest();
-  const countMutants = (wanted: string): number => mutants.filter(({ status }) => status === wanted).length;
+  const countMutants = (mutantStatus: string): number => mutants.filter(({ status }) => status === mutantStatus).length;
   return {
     killed: countMutants("Killed"),
     timedOut: countMutants("Timeout"),

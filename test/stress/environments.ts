@@ -27,7 +27,7 @@ const CLOCK = new URL("jumping-clock.mjs", import.meta.url).href;
  * @param directory an empty directory, for a new home directory.
  * @param env the environment of this process.
  */
-export function buildEnvironment(
+export function buildRunEnvironment(
   name: EnvironmentName,
   directory: string,
   env: NodeJS.ProcessEnv = process.env,

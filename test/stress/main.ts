@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { getCacheDirectory } from "pulumi-email-security/engine";
 import { CpuLoad } from "#stress/cpu-load";
-import { formatResults, type StressResult } from "#stress/results";
+import { formatStressResults, type StressResult } from "#stress/results";
 import { runAll } from "#stress/run";
 import { getRunKey, listRuns, parseOptions } from "#stress/runs";
 import { ResultsFile } from "../long/results-file.ts";
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     ...options,
     journal,
     log: (line) => console.log(line),
-    onResult: () => writeFileSync(PAGE, formatResults(journal.readEntries())),
+    onResult: () => writeFileSync(PAGE, formatStressResults(journal.readEntries())),
     signal: stopping.signal,
   });
   console.log(`${green} runs were green, ${red} were red, ${remaining} are left. See test/stress/results.md.`);

@@ -26,7 +26,7 @@ directory for temporary files, the Turkish locale and the time zone of Chatham. 
 A \`+\` after the commit means a work tree with changes on top of it.`;
 
 /** Formats the results as Markdown: one row for each run, and one section for each red test. */
-export function formatResults(results: readonly StressResult[]): string {
+export function formatStressResults(results: readonly StressResult[]): string {
   const sorted = results.toSorted(
     (a, b) =>
       TIER_NAMES.indexOf(a.tier) - TIER_NAMES.indexOf(b.tier) ||

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildEnvironment, getDirectoryPrefix } from "#stress/environments";
+import { buildRunEnvironment, getDirectoryPrefix } from "#stress/environments";
 import { readOutcome } from "#stress/outcome";
 import type { StressResult } from "#stress/results";
-import { buildArguments, getRunKey, listPending, type StressRun } from "#stress/runs";
+import { buildVitestArguments, getRunKey, listPendingRuns, type StressRun } from "#stress/runs";
 import { formatSeconds } from "../long/results.ts";
 import type { ResultsFile } from "../long/results-file.ts";
 import { ROOT, runVitest } from "../long/run-vitest.ts";
@@ -37,7 +37,7 @@ export async function runAll(runs: readonly StressRun[], options: StressRunOptio
   const stopping = new AbortController();
   const signal = AbortSignal.any([options.signal, stopping.signal]);
   const sources = Sources.read(ROOT);
-  const pending = listPending(runs, journal.readEntries(), sources.digest);
+  const pending = listPendingRuns(runs, journal.readEntries(), sources.digest);
   log(`${pending.length} of ${runs.length} runs are left.`);
   let [green, red] = [0, 0];
   const queue = pending.values();
@@ -85,8 +85,8 @@ async function runTests(
   const directory = join(root, "t");
   mkdirSync(directory);
   try {
-    const environment = buildEnvironment(run.environment, root);
-    const end = await runVitest(buildArguments(run), { directory, environment, maxMs: MAX_MS, signal });
+    const environment = buildRunEnvironment(run.environment, root);
+    const end = await runVitest(buildVitestArguments(run), { directory, environment, maxMs: MAX_MS, signal });
     if (end === undefined) return undefined;
     const files = readdirSync(directory).filter((name) => name !== "report.json");
     return {

@@ -79,7 +79,7 @@ export function getRunKey({ number, tier, files, environment }: StressRun): stri
 }
 
 /** Lists the runs that didn't end with the current sources. A run that ended red isn't repeated. */
-export function listPending<Run extends StressRun>(
+export function listPendingRuns<Run extends StressRun>(
   runs: readonly Run[],
   results: readonly (StressRun & { readonly sources: string })[],
   sources: string,
@@ -99,7 +99,7 @@ export function formatCommand(
 }
 
 /** Returns the arguments of vitest. */
-export function buildArguments({ tier, seed, files }: StressRun): string[] {
+export function buildVitestArguments({ tier, seed, files }: StressRun): string[] {
   return [...TIERS[tier], "--sequence.shuffle.files", `--sequence.seed=${seed}`, ...files];
 }
 

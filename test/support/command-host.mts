@@ -42,7 +42,7 @@ process.on("message", (command: Command) => {
   runs++;
   // Waiting for the next command must not keep this one running.
   process.channel?.unref();
-  run(command);
+  runCommandRequest(command);
 });
 process.on("disconnect", () => process.exit());
 process.on("beforeExit", () => {
@@ -51,7 +51,7 @@ process.on("beforeExit", () => {
 
 const ownListeners = emitters.map((emitter) => new Set(listListeners(emitter).map(({ listener }) => listener)));
 
-function run({ program, ours, directory, args, environment }: Command): void {
+function runCommandRequest({ program, ours, directory, args, environment }: Command): void {
   process.chdir(directory);
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, environment);

@@ -29,7 +29,7 @@ export async function installPackage({ label, packageName }: DebianServer): Prom
   if (!isRoot() || !existsSync("/usr/bin/apt-get")) return false;
   console.log(`${label} for the tests: installing Debian's package with apt-get, because none is installed`);
   try {
-    await withCurrentLists(() =>
+    await runWithCurrentLists(() =>
       run("apt-get", ["install", "--yes", "--no-install-recommends", packageName], { env: NO_DIALOGUE }),
     );
     return true;
@@ -53,7 +53,7 @@ export async function unpackPackage(server: DebianServer): Promise<boolean> {
     await createOnce(getUnpackedDirectory(server), async (root) => {
       const archives = join(root, "archives");
       await mkdir(archives);
-      await withCurrentLists(async () =>
+      await runWithCurrentLists(async () =>
         run("apt-get", ["download", ...(await listNeededPackages(packageName))], { cwd: archives }),
       );
       for (const archive of readdirSync(archives)) await run("dpkg", ["-x", join(archives, archive), root]);
@@ -69,13 +69,13 @@ export async function unpackPackage(server: DebianServer): Promise<boolean> {
 /** Returns the value of `LD_LIBRARY_PATH` for unpacked programs. */
 export function buildLibraryPath(root: string, ...further: readonly string[]): string {
   const libraries = ["usr/lib", "lib"].flatMap((directory) =>
-    listNames(join(root, directory), "", /-linux-gnu/).map((triplet) => join(root, directory, triplet)),
+    listPackageNames(join(root, directory), "", /-linux-gnu/).map((triplet) => join(root, directory, triplet)),
   );
   return [...libraries, ...further].join(":");
 }
 
 /** Returns the names in a directory, newest version first; empty if the directory doesn't exist. */
-export function listNames(directory: string, start = "", pattern = /./): string[] {
+export function listPackageNames(directory: string, start = "", pattern = /./): string[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory)
     .filter((name) => name.startsWith(start) && pattern.test(name))
@@ -83,7 +83,7 @@ export function listNames(directory: string, start = "", pattern = /./): string[
 }
 
 /** Updates the lists of packages if an action fails, which needs root, and repeats the action. */
-async function withCurrentLists(action: () => Promise<unknown>): Promise<void> {
+async function runWithCurrentLists(action: () => Promise<unknown>): Promise<void> {
   try {
     await action();
   } catch (error) {

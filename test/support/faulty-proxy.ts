@@ -301,8 +301,8 @@ class CountedInjection implements InjectionCounts {
 
   /** Returns whether the fault applies to this request, and counts the request. */
   matchRequest({ method, path }: ProxiedRequest): boolean {
-    const { method: wanted = method, path: pattern, nth } = this.#injection;
-    if (method !== wanted || (pattern !== undefined && !pattern.test(path))) return false;
+    const { method: injectedMethod = method, path: pattern, nth } = this.#injection;
+    if (method !== injectedMethod || (pattern !== undefined && !pattern.test(path))) return false;
     this.matches += 1;
     return nth === undefined || nth.includes(this.matches);
   }

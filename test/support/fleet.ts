@@ -30,7 +30,7 @@ export interface FleetOptions {
   /** The lines after the tenants, such as waves. Default: one wave, two tenants at a time. */
   readonly waves?: string;
   /** Returns more settings of a tenant, as a YAML mapping on one line: `{ labels: { ring: canary } }`. */
-  readonly about?: (name: string, number: number) => string;
+  readonly formatTenantOptions?: (name: string, number: number) => string;
   /** Returns more properties of a tenant in the sandbox, such as its employees. */
   readonly scenario?: (name: string) => Partial<ScenarioTenant>;
   /** Tenants at the service that `tenants.yaml` doesn't name. */
@@ -82,7 +82,7 @@ export class Fleet implements AsyncDisposable {
   readonly environment: NodeJS.ProcessEnv;
   readonly #pulumi: string;
   readonly #options: FleetOptions;
-  readonly #begun: ChildProcess[] = [];
+  readonly #startedProcesses: ChildProcess[] = [];
   #reports = 0;
 
   private constructor(
@@ -154,9 +154,9 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Replaces `tenants.yaml`. */
-  async writeTargets(options: Partial<Pick<FleetOptions, "waves" | "about">> = {}): Promise<void> {
-    const { waves = ONE_WAVE, about = () => "{}" } = { ...this.#options, ...options };
-    const tenants = this.names.map((name, number) => `  ${name}: ${about(name, number)}\n`).join("");
+  async writeTargets(options: Partial<Pick<FleetOptions, "waves" | "formatTenantOptions">> = {}): Promise<void> {
+    const { waves = ONE_WAVE, formatTenantOptions = () => "{}" } = { ...this.#options, ...options };
+    const tenants = this.names.map((name, number) => `  ${name}: ${formatTenantOptions(name, number)}\n`).join("");
     await this.write(
       "tenants.yaml",
       `version: 1
@@ -187,7 +187,7 @@ ${tenants}${waves}`,
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     });
-    this.#begun.push(child);
+    this.#startedProcesses.push(child);
     const events: RolloutEvent[] = [];
     const texts = { stdout: "", stderr: "", output: "" };
     const waiting = new Set<() => void>();
@@ -259,11 +259,11 @@ ${tenants}${waves}`,
 
   /** Runs git in the directory. All commits have the same author. */
   runGit(...args: string[]): string {
-    const who = ["AUTHOR", "COMMITTER"].flatMap((role) => [
+    const authorVariables = ["AUTHOR", "COMMITTER"].flatMap((role) => [
       [`GIT_${role}_NAME`, "a"],
       [`GIT_${role}_EMAIL`, "a@a.example"],
     ]);
-    const env = { ...process.env, ...Object.fromEntries(who) };
+    const env = { ...process.env, ...Object.fromEntries(authorVariables) };
     return execFileSync("git", args, { cwd: this.directory, encoding: "utf8", env }).trim();
   }
 
@@ -286,7 +286,7 @@ ${tenants}${waves}`,
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    this.#begun.push(child);
+    this.#startedProcesses.push(child);
     const texts = { stdout: "", stderr: "", output: "" };
     for (const stream of ["stdout", "stderr"] as const) {
       child[stream].setEncoding("utf8").on("data", (text: string) => {
@@ -396,7 +396,7 @@ ${tenants}${waves}`,
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const child of this.#begun) if (child.exitCode === null) child.kill("SIGKILL");
+    for (const child of this.#startedProcesses) if (child.exitCode === null) child.kill("SIGKILL");
     await this.sandbox.close();
     await this.waitForQuiet();
     await rm(this.directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
@@ -409,7 +409,7 @@ export function listStartedTenants({ events }: Pick<FleetCliResult, "events">): 
 }
 
 /** Returns the exit code of a run and the tenants that it started. */
-export function summarizeRun(run: FleetCliResult): readonly [code: number, begun: readonly string[]] {
+export function summarizeRun(run: FleetCliResult): readonly [code: number, startedTenants: readonly string[]] {
   return [run.code, listStartedTenants(run)];
 }
 

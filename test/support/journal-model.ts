@@ -168,11 +168,11 @@ export class JournalModelTest {
     const journal = this.#journal;
     const all = [...virtual.tenants.values()];
     const open = all.filter(({ state }) => state === "queued" || state === "running");
-    const taken = claims.filter(({ job, attempt }) => {
+    const openClaims = claims.filter(({ job, attempt }) => {
       const tenant = virtual.tenants.get(job.tenant);
       return tenant?.state === "running" && tenant.attempt > attempt;
     });
-    const claim = pick(taken, index) ?? pick(claims, index);
+    const claim = pick(openClaims, index) ?? pick(claims, index);
     const isSuccessful = other % 5 > 0;
     const finish = (ended: ClaimedJob | undefined): PairedAction | undefined =>
       ended && {
@@ -375,8 +375,8 @@ export class JournalModelTest {
     for (const { virtual } of this.#rollouts) {
       const others = this.#rollouts.filter((other) => other.virtual !== virtual);
       for (const address of [`${this.#address}/0`, `${this.#address}/1`]) {
-        const taken = others.reduce((sum, other) => sum + other.virtual.countBusy(address), 0);
-        virtual.busyElsewhere.set(address, taken);
+        const busyCount = others.reduce((sum, other) => sum + other.virtual.countBusy(address), 0);
+        virtual.busyElsewhere.set(address, busyCount);
       }
     }
   }

@@ -123,7 +123,7 @@ export class KillableStack implements AsyncDisposable {
       // After the last answer, the engine may have ended the provider already.
       killed = this.#provider !== undefined || moment === MOMENTS.at(-1);
       if (kill.victim === "provider") {
-        if (this.#provider !== undefined && isRunning(this.#provider)) process.kill(this.#provider, "SIGKILL");
+        if (this.#provider !== undefined && isProcessRunning(this.#provider)) process.kill(this.#provider, "SIGKILL");
       } else if (kill.victim === "service") await this.#sandbox.kill();
       else run.kill();
       if (kill.victim === "service" && isBackAtOnce) await this.#restartService();
@@ -187,7 +187,7 @@ export class KillableStack implements AsyncDisposable {
 
   /** Resolves when the provider process of the killed run is gone. */
   async waitForProviderExit(): Promise<void> {
-    while (this.#provider !== undefined && isRunning(this.#provider)) await sleep(50);
+    while (this.#provider !== undefined && isProcessRunning(this.#provider)) await sleep(50);
   }
 
   /** Returns the tenant's contents, and the changes since a row of its audit log. */
@@ -265,7 +265,7 @@ function formatRow(row: unknown): string {
   return words.filter((word) => word !== undefined && word !== "").join(" ");
 }
 
-export function isRunning(id: number): boolean {
+export function isProcessRunning(id: number): boolean {
   try {
     return process.kill(id, 0);
   } catch {

@@ -82,11 +82,11 @@ export async function installJava(): Promise<{ MAVEN_OPTS: string }> {
   const repository = join(getCacheDirectory(), "test", "maven");
   const environment = { MAVEN_OPTS: `-Dmaven.repo.local=${repository}` };
   const installed = join(repository, "email-security.digest");
-  const wanted = digest.digest("hex");
+  const expectedHash = digest.digest("hex");
   await mkdir(dirname(repository), { recursive: true });
   // Test files run in parallel.
   await withLock(`${repository}.lock`, async () => {
-    if (existsSync(installed) && (await readFile(installed, "utf8")) === wanted) return;
+    if (existsSync(installed) && (await readFile(installed, "utf8")) === expectedHash) return;
     // Removes all other versions, which a program might resolve instead.
     await rm(join(repository, "io", "github"), { recursive: true, force: true });
     const copy = `${repository}.source`;
@@ -98,7 +98,7 @@ export async function installJava(): Promise<{ MAVEN_OPTS: string }> {
       shell: process.platform === "win32",
     });
     await rm(copy, { recursive: true });
-    await writeFile(installed, wanted);
+    await writeFile(installed, expectedHash);
   });
   return environment;
 }

@@ -143,12 +143,12 @@ export class LiteralService implements AsyncDisposable {
   }
 
   #addVip(email: string, comment = ""): void {
-    const about = {
+    const metadata = {
       source: "manual",
       added_by: "Dana Reyes (console)",
       date_added: "2026-11-01T09:00:00Z",
     } as const;
-    this.vips.push({ email, comment, ...about });
+    this.vips.push({ email, comment, ...metadata });
   }
 
   #changeVips(method: string, path: string, { emails = [], email = "", comment = "" }: VipBody): [number, unknown] {

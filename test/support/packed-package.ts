@@ -89,9 +89,9 @@ export async function install(
 export async function listInstalledPackages(directory: string): Promise<{ packages: string[]; bytes: number }> {
   const lock = await readFile(join(directory, "package-lock.json"), "utf8");
   const { packages } = JSON.parse(lock) as { packages: Record<string, LockedPackage> };
-  const ofPulumi = collectReachable(packages, "node_modules/@pulumi/pulumi");
+  const pulumiPackages = collectReachable(packages, "node_modules/@pulumi/pulumi");
   const own = `node_modules/${PACKAGE}`;
-  const alone = [...collectReachable(packages, own)].filter((path) => path !== own && !ofPulumi.has(path));
+  const alone = [...collectReachable(packages, own)].filter((path) => path !== own && !pulumiPackages.has(path));
   let bytes = 0;
   for (const path of alone) bytes += await measurePackage(join(directory, path));
   return { packages: alone.map((path) => path.replace(/^.*node_modules\//, "")), bytes };
@@ -196,19 +196,19 @@ export async function runNpm(directory: string, ...args: string[]): Promise<stri
   // Uses the npm that runs the tests, or else the one on PATH.
   const running = process.env["npm_execpath"];
   if (running !== undefined && basename(running) === "npm-cli.js") {
-    return await run(directory, process.execPath, [running, ...options]);
+    return await runProgram(directory, process.execPath, [running, ...options]);
   }
-  return await run(directory, "npm", options);
+  return await runProgram(directory, "npm", options);
 }
 
 async function runPnpm(directory: string, ...args: string[]): Promise<string> {
   // pnpm exports only its package.json, so the program is found next to it.
   const program = join(dirname(require.resolve("pnpm")), "bin", "pnpm.cjs");
-  return await run(directory, process.execPath, [program, ...args, "--reporter=append-only"]);
+  return await runProgram(directory, process.execPath, [program, ...args, "--reporter=append-only"]);
 }
 
 /** Runs a command in a directory until it exits, and returns its standard output. */
-async function run(directory: string, command: string, args: readonly string[]): Promise<string> {
+async function runProgram(directory: string, command: string, args: readonly string[]): Promise<string> {
   const path = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
   try {
     const { stdout } = await promisify(execFile)(command, args, {

@@ -41,12 +41,13 @@ export interface Workflow {
 export const WORKFLOWS = ["pull-request", "approvals", "merge", "drift", "expire", "review", "sync"] as const;
 
 export function readWorkflow(name: (typeof WORKFLOWS)[number]): Workflow {
-  return read(GITOPS, `.github/workflows/${name}.yml`) as Workflow;
+  return readFixture(GITOPS, `.github/workflows/${name}.yml`) as Workflow;
 }
 
 /** Returns the steps of the repository's own action, which prepares a job. */
 export function getPreparationSteps(directory = GITOPS): readonly WorkflowStep[] {
-  return (read(directory, ".github/actions/prepare/action.yml") as { runs: { steps: WorkflowStep[] } }).runs.steps;
+  return (readFixture(directory, ".github/actions/prepare/action.yml") as { runs: { steps: WorkflowStep[] } }).runs
+    .steps;
 }
 
 /** A job of a GitLab pipeline. */
@@ -66,7 +67,7 @@ export interface GitLabJob {
 
 /** Returns GitLab's pipeline: its keywords and jobs by name. */
 export function readGitLabPipeline(directory = GITOPS): Readonly<Record<string, unknown>> {
-  return read(directory, ".gitlab-ci.yml") as Record<string, unknown>;
+  return readFixture(directory, ".gitlab-ci.yml") as Record<string, unknown>;
 }
 
 /** Returns the jobs of a pipeline: the elements with a script. */
@@ -79,6 +80,6 @@ export function readGitLabJobs(
   return Object.fromEntries(jobs) as Record<string, GitLabJob & { script: readonly string[] }>;
 }
 
-function read(directory: string, path: string): unknown {
+function readFixture(directory: string, path: string): unknown {
   return parse(readFileSync(join(directory, path), "utf8"));
 }

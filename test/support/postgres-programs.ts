@@ -5,7 +5,7 @@ import {
   type DebianServer,
   getUnpackedDirectory,
   installPackage,
-  listNames,
+  listPackageNames,
   unpackPackage,
 } from "./debian-packages";
 
@@ -38,9 +38,9 @@ export async function findOrInstallPostgres(): Promise<PostgresPrograms> {
 function findInstalled(): PostgresPrograms | undefined {
   const directory = [
     ...(process.env["PATH"] ?? "").split(delimiter),
-    ...listNames("/usr/lib/postgresql").map((version) => join("/usr/lib/postgresql", version, "bin")),
+    ...listPackageNames("/usr/lib/postgresql").map((version) => join("/usr/lib/postgresql", version, "bin")),
     ...["/opt/homebrew/opt", "/usr/local/opt"].flatMap((prefix) =>
-      listNames(prefix, "postgresql").map((name) => join(prefix, name, "bin")),
+      listPackageNames(prefix, "postgresql").map((name) => join(prefix, name, "bin")),
     ),
   ].find((candidate) => candidate !== "" && isComplete(candidate));
   return directory === undefined ? undefined : { directory, environment: {} };
@@ -50,7 +50,7 @@ function findInstalled(): PostgresPrograms | undefined {
 function findUnpacked(): PostgresPrograms | undefined {
   const root = getUnpackedDirectory(SERVER);
   const base = join(root, "usr", "lib", "postgresql");
-  const directory = listNames(base)
+  const directory = listPackageNames(base)
     .map((version) => join(base, version, "bin"))
     .find(isComplete);
   if (directory === undefined) return undefined;

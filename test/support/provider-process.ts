@@ -116,7 +116,7 @@ export class ProviderProcess implements AsyncDisposable {
 
   static async start(options: ProviderProcessOptions = {}): Promise<ProviderProcess> {
     const printed: string[] = [];
-    const started = new ProviderProcess(options, printed, await run(options, printed));
+    const started = new ProviderProcess(options, printed, await runProvider(options, printed));
     await started.#attach();
     if (options.isConfigured !== false) await started.configure();
     return started;
@@ -162,7 +162,7 @@ export class ProviderProcess implements AsyncDisposable {
   async startNextRun(): Promise<void> {
     if (!this.#hasServed) return;
     await this.#stop();
-    this.#running = await run(this.#options, this.printed);
+    this.#running = await runProvider(this.#options, this.printed);
     this.#client = createClient(this.#running);
     this.#hasServed = false;
     await this.#attach();
@@ -192,7 +192,7 @@ export class ProviderProcess implements AsyncDisposable {
   }
 }
 
-async function run(options: ProviderProcessOptions, printed: string[]): Promise<RunningProvider> {
+async function runProvider(options: ProviderProcessOptions, printed: string[]): Promise<RunningProvider> {
   const {
     copy,
     providerKind = PROVIDER_KIND,

@@ -98,18 +98,21 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
       if (tenant.wave !== wave.name || tenant.state !== "pending") continue;
       if (failed > wave.toleratedFailures) break;
       const slot = slots.indexOf(Math.min(...slots));
-      const begun = slots[slot] ?? clock;
+      const startedAt = slots[slot] ?? clock;
       const durationMs = 3_000 + ((index * 7_919) % 17_000);
       const isFailing = failing.has(index);
-      const end = begun + durationMs;
+      const end = startedAt + durationMs;
       slots[slot] = end;
       const worker = `build-${slot % 3}:${4_100 + slot}${text}`;
       const error = isFailing ? buildTenantError(index, text) : undefined;
       const state = isFailing ? "failed" : "done";
-      happenings.push([begun, { kind: "tenant-started", wave: wave.name, tenant: tenant.name, attempt: 1, worker }]);
+      happenings.push([
+        startedAt,
+        { kind: "tenant-started", wave: wave.name, tenant: tenant.name, attempt: 1, worker },
+      ]);
       if (index % 37 === 5) {
         const message = `Waits for the stack's lock, held by another run${text}`;
-        happenings.push([begun + 1, { kind: "tenant-note", wave: wave.name, tenant: tenant.name, message }]);
+        happenings.push([startedAt + 1, { kind: "tenant-note", wave: wave.name, tenant: tenant.name, message }]);
       }
       happenings.push([
         end,
@@ -128,7 +131,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
         state,
         attempts: 1,
         worker,
-        startedAt: formatTime(begun),
+        startedAt: formatTime(startedAt),
         finishedAt: formatTime(end),
         durationMs,
         ...(error !== undefined && { error }),

@@ -142,12 +142,12 @@ class Child {
   }
 
   /** Resolves when both streams have shown this line; passes earlier lines on. */
-  async waitForBothStreams(wanted: string): Promise<void> {
+  async waitForBothStreams(text: string): Promise<void> {
     const take = this.#take;
     let times = 0;
     await new Promise<void>((resolve) => {
       this.#take = (line) => {
-        if (line !== wanted) take(line);
+        if (line !== text) take(line);
         else if (++times === 2) resolve();
       };
     });

@@ -166,7 +166,7 @@ function buildDeclaredVip(email: string, file: string, line: number): DeclaredVi
 }
 
 function buildTenantStatus(name: string, number: number, entries: number, text: string): TenantStatus {
-  const about = {
+  const rowFields = {
     name,
     labels: { ring: number < 3 ? "canary" : "all", region: `eu${text}` },
     host: "mail.example",
@@ -175,7 +175,7 @@ function buildTenantStatus(name: string, number: number, entries: number, text: 
     lastRollout: { id: "r-20261120-1", wave: "all", state: "done" as const, finishedAt: "2026-11-20T09:30:00.000Z" },
   };
   const elementCounts = { allow: Math.floor(entries / 5), deny: entries - Math.floor(entries / 5), vips: 1 };
-  const read = { ...about, readAt: AT, elementCounts, unchanged: entries };
+  const read = { ...rowFields, readAt: AT, elementCounts, unchanged: entries };
   const added: FleetDifference = {
     driftKind: "added",
     list: "allow",
@@ -200,11 +200,11 @@ function buildTenantStatus(name: string, number: number, entries: number, text: 
   if (number === 4) return { ...read, syncStatus: "behind", drift: [], pendingChanges: [missing] };
   if (number === 5) {
     const error = { code: "ERR_AUTH", message: `the service refuses the key${text}` };
-    return { ...about, syncStatus: "wrong-key", error, drift: [], pendingChanges: [] };
+    return { ...rowFields, syncStatus: "wrong-key", error, drift: [], pendingChanges: [] };
   }
   if (number === 7) {
     const error = { code: "ERR_SETTINGS_FILE", message: `settings/t007.yaml can't be used${text}` };
-    return { ...about, syncStatus: "unusable", error, drift: [], pendingChanges: [] };
+    return { ...rowFields, syncStatus: "unusable", error, drift: [], pendingChanges: [] };
   }
   return { ...read, syncStatus: "in-sync", drift: [], pendingChanges: [] };
 }

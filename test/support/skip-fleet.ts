@@ -67,9 +67,9 @@ export class SkippingFleet implements AsyncDisposable {
         ...(index === 0 && health !== undefined ? { health } : {}),
       }),
     );
-    const about = { source: "tenants.yaml", today: "2026-11-21", services: [], waves: all };
+    const targetsFields = { source: "tenants.yaml", today: "2026-11-21", services: [], waves: all };
     const id = await this.journal.create(
-      { ...about, ...STACK_OWNER, ...spec },
+      { ...targetsFields, ...STACK_OWNER, ...spec },
       names.map((name) => ({ ...createTarget(name, "https://a.example"), stack: stacks[name] ?? name })),
     );
     await this.journal.recordPlans(

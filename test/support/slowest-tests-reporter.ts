@@ -13,11 +13,11 @@ export default class LongestReporter implements Reporter {
     if (files.length <= SHOWN) return;
     const longest = files.toSorted((a, b) => b.ms - a.ms).slice(0, SHOWN);
     const lines = longest.map(({ module, ms }) => {
-      const file = `${formatSeconds(ms)}  ${module.project.name.padEnd(11)}  ${relative(process.cwd(), module.moduleId)}`;
+      const file = `${formatDuration(ms)}  ${module.project.name.padEnd(11)}  ${relative(process.cwd(), module.moduleId)}`;
       const [test] = [...module.children.allTests()].toSorted((a, b) => getDuration(b) - getDuration(a));
       return test === undefined
         ? file
-        : `${file}, ${formatSeconds(getDuration(test)).trim()} of it: ${shortenName(test.name)}`;
+        : `${file}, ${formatDuration(getDuration(test)).trim()} of it: ${shortenName(test.name)}`;
     });
     console.log(`\n What took longest of ${files.length} files:\n${lines.join("\n")}\n`);
   }
@@ -36,6 +36,6 @@ function shortenName(name: string): string {
   return name.length <= 60 ? name : `${name.slice(0, 59)}…`;
 }
 
-function formatSeconds(ms: number): string {
+function formatDuration(ms: number): string {
   return `${(ms / 1_000).toFixed(1).padStart(7)} s`;
 }

@@ -9,7 +9,7 @@ import type { Fleet } from "./fleet";
 export const NOBODY = 2 ** 22 + 1;
 
 /** Returns the directory of a stack's locks in the fleet's file backend. */
-export function getLockDirectory({ directory }: Fleet, stack: string, project = "fleet"): string {
+export function getFleetLockDirectory({ directory }: Fleet, stack: string, project = "fleet"): string {
   return join(directory, ".state/.pulumi/locks/organization", project, stack);
 }
 

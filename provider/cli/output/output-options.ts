@@ -28,7 +28,7 @@ export interface Output<F extends Format = Format> {
  * @param formats the command's formats, the default first.
  */
 export function addOutputOptions(command: Command, formats: readonly Format[]): Command {
-  const collectValues = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+  const collectValues = (value: string, previous: readonly string[] = []): readonly string[] => [...previous, value];
   const example = formats.find((format) => format !== "text") ?? "text";
   return command
     .addOption(new Option("--format <format>", `Set the format (default: ${formats[0]})`).choices(formats))

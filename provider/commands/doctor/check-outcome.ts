@@ -38,15 +38,15 @@ export interface CheckContext {
   probeService(): Promise<ServiceProbe>;
 }
 
-export const ok = (message: string): CheckOutcome => ({ status: "ok", result: message });
-export const warn = (message: string, advice: string): CheckOutcome => ({
+export const reportOk = (message: string): CheckOutcome => ({ status: "ok", result: message });
+export const reportWarning = (message: string, advice: string): CheckOutcome => ({
   status: "warn",
   result: message,
   advice,
 });
-export const fail = (message: string, advice: string): CheckOutcome => ({
+export const reportFailure = (message: string, advice: string): CheckOutcome => ({
   status: "fail",
   result: message,
   advice,
 });
-export const skipped = (message: string): CheckOutcome => ({ status: "skipped", result: message });
+export const reportSkipped = (message: string): CheckOutcome => ({ status: "skipped", result: message });

@@ -13,7 +13,15 @@ import {
 } from "../../client/response-classification";
 import { allowsInsecureHttp } from "../../model/environment-variables";
 import { sanitizeLine } from "../../model/text";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
+import {
+  type Check,
+  type CheckContext,
+  type CheckOutcome,
+  reportFailure,
+  reportOk,
+  reportSkipped,
+  reportWarning,
+} from "./check-outcome";
 
 /** Checks each step from the address to a response. The first failure is the one to fix. */
 export const connectionChecks: readonly Check[] = [
@@ -49,7 +57,7 @@ export function resolveAddress({ environment }: CheckContext): string {
 
 function checkAddress(context: CheckContext): CheckOutcome {
   if (!context.environment["EMAIL_SECURITY_BASE_URL"]) {
-    return fail(
+    return reportFailure(
       "no address is set",
       "Set EMAIL_SECURITY_BASE_URL to the address of your service, such as https://mail-security.example.",
     );
@@ -58,27 +66,30 @@ function checkAddress(context: CheckContext): CheckOutcome {
     const address = resolveAddress(context);
     const isUnencrypted = address.startsWith("http:") && allowsInsecureHttp(context.environment);
     return isUnencrypted
-      ? warn(`${sanitizeLine(address)}, unencrypted`, "Use https: anyone on the network path can read the key.")
-      : ok(sanitizeLine(address));
+      ? reportWarning(
+          `${sanitizeLine(address)}, unencrypted`,
+          "Use https: anyone on the network path can read the key.",
+        )
+      : reportOk(sanitizeLine(address));
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    return fail("the address can't be used", error.message);
+    return reportFailure("the address can't be used", error.message);
   }
 }
 
 async function checkProxy(context: CheckContext): Promise<CheckOutcome> {
   const { environment } = context;
   const { proxy } = await context.probeService();
-  if (proxy !== undefined) return ok(`requests use ${sanitizeLine(proxy)}`);
+  if (proxy !== undefined) return reportOk(`requests use ${sanitizeLine(proxy)}`);
   const isConfigured = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"].some((name) => environment[name]);
-  return ok(isConfigured ? "a proxy is set, but not used for this address" : "no proxy is used");
+  return reportOk(isConfigured ? "a proxy is set, but not used for this address" : "no proxy is used");
 }
 
 /** Creates a check for a direct connection. With a proxy, the proxy does this step. */
 function createDirectCheck(check: (url: URL, context: CheckContext) => Promise<CheckOutcome>): Check["run"] {
   return async (context) => {
     const { proxy } = await context.probeService();
-    if (proxy !== undefined) return skipped("done by the proxy");
+    if (proxy !== undefined) return reportSkipped("done by the proxy");
     return await check(new URL(resolveAddress(context)), context);
   };
 }
@@ -86,9 +97,9 @@ function createDirectCheck(check: (url: URL, context: CheckContext) => Promise<C
 async function checkDns(url: URL): Promise<CheckOutcome> {
   try {
     const { address } = await lookup(getHostname(url));
-    return ok(`${sanitizeLine(url.hostname)} is ${address}`);
+    return reportOk(`${sanitizeLine(url.hostname)} is ${address}`);
   } catch (error) {
-    return fail(
+    return reportFailure(
       `${sanitizeLine(url.hostname)} can't be resolved here (${formatErrorCode(error)})`,
       "Check the name. Some names can only be resolved inside a company's network.",
     );
@@ -99,10 +110,10 @@ async function checkTcp(url: URL): Promise<CheckOutcome> {
   const socket = connect({ host: getHostname(url), port: getPort(url), timeout: TIMEOUT_MS });
   try {
     await waitForSocket(socket, "connect");
-    return ok(`port ${getPort(url)} accepts connections`);
+    return reportOk(`port ${getPort(url)} accepts connections`);
   } catch (error) {
     const code = formatErrorCode(error);
-    return fail(
+    return reportFailure(
       `port ${getPort(url)} of ${sanitizeLine(url.hostname)} can't be reached (${code})`,
       code === "ECONNREFUSED"
         ? "Nothing listens there. Check the port, and whether the service is running. Behind a corporate proxy, set HTTPS_PROXY."
@@ -114,7 +125,7 @@ async function checkTcp(url: URL): Promise<CheckOutcome> {
 }
 
 async function checkTls(url: URL, { environment }: CheckContext): Promise<CheckOutcome> {
-  if (url.protocol !== "https:") return skipped("not used with plain http");
+  if (url.protocol !== "https:") return reportSkipped("not used with plain http");
   const host = getHostname(url);
   const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
   // Real requests ignore NODE_TLS_REJECT_UNAUTHORIZED, so this check does too.
@@ -132,23 +143,23 @@ async function checkTls(url: URL, { environment }: CheckContext): Promise<CheckO
 
 function describeTlsFailure(code: string, url: URL): CheckOutcome {
   if (NOT_TLS_CODES.includes(code)) {
-    return fail(
+    return reportFailure(
       `the server doesn't speak TLS (${code})`,
       `Check whether port ${getPort(url)} is for plain http. Set the address with the https port.`,
     );
   }
   if (UNKNOWN_AUTHORITY_CODES.includes(code)) {
-    return fail(
+    return reportFailure(
       `the server's certificate is not trusted (${code})`,
       "If your company's own certificate authority issued it, set NODE_EXTRA_CA_CERTS to the file of the authority's certificate.",
     );
   }
   return BAD_CERTIFICATE_CODES.includes(code)
-    ? fail(
+    ? reportFailure(
         `the server's certificate is not valid for ${sanitizeLine(url.hostname)} now (${code})`,
         "Check the host name and this machine's date. If both are right, ask the operators of the service for a valid certificate.",
       )
-    : fail(
+    : reportFailure(
         `the TLS connection failed (${code})`,
         "Check for a firewall in between. Behind a corporate proxy, set HTTPS_PROXY.",
       );
@@ -160,21 +171,21 @@ function checkCertificate(socket: TLSSocket, environment: CheckContext["environm
   const httpVersion = socket.alpnProtocol === "h2" ? "HTTP/2" : "HTTP/1.1";
   const summary = `${socket.getProtocol()}, ${httpVersion}, certificate until ${expiryDay}`;
   if (environment["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
-    return warn(
+    return reportWarning(
       `${summary}, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set`,
       "Unset it: requests to the service ignore it, but everything else that runs here trusts any server.",
     );
   }
   return expiresAt - Date.now() < CERTIFICATE_DAYS * DAY_MS
-    ? warn(summary, "It expires soon; the operators of the service need to renew it.")
-    : ok(summary);
+    ? reportWarning(summary, "It expires soon; the operators of the service need to renew it.")
+    : reportOk(summary);
 }
 
 async function checkResponse(context: CheckContext): Promise<CheckOutcome> {
   const { response, error, proxy } = await context.probeService();
   if (response === undefined) {
     const proxyText = proxy === undefined ? "" : ` through the proxy ${sanitizeLine(proxy)}`;
-    return fail(
+    return reportFailure(
       `no response${proxyText} (${sanitizeLine(error?.message ?? "")})`,
       proxy === undefined
         ? "Try again. If it persists, ask the operators of the service."
@@ -183,7 +194,7 @@ async function checkResponse(context: CheckContext): Promise<CheckOutcome> {
   }
   const { status, contentType } = response;
   if (/\bhtml\b/i.test(contentType)) {
-    return fail(
+    return reportFailure(
       `the response is a web page (HTML, ${status}), not from the service`,
       getEndpointPathHint(resolveAddress(context)) ??
         "A proxy, a sign-in page or another service responds at this address. Check that EMAIL_SECURITY_BASE_URL is the part before /api/v1.",
@@ -191,37 +202,37 @@ async function checkResponse(context: CheckContext): Promise<CheckOutcome> {
   }
   const code = isSuccessStatus(status) ? undefined : classifyResponse({ status }).code;
   if (code === "ERR_REDIRECT") {
-    return fail(
+    return reportFailure(
       `the response is a redirect (${status})`,
       getEndpointPathHint(resolveAddress(context)) ??
         "Set the address that it redirects to; redirects are never followed.",
     );
   }
   if (code === "ERR_NOT_FOUND") {
-    return fail(
+    return reportFailure(
       "the service doesn't exist at this address (404)",
       getEndpointPathHint(resolveAddress(context)) ??
         "EMAIL_SECURITY_BASE_URL is the part before /api/v1. Check whether its path is wrong or missing.",
     );
   }
   if (code === "ERR_RATE_LIMITED")
-    return warn(`the service rejects requests for now (${status})`, "Wait a minute, and check again.");
+    return reportWarning(`the service rejects requests for now (${status})`, "Wait a minute, and check again.");
   if (code === "ERR_SERVER")
-    return fail(`the service reports an error (${status})`, "Try again. If it persists, ask the operators.");
+    return reportFailure(`the service reports an error (${status})`, "Try again. If it persists, ask the operators.");
   const connectionText = response.keepsConnection
     ? "keeps connections open"
     : "closes each connection after its response";
   const responseText = code === "ERR_AUTH" ? "requires a key" : `responds (${status})`;
-  return ok(`the service ${responseText} and ${connectionText}`);
+  return reportOk(`the service ${responseText} and ${connectionText}`);
 }
 
 async function checkClock(context: CheckContext): Promise<CheckOutcome> {
   const { response } = await context.probeService();
-  if (response?.serverTime === undefined) return skipped("the service doesn't send its time");
+  if (response?.serverTime === undefined) return reportSkipped("the service doesn't send its time");
   const skewMs = response.receivedAt - response.serverTime;
   const seconds = Math.round(Math.abs(skewMs) / 1_000);
-  if (Math.abs(skewMs) <= CLOCK_TOLERANCE_MS) return ok(`within ${Math.max(seconds, 1)} s of the service's`);
-  return warn(
+  if (Math.abs(skewMs) <= CLOCK_TOLERANCE_MS) return reportOk(`within ${Math.max(seconds, 1)} s of the service's`);
+  return reportWarning(
     `this machine is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} the service`,
     "Synchronize its clock with a time server: `expires` and the waits that the service requests depend on it.",
   );

@@ -16,13 +16,21 @@ import { sanitizeLine } from "../../model/text";
 import { formatFinding } from "../../settings-files/finding";
 import { type FilesLintResult, lintFiles } from "../../settings-files/lint-files";
 import { minimalEnv } from "../../system/child-environment";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
+import {
+  type Check,
+  type CheckContext,
+  type CheckOutcome,
+  reportFailure,
+  reportOk,
+  reportSkipped,
+  reportWarning,
+} from "./check-outcome";
 import { isProjectReadable } from "./pulumi-project";
 
 /** Checks of the programs on this machine. */
 export const programChecks: readonly Check[] = [
-  { name: "node", run: () => ok(`Node.js ${process.versions.node}`) },
-  { name: "package", run: checkPackage },
+  { name: "node", run: () => reportOk(`Node.js ${process.versions.node}`) },
+  { name: "package", run: checkPackageVersion },
   { name: "postgresql", run: checkPostgres },
 ];
 
@@ -35,11 +43,13 @@ export const engineChecks: readonly Check[] = [
 /** Checks of the repository's settings files. */
 export const settingsChecks: readonly Check[] = [{ name: "settings", run: checkSettingsFiles }];
 
-function checkPackage({ packageVersion }: CheckContext): CheckOutcome {
+function checkPackageVersion({ packageVersion }: CheckContext): CheckOutcome {
   const summary = `pulumi-email-security ${packageVersion}`;
   const version = getSdkVersion();
   const mismatch = getSdkVersionProblem(version);
-  return mismatch === undefined ? ok(summary) : fail(`${summary} with @pulumi/pulumi ${version}`, mismatch);
+  return mismatch === undefined
+    ? reportOk(summary)
+    : reportFailure(`${summary} with @pulumi/pulumi ${version}`, mismatch);
 }
 
 function getSdkVersion(): string {
@@ -57,10 +67,10 @@ function checkPostgres({ environment }: CheckContext): CheckOutcome {
   const error = findMissingPackageError("postgres", packages);
   const versions = packages.map(({ name, version = "not installed" }) => `${name} ${version}`);
   const summary = `${versions.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
-  if (error === undefined) return ok(summary);
+  if (error === undefined) return reportOk(summary);
   return isRequested(environment)
-    ? fail(summary, error.message)
-    : skipped(`${summary}; \`${formatInstallCommand("postgres")}\``);
+    ? reportFailure(summary, error.message)
+    : reportSkipped(`${summary}; \`${formatInstallCommand("postgres")}\``);
 }
 
 const BACKEND_TIMEOUT_MS = 30_000;
@@ -69,11 +79,11 @@ async function checkEngine({ environment }: CheckContext): Promise<CheckOutcome>
   const engine = await findEngine({ env: environment });
   if (engine !== undefined) return describeEngine(engine);
   // A warning, because a plan of settings files doesn't need Pulumi.
-  return warn(`Pulumi ${formatVersion(MINIMUM_VERSION)} or later was not found`, INSTALL_PULUMI);
+  return reportWarning(`Pulumi ${formatVersion(MINIMUM_VERSION)} or later was not found`, INSTALL_PULUMI);
 }
 
 function describeEngine({ version, source, directory }: Engine): CheckOutcome {
-  const result = ok(`Pulumi ${version}, ${ENGINE_SOURCES[source]}`);
+  const result = reportOk(`Pulumi ${version}, ${ENGINE_SOURCES[source]}`);
   if (source === "path") return result;
   return {
     ...result,
@@ -97,21 +107,22 @@ const ENGINE_SOURCES: Readonly<Record<Engine["source"], string>> = {
 
 async function checkBackend({ environment, directory }: CheckContext): Promise<CheckOutcome> {
   const engine = await findEngine({ env: environment });
-  if (engine === undefined) return skipped("Pulumi was not found");
-  if (!isProjectReadable(directory)) return skipped("Pulumi would read the project file, which isn't a regular file");
+  if (engine === undefined) return reportSkipped("Pulumi was not found");
+  if (!isProjectReadable(directory))
+    return reportSkipped("Pulumi would read the project file, which isn't a regular file");
   const result = await runCommand(engine.command, ["whoami", "--non-interactive", "--json"], {
     env: engine.environment(minimalEnv(environment, "state backend")),
     timeoutMs: BACKEND_TIMEOUT_MS,
   });
-  if (result.exitCode === 0) return ok(`logged in to ${parseBackendUrl(result.stdout)}`);
+  if (result.exitCode === 0) return reportOk(`logged in to ${parseBackendUrl(result.stdout)}`);
   if (result.stderr.includes("PULUMI_ACCESS_TOKEN must be set")) {
-    return warn(
+    return reportWarning(
       "Pulumi is not logged in",
       "Run `pulumi login` with the address of your state backend, or set PULUMI_BACKEND_URL. `plan` without --stack doesn't need it.",
     );
   }
   const reason = result.timedOut ? "it took too long" : (result.stderr.trim().split("\n").at(-1) ?? "");
-  return fail(
+  return reportFailure(
     `the state backend can't be used: ${sanitizeLine(reason.replace(/^error: /, ""))}`,
     "Check PULUMI_BACKEND_URL, or `backend` in Pulumi.yaml, and its credentials.",
   );
@@ -134,16 +145,16 @@ function checkSettingsFiles({ files: paths = [] }: CheckContext): CheckOutcome {
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
     return paths.length === 0 && error.code === "ERR_NO_SETTINGS"
-      ? skipped("neither settings.yaml nor the directory settings exists here")
-      : fail("the settings files can't be checked", error.message);
+      ? reportSkipped("neither settings.yaml nor the directory settings exists here")
+      : reportFailure("the settings files can't be checked", error.message);
   }
   const { findings, files } = result;
   const errors = findings.filter(({ level }) => level === "error");
   const warnings = findings.filter(({ level }) => level === "warning");
   const fileCount = files.length === 1 ? "1 file" : `${files.length} files`;
   const [firstFinding] = [...errors, ...warnings];
-  if (firstFinding === undefined) return ok(`${fileCount}, no errors`);
+  if (firstFinding === undefined) return reportOk(`${fileCount}, no errors`);
   const summary = `${fileCount}, ${errors.length} errors and ${warnings.length} warnings`;
   const advice = `${formatFinding(firstFinding)}. \`email-security lint\` shows all.`;
-  return errors.length > 0 ? fail(summary, advice) : warn(summary, advice);
+  return errors.length > 0 ? reportFailure(summary, advice) : reportWarning(summary, advice);
 }

@@ -7,7 +7,15 @@ import { describeRunFailure, runCommand } from "../../engine/run-command";
 import { formatPluginItem, formatPluginLines, PLUGIN_DIRECTORY, PLUGIN_NAME } from "../../gitops/plugin-declaration";
 import { excerpt, quote, sanitizeLine } from "../../model/text";
 import { minimalEnv } from "../../system/child-environment";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
+import {
+  type Check,
+  type CheckContext,
+  type CheckOutcome,
+  reportFailure,
+  reportOk,
+  reportSkipped,
+  reportWarning,
+} from "./check-outcome";
 import { findPluginUse } from "./find-plugin-import";
 import { findProject, type PulumiProject } from "./pulumi-project";
 
@@ -23,13 +31,13 @@ async function checkPlugin(context: CheckContext): Promise<CheckOutcome> {
   try {
     project = findProject(context.directory);
   } catch (error) {
-    return fail("the project's Pulumi.yaml can't be read", formatReadFailure(error));
+    return reportFailure("the project's Pulumi.yaml can't be read", formatReadFailure(error));
   }
-  if (project === undefined) return skipped("there is no Pulumi project here");
+  if (project === undefined) return reportSkipped("there is no Pulumi project here");
   const path = getDeclaredPath(project);
   if (path !== undefined) return await checkPluginDirectory(path, project, context);
   const usingFile = findPluginUse(project);
-  if (usingFile === undefined) return ok("the program doesn't use it");
+  if (usingFile === undefined) return reportOk("the program doesn't use it");
   return (await checkInstalledPlugin(project, context)) ?? reportUndeclaredPlugin(usingFile, project);
 }
 
@@ -50,7 +58,7 @@ async function checkPluginDirectory(
   const { file } = project;
   const directory = resolve(project.directory, path);
   if (!isDirectory(directory)) {
-    return fail(
+    return reportFailure(
       `the directory ${quote(path)}, which ${file} specifies, doesn't exist`,
       existsSync(directory)
         ? "Specify the directory that contains the plugin, not the plugin itself."
@@ -59,18 +67,18 @@ async function checkPluginDirectory(
   }
   const [program] = findProgramFiles([directory], PLUGIN_EXECUTABLE);
   if (program === undefined) {
-    return fail(
+    return reportFailure(
       `${quote(path)}, which ${file} specifies, has no ${PLUGIN_EXECUTABLE} that can be executed`,
       formatInstallAdvice(project),
     );
   }
   const { version, failure } = await readPluginVersion(program, context);
   if (version === undefined) {
-    return fail(`${quote(path)} has a plugin that doesn't start: ${failure}`, NODE_ADVICE);
+    return reportFailure(`${quote(path)} has a plugin that doesn't start: ${failure}`, NODE_ADVICE);
   }
   const summary = `${PLUGIN_NAME} ${version}, in ${sanitizeLine(path)}`;
-  if (version === context.packageVersion) return ok(summary);
-  return warn(
+  if (version === context.packageVersion) return reportOk(summary);
+  return reportWarning(
     summary,
     `This is pulumi-email-security ${context.packageVersion}. In ${file}, specify the plugin of the package that the program uses.`,
   );
@@ -85,7 +93,7 @@ async function checkInstalledPlugin(project: PulumiProject, context: CheckContex
     ? []
     : findOnPath(PLUGIN_EXECUTABLE, environment);
   if (pathExecutable !== undefined) {
-    return warn(
+    return reportWarning(
       `the engine uses the plugin on PATH, ${quote(pathExecutable)}, and warns about it`,
       formatConfigAdvice(project),
     );
@@ -94,12 +102,12 @@ async function checkInstalledPlugin(project: PulumiProject, context: CheckContex
   if (program === undefined) return undefined;
   const { version, failure } = await readPluginVersion(program, context);
   return version === undefined
-    ? fail(`the plugin that Pulumi installed doesn't start: ${failure}`, NODE_ADVICE)
-    : ok(`${PLUGIN_NAME} ${version}, installed by Pulumi`);
+    ? reportFailure(`the plugin that Pulumi installed doesn't start: ${failure}`, NODE_ADVICE)
+    : reportOk(`${PLUGIN_NAME} ${version}, installed by Pulumi`);
 }
 
 function reportUndeclaredPlugin(usingFile: string, project: PulumiProject): CheckOutcome {
-  return fail(
+  return reportFailure(
     `${quote(usingFile)} uses the native plugin, but ${project.file} doesn't specify its path`,
     formatConfigAdvice(project),
   );

@@ -1,5 +1,13 @@
 import { quote } from "../../model/text";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
+import {
+  type Check,
+  type CheckContext,
+  type CheckOutcome,
+  reportFailure,
+  reportOk,
+  reportSkipped,
+  reportWarning,
+} from "./check-outcome";
 import { findProject, type PulumiProject } from "./pulumi-project";
 
 /** Checks whether `pulumi preview` reads the tenant, or only compares with the state of the last run. */
@@ -13,17 +21,17 @@ function checkPreview({ directory }: CheckContext): CheckOutcome {
   try {
     project = findProject(directory);
   } catch {
-    return skipped("the project's Pulumi.yaml can't be read");
+    return reportSkipped("the project's Pulumi.yaml can't be read");
   }
-  if (project === undefined) return skipped("there is no Pulumi project here");
-  if (project.refresh === REFRESH_ALWAYS) return ok("`pulumi preview` reads the tenant first");
+  if (project === undefined) return reportSkipped("there is no Pulumi project here");
+  if (project.refresh === REFRESH_ALWAYS) return reportOk("`pulumi preview` reads the tenant first");
   if (project.refresh !== undefined) {
-    return fail(
+    return reportFailure(
       `${project.file} has options.refresh: ${quote(String(project.refresh))}, which Pulumi rejects`,
       `Write ${REFRESH_ALWAYS}.`,
     );
   }
-  return warn(
+  return reportWarning(
     "`pulumi preview` and `pulumi up` don't read the tenant, and miss edits in the console",
     `Add to ${project.file}, or run both with --refresh:\noptions:\n  refresh: ${REFRESH_ALWAYS}`,
   );

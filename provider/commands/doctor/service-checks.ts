@@ -22,7 +22,14 @@ import { quote } from "../../model/text";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
 import { lintFiles } from "../../settings-files/lint-files";
 import { inspectSettings } from "../../settings-files/read-settings";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, warn } from "./check-outcome";
+import {
+  type Check,
+  type CheckContext,
+  type CheckOutcome,
+  reportFailure,
+  reportOk,
+  reportWarning,
+} from "./check-outcome";
 import { resolveAddress } from "./connection-checks";
 
 /** Checks whether a key is set, whether the service accepts it, and what it can read. */
@@ -63,23 +70,23 @@ function getApiKey({ environment }: CheckContext): string {
 function checkApiKey(context: CheckContext): CheckOutcome {
   const key = getApiKey(context);
   if (key === "") {
-    return fail("no key is set", "Set EMAIL_SECURITY_API_KEY to the tenant's key, from your secret store.");
+    return reportFailure("no key is set", "Set EMAIL_SECURITY_API_KEY to the tenant's key, from your secret store.");
   }
   const summary = `${key.length} characters`;
   if (!/^[\x21-\x7e]+$/.test(key)) {
-    return fail(
+    return reportFailure(
       `${summary}, including white space, a line break or a non-ASCII character`,
       "A header can't contain that. Check how the key was copied; a secret store often keeps the line break at the end.",
     );
   }
-  if (/^(["'`]).*\1$/.test(key)) return fail(`${summary}, in quotes`, "Remove the quotes.");
+  if (/^(["'`]).*\1$/.test(key)) return reportFailure(`${summary}, in quotes`, "Remove the quotes.");
   if (/^(?:bearer|x-api-key|api-?key)[:=]/i.test(key)) {
-    return fail(`${summary}, with a header name in front`, "Set only the key.");
+    return reportFailure(`${summary}, with a header name in front`, "Set only the key.");
   }
   if (/^[<$]/.test(key)) {
-    return fail(`${summary}, which look like a placeholder`, "Replace it with the key itself.");
+    return reportFailure(`${summary}, which look like a placeholder`, "Replace it with the key itself.");
   }
-  return ok(`${summary}, ${/^[A-Za-z0-9]+$/.test(key) ? "letters and digits" : "letters, digits and symbols"}`);
+  return reportOk(`${summary}, ${/^[A-Za-z0-9]+$/.test(key) ? "letters and digits" : "letters, digits and symbols"}`);
 }
 
 /** Compares the domains of the tenant's mailboxes with the configured own domains. */
@@ -89,7 +96,7 @@ async function checkOwnDomains(context: CheckContext): Promise<CheckOutcome> {
     ownDomains = readExpectedOwnDomains(context);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    return fail("the tenant's own domains can't be read", error.message);
+    return reportFailure("the tenant's own domains can't be read", error.message);
   }
   let mailboxes: readonly (string | undefined)[] | undefined;
   const check = createReadCheck("the VIP employees", async (client) => {
@@ -101,20 +108,22 @@ async function checkOwnDomains(context: CheckContext): Promise<CheckOutcome> {
   const [firstDomain] = ownDomains.names;
   if (firstDomain === undefined) {
     const likelyDomains = suggestOwnDomains(mailboxes);
-    return warn(
+    return reportWarning(
       `ownDomains is not set here${likelyDomains.length === 0 ? "" : `; the VIPs have mailboxes of ${formatFirstDomains(likelyDomains)}`}`,
       OWN_DOMAINS_ADVICE,
     );
   }
   const mailDomains = collectMailDomains(mailboxes, false);
   if (hasOnlyForeignDomains(mailDomains, ownDomains)) {
-    return fail(
+    return reportFailure(
       describeUnexpectedDomains(mailDomains),
       `Check whether the key belongs to another tenant. ${ADD_OWN_DOMAIN_ADVICE}`,
     );
   }
-  if (mailDomains.domains.size === 0) return ok("no VIP has a mailbox that could identify the tenant");
-  return ok(`VIPs have mailboxes of ${quote(firstDomain)} or another own domain: it seems to be the right tenant`);
+  if (mailDomains.domains.size === 0) return reportOk("no VIP has a mailbox that could identify the tenant");
+  return reportOk(
+    `VIPs have mailboxes of ${quote(firstDomain)} or another own domain: it seems to be the right tenant`,
+  );
 }
 
 const OWN_DOMAINS_ADVICE =
@@ -160,17 +169,17 @@ function createReadCheck(
       });
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
-      return fail("the key can't be used", error.message);
+      return reportFailure("the key can't be used", error.message);
     }
     try {
       await request(client);
-      return ok(`${subject} can be read`);
+      return reportOk(`${subject} can be read`);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const result = describeRequestFailure(error, subject, getEndpointPathHint(client.baseUrl));
       return onlyForCommand === undefined || result.status === "warn"
         ? result
-        : warn(
+        : reportWarning(
             result.result,
             `\`${onlyForCommand}\` continues without them, and reports it. ${result.advice ?? ""}`.trim(),
           );
@@ -184,28 +193,28 @@ function describeRequestFailure(error: ServiceError, subject: string, addressHin
   if (error instanceof RateLimitedError || error instanceof CircuitOpenError) {
     const { retryAfterMs } = error;
     const waitText = retryAfterMs === undefined ? "a minute" : `${Math.ceil(retryAfterMs / 1_000)} s`;
-    return warn(
+    return reportWarning(
       "the service rejects requests for now (429)",
       `Wait ${waitText}, and check again. Another run may be in progress. Runs wait automatically.`,
     );
   }
   if (error instanceof AuthenticationError && error.status === 401) {
-    return fail(
+    return reportFailure(
       "the service rejects the key (401)",
       "Check that the key belongs to this tenant and this address. It may have been revoked; get a new one.",
     );
   }
   if (error instanceof AuthenticationError) {
-    return fail(
+    return reportFailure(
       `the key isn't allowed to read ${subject} (${error.status})`,
       "The service knows the key. Grant it the permission, or use another key.",
     );
   }
   if (error instanceof NotFoundError) {
-    return fail(
+    return reportFailure(
       `the service has no endpoint for ${subject} at this address (404)`,
       addressHint ?? "EMAIL_SECURITY_BASE_URL is the part before /api/v1. Check whether its path is wrong or missing.",
     );
   }
-  return fail(`${subject} can't be read [${error.code}]`, error.message);
+  return reportFailure(`${subject} can't be read [${error.code}]`, error.message);
 }

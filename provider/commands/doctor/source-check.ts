@@ -9,7 +9,15 @@ import { readSourceItems } from "../../sources/read-source-items";
 import { readFeedCredentials } from "../../sources/request-source";
 import { listSources, type SourceTarget } from "../../sources/source-targets";
 import { formatSourceVariable, readSourceAccount, readSourceToken } from "../../sources/source-variables";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
+import {
+  type Check,
+  type CheckContext,
+  type CheckOutcome,
+  reportFailure,
+  reportOk,
+  reportSkipped,
+  reportWarning,
+} from "./check-outcome";
 
 /** Checks whether a sync from here could read each declared source. Sends no requests. */
 export const sourceChecks: readonly Check[] = [{ name: "sources", run: checkSources }];
@@ -22,10 +30,10 @@ async function checkSources({ files = [], environment, now }: CheckContext): Pro
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
     return error.code === "ERR_SOURCE"
-      ? fail("two sources have the same name", error.message)
-      : skipped("the settings files can't be read");
+      ? reportFailure("two sources have the same name", error.message)
+      : reportSkipped("the settings files can't be read");
   }
-  if (targets.length === 0) return skipped("no settings file declares a source");
+  if (targets.length === 0) return reportSkipped("no settings file declares a source");
   const problems: string[] = [];
   const notes: string[] = [];
   for (const target of targets) {
@@ -40,8 +48,8 @@ async function checkSources({ files = [], environment, now }: CheckContext): Pro
   const names = targets.map(({ name }) => name).join(", ");
   const summary = targets.length === 1 ? `1 source: ${names}` : `${targets.length} sources: ${names}`;
   const advice = [...problems, ...notes].join("\n");
-  if (advice === "") return ok(summary);
-  return problems.length > 0 ? fail(summary, advice) : warn(summary, advice);
+  if (advice === "") return reportOk(summary);
+  return problems.length > 0 ? reportFailure(summary, advice) : reportWarning(summary, advice);
 }
 
 /** Returns why a sync from here can't read a source. */

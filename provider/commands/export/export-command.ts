@@ -202,12 +202,12 @@ async function prepareImportFile(
   };
   assertNoExistingFile();
   return async (observed) => {
-    const withAutomatic = includeAutomatic && !wholeLists;
+    const isAutomaticIncluded = includeAutomatic && !wholeLists;
     const { text, resources, entries, vips, risky, automatic, undeclarable } = importModule.buildPulumiImportFile(
       observed,
       {
         ownDomains,
-        includeAutomatic: withAutomatic,
+        includeAutomatic: isAutomaticIncluded,
         wholeLists,
       },
     );

@@ -70,7 +70,7 @@ async function runSyncCommand(files: readonly string[], options: SyncCommandOpti
     proposals = await (await import("../../gitops/source-proposals.js")).SourceProposals.fetch(targets);
     return await proposals.readTexts();
   };
-  const results = await withInterrupts((signal) =>
+  const results = await runWithInterrupts((signal) =>
     syncSources({
       files,
       names: options.source,
@@ -108,7 +108,7 @@ async function writeGeneratedFiles(results: readonly SyncedSource[]): Promise<vo
 }
 
 /** Stops requests at an interrupt. Nothing is written then. */
-async function withInterrupts<Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+async function runWithInterrupts<Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new Error("The sync was interrupted. Nothing was written."));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, abort);

@@ -194,16 +194,16 @@ async function readWhyTenant(
   const { getHost } = await import("../../gitops/plan-tenant.js");
   const { days, evidence, maxPages } = options;
   const queryOptions = { days: evidence ? days : 0, now, ownDomains, ...omitUndefined({ maxPages }) };
-  const queryTenant = async (client: SettingsClient): Promise<TenantValueResult> => ({
+  const readValue = async (client: SettingsClient): Promise<TenantValueResult> => ({
     ...(await readTenantValue(client, value, files, queryOptions)),
     host: getHost(client),
   });
   try {
     if (namedTenant !== undefined && options.tenant !== undefined)
-      return await queryNamedTenant(namedTenant, journalUrl, queryTenant);
+      return await queryNamedTenant(namedTenant, journalUrl, readValue);
     const client = connectToTenant();
     try {
-      return await queryTenant(client);
+      return await readValue(client);
     } finally {
       await client.close();
     }

@@ -22,26 +22,26 @@ export function renderStatusText(
 ): string {
   const width = Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, columns));
   const lines: string[] = [];
-  const writeLine = (indent: number, text: string): void => {
+  const addLine = (indent: number, text: string): void => {
     const hangingIndent = indent === 0 ? 0 : indent + 2;
     const [first = "", ...continuation] = wrapText(sanitizeLine(text), width - hangingIndent);
     lines.push(" ".repeat(indent) + first, ...continuation.map((line) => " ".repeat(hangingIndent) + line));
   };
   const { summary, sections } = buildStatusView(status);
-  for (const sentence of summary) writeLine(0, sentence);
+  for (const sentence of summary) addLine(0, sentence);
   for (const { title, points, hidden } of sections) {
     lines.push("");
-    writeLine(0, `${title}:`);
+    addLine(0, `${title}:`);
     for (const { head, details } of points) {
-      writeLine(2, head);
-      for (const fact of details) writeLine(6, fact);
+      addLine(2, head);
+      for (const fact of details) addLine(6, fact);
     }
-    if (hidden.length > 0) writeLine(2, `and ${formatHiddenPoints(hidden)}; --format json shows all of them`);
+    if (hidden.length > 0) addLine(2, `and ${formatHiddenPoints(hidden)}; --format json shows all of them`);
   }
   const advice = buildStatusAdvice(status, commands, targets);
   if (advice.length > 0) lines.push("", "Next steps:");
   for (const { reason, command } of advice) {
-    writeLine(2, reason);
+    addLine(2, reason);
     if (command !== undefined) lines.push(`    ${sanitizeLine(command)}`);
   }
   return sanitizeMultiline(`${lines.join("\n")}\n`);

@@ -44,7 +44,7 @@ export interface StatusPoint {
   /** The effect on the entry, for drift and pending changes. */
   readonly transition?: Transition;
   /** The same content for views that show the tenants themselves. */
-  readonly withoutTenants: { readonly head: string; readonly details: readonly string[] };
+  readonly tenantlessForm: { readonly head: string; readonly details: readonly string[] };
 }
 
 const MAX_POINTS = 30;
@@ -162,7 +162,7 @@ function buildUnreadPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
         head: `${formatLimitedNames(names, MAX_NAMES_TO_FIX)}: ${word}`,
         details,
         tenants: names,
-        withoutTenants: { head: word, details },
+        tenantlessForm: { head: word, details },
       },
     ];
   });
@@ -179,7 +179,7 @@ function buildFormerAddressPoints(tenants: readonly TenantStatus[]): StatusPoint
       head: `${formatLimitedNames(names, MAX_NAMES_TO_FIX)}: ${text}`,
       details: [],
       tenants: names,
-      withoutTenants: { head: text, details: [] },
+      tenantlessForm: { head: text, details: [] },
     };
   });
 }
@@ -200,7 +200,7 @@ function buildSkippedPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
         head: `${formatLimitedNames(names, MAX_NAMES_TO_FIX)}, ${own}`,
         details,
         tenants: names,
-        withoutTenants: { head: own, details },
+        tenantlessForm: { head: own, details },
       },
     ];
   });
@@ -217,20 +217,20 @@ function buildDifferencePoints(
     const { difference, members } = group;
     const word = DIFFERENCE_LABELS[differenceKind][difference.driftKind];
     const risks = (difference.risks ?? []).map((risk) => `, risky: ${risk}`).join("");
-    const withoutTenants = {
+    const tenantlessForm = {
       head: `${word} ${formatEntryName(difference)}${risks}`,
       details: describeDifference(group),
     };
     const names = members.map(({ tenant }) => tenant.name);
     return {
-      head: `${withoutTenants.head}, ${formatCount(names.length, "tenant")}`,
+      head: `${tenantlessForm.head}, ${formatCount(names.length, "tenant")}`,
       details: [
         formatTenants(names, status, differenceKind === "pendingChanges" ? MAX_NAMES : MAX_NAMES_TO_FIX),
-        ...withoutTenants.details,
+        ...tenantlessForm.details,
       ],
       tenants: names,
       transition: getDifferenceTransition(difference, differenceKind),
-      withoutTenants,
+      tenantlessForm: tenantlessForm,
     };
   });
 }
@@ -260,8 +260,8 @@ function formatEntryName({
 }: Pick<FleetDifference, "list" | "value" | "scope" | "actual">): string {
   const unicode = decodePunycode(value);
   const unicodeText = unicode === undefined ? "" : ` (${excerpt(unicode, 300)})`;
-  const of = scope === undefined ? "" : ` (${excerpt(scope)})`;
-  return `${list === "vip" ? "VIP" : excerpt(actual?.list ?? list)} ${excerpt(value, 300)}${unicodeText}${of}`;
+  const scopeText = scope === undefined ? "" : ` (${excerpt(scope)})`;
+  return `${list === "vip" ? "VIP" : excerpt(actual?.list ?? list)} ${excerpt(value, 300)}${unicodeText}${scopeText}`;
 }
 
 function describeDifference({ difference, members }: DifferenceGroup): string[] {
@@ -336,7 +336,7 @@ function buildUnfinishedRolloutPoints(tenants: readonly TenantStatus[]): StatusP
           )}`,
       ),
       tenants: some.map(({ name }) => name),
-      withoutTenants: { head, details: [...waves.keys()] },
+      tenantlessForm: { head, details: [...waves.keys()] },
     };
   });
 }
@@ -355,14 +355,14 @@ function buildExpiryPoint(
     head: `${head}, ${formatCount(tenants.length, "tenant")}`,
     details: [`${at}, ${formatTenants(tenants, status)}`, ...metadataLines],
     tenants,
-    withoutTenants: { head, details: [at, ...metadataLines] },
+    tenantlessForm: { head, details: [at, ...metadataLines] },
   };
 }
 
 function buildFindingPoint({ code, message, place, tenants }: FleetFinding, status: FleetStatus): StatusPoint {
   const at = place === undefined ? "" : `${formatFileLine(place)}: `;
   const head = `${at}${excerptSentences(message, MAX_MESSAGE_LENGTH)} (${code})`;
-  return { head, details: [formatTenants(tenants, status)], tenants, withoutTenants: { head, details: [] } };
+  return { head, details: [formatTenants(tenants, status)], tenants, tenantlessForm: { head, details: [] } };
 }
 
 /** Names a few tenants. If the point applies to all of many tenants, only says so. */

@@ -30,7 +30,7 @@ const windowArguments = z.strictObject({
   minutesAgo: buildPositiveSchema().exactOptional(),
   limit: buildPositiveSchema().exactOptional(),
 });
-const messageArguments = z.strictObject({ internetMessageId: buildTextSchema() });
+const messageArguments = z.strictObject({ internetMessageId: buildStringSchema() });
 
 const threatsResult = z.object({ threats: z.array(buildCamelCaseSchema(threat)) });
 const reportsResult = z.object({ reports: z.array(buildCamelCaseSchema(phishingReport)) });
@@ -76,7 +76,7 @@ export const getPhishingReports = defineFunction({
 });
 
 export const getPhishingReport = defineFunction({
-  args: z.strictObject({ id: buildTextSchema() }),
+  args: z.strictObject({ id: buildStringSchema() }),
   result: buildCamelCaseSchema(phishingReportDetail),
   read: async (client, { id }) => camelCaseKeys(await client.phishingReports.get(id)),
 });
@@ -166,7 +166,7 @@ function buildPositiveSchema() {
   return z.int({ error: buildPositiveError }).min(1, { error: buildPositiveError });
 }
 
-function buildTextSchema() {
+function buildStringSchema() {
   return z.string({ error: ({ input }) => `must be a string, not ${quote(input)}` });
 }
 

@@ -101,8 +101,8 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
     await context.confirmTenant("entries");
     // Another resource of the same value may have just created it.
     const foundRows: AllowDenyEntryRow[] = [];
-    const row = await ensureEntry(inputs, context, undefined, (found) => foundRows.push(found));
-    if (foundRows.some((found) => Object.keys(buildEntryChange(found, inputs)).length === 0)) {
+    const row = await ensureEntry(inputs, context, undefined, (foundRow) => foundRows.push(foundRow));
+    if (foundRows.some((foundRow) => Object.keys(buildEntryChange(foundRow, inputs)).length === 0)) {
       logAdoption(row, inputs, context);
     }
     const id = getResourceId(row);

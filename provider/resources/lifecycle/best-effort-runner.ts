@@ -28,10 +28,10 @@ export class BulkRunner<Item> {
 
   async run(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
     const queue = items.values();
-    const runWorker = async (): Promise<void> => {
+    const processQueue = async (): Promise<void> => {
       for (const item of queue) await this.#attempt(item, work);
     };
-    await Promise.all(Array.from({ length: Math.min(this.#concurrency, items.length) }, runWorker));
+    await Promise.all(Array.from({ length: Math.min(this.#concurrency, items.length) }, processQueue));
   }
 
   async #attempt(item: Item, work: (item: Item) => Promise<void>): Promise<void> {

@@ -39,9 +39,9 @@ export function enforcePlan(
     const reason = plan.describeDeviation({ kind: kind.itemKind, key, before, after });
     if (reason === undefined) return [];
     const name = kind.describe(key, texts.after ?? texts.before ?? "");
-    const getListName = (entryState: typeof before) =>
+    const getStateList = (entryState: typeof before) =>
       entryState && (kind.itemKind === "vip" ? "vip" : entryState.list);
-    return [{ text: `${name} ${reason}`, from: getListName(before), to: getListName(after) }];
+    return [{ text: `${name} ${reason}`, from: getStateList(before), to: getStateList(after) }];
   });
   if (unreviewed.length === 0) return;
   const { visible, hiddenText } = truncateByDanger(unreviewed, MAX_SHOWN, (item) => item);

@@ -77,7 +77,7 @@ export async function addConflict(
     context.tenant,
     "entries",
     () => findConflictingRow(state, context, isManagedHere),
-    (found) => found !== undefined && knownConflict === undefined,
+    (conflictingRow) => conflictingRow !== undefined && knownConflict === undefined,
   );
   return row === undefined ? state : { ...state, conflict: describeExistingEntry(row) };
 }

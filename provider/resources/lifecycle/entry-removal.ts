@@ -62,7 +62,7 @@ export async function removeFromOtherList(
     tenant,
     "entries",
     findRows,
-    (found) => found.unremovableRow !== undefined || found.remainingRows.length > 0,
+    (foundRows) => foundRows.unremovableRow !== undefined || foundRows.remainingRows.length > 0,
   );
   logRemainingRows(entry, remainingRows, { ...context, isRemaining: () => true });
   if (removableRows.length === 0) return;

@@ -118,10 +118,10 @@ async function ensureUnlocked(
       tenant,
       "entries",
       () => findExisting(inputs, context, isIgnored),
-      (found) =>
-        found.conflict === undefined
-          ? found.row !== undefined && isUnproven(found.row, inputs, context)
-          : found.row !== undefined || !inputs.adopt,
+      (existing) =>
+        existing.conflict === undefined
+          ? existing.row !== undefined && isUnproven(existing.row, inputs, context)
+          : existing.row !== undefined || !inputs.adopt,
     );
     // An update can't change the type of an entry, so one of another type can't be adopted.
     const isAdoptable = row === undefined && inputs.adopt === true && conflict?.entry_type === inputs.entryType;

@@ -161,11 +161,11 @@ export class ListEntryWriter {
     rows: readonly AllowDenyEntryRow[],
     matchesState: (row: AllowDenyEntryRow) => boolean,
   ) {
-    const pick = (found: readonly AllowDenyEntryRow[]) => {
-      const onList = found.filter((row) => row.list === knownEntry.list);
+    const pick = (foundRows: readonly AllowDenyEntryRow[]) => {
+      const onList = foundRows.filter((row) => row.list === knownEntry.list);
       const ownRow = onList.find(matchesState) ?? onList[0];
       const isMove = knownEntry.list !== entry.list;
-      return { ownRow, targetRow: isMove ? found.find((row) => row.list === entry.list) : undefined };
+      return { ownRow, targetRow: isMove ? foundRows.find((row) => row.list === entry.list) : undefined };
     };
     const move = pick(rows);
     if (move.ownRow === undefined) return move;

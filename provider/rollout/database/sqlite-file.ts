@@ -57,7 +57,7 @@ export function openReadOnly(file: string): DatabaseSync {
  * @throws {JournalError} if the file is empty, or a dangling link.
  */
 export function databaseExists(file: string): boolean {
-  if (isEmpty(file)) throw new JournalError(formatEmptyFileError(file));
+  if (isEmptyFile(file)) throw new JournalError(formatEmptyFileError(file));
   if (existsSync(file)) return true;
   const link = lstatSync(file, { throwIfNoEntry: false });
   if (link === undefined) return false;
@@ -113,7 +113,7 @@ export class OpenedFiles {
 
   constructor(file: string) {
     this.#file = file;
-    this.#wasEmpty = isEmpty(file);
+    this.#wasEmpty = isEmptyFile(file);
     for (const suffix of ["", ...SIDECAR_SUFFIXES]) {
       const identity = getFileIdentity(`${file}${suffix}`);
       if (identity !== undefined) this.#identities.set(suffix, identity);
@@ -129,12 +129,12 @@ export class OpenedFiles {
         return `${quote(file, 500)} is gone: it, or its directory, was deleted or moved while it was open.`;
       if (currentIdentity !== identity) return `${quote(file, 500)} was replaced while it was open.`;
     }
-    if (this.#wasEmpty || !isEmpty(this.#file)) return undefined;
+    if (this.#wasEmpty || !isEmptyFile(this.#file)) return undefined;
     return `${quote(this.#file, 500)} was truncated to zero bytes while it was open.`;
   }
 }
 
-function isEmpty(file: string): boolean {
+function isEmptyFile(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats?.isFile() === true && stats.size === 0;
 }

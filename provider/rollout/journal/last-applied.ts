@@ -105,8 +105,11 @@ export async function readLastApplied(
   const isComplete = canUseNewest && requestedStacks.every((stack) => knownStacks.has(stack));
   const rows = isComplete ? newestRows : await readStackRows(database, "NOT IN", excludedIds);
   const readByTasks = await readModeRows(database, backendRecords);
-  const isLater = (item: Row, than: Row): boolean => {
-    const [record, other] = [appliedRecords.get(String(item["rollout"])), appliedRecords.get(String(than["rollout"]))];
+  const isLater = (item: Row, otherItem: Row): boolean => {
+    const [record, other] = [
+      appliedRecords.get(String(item["rollout"])),
+      appliedRecords.get(String(otherItem["rollout"])),
+    ];
     return record !== undefined && (other === undefined || compareRollouts(record, other) > 0);
   };
   const stacks = new Map<string, StackRollouts>();

@@ -18,9 +18,9 @@ export function compareRollouts(a: RolloutOrder, b: RolloutOrder): number {
 }
 
 /** Whether a rollout may have started after another. Rollouts with equal numbers may have started in either order. */
-export function isPossiblyLater(order: RolloutOrder, than: RolloutOrder): boolean {
-  if (order.seq === undefined && than.seq === undefined) return (order.startedAtMs ?? 0) >= (than.startedAtMs ?? 0);
-  return (order.seq ?? 0) >= (than.seq ?? 0);
+export function isPossiblyLater(order: RolloutOrder, other: RolloutOrder): boolean {
+  if (order.seq === undefined && other.seq === undefined) return (order.startedAtMs ?? 0) >= (other.startedAtMs ?? 0);
+  return (order.seq ?? 0) >= (other.seq ?? 0);
 }
 
 /** Returns the SQL expression that orders rollouts of an alias of the table `rollouts`. It is 0 for those of earlier releases. */

@@ -334,9 +334,9 @@ interface UnreviewedChange {
   readonly seq: number | undefined;
 }
 
-function isNewer(change: UnreviewedChange, than: UnreviewedChange): boolean {
-  const isNumbered = change.seq !== undefined && than.seq !== undefined && change.seq !== than.seq;
-  return isNumbered ? change.seq > than.seq : change.sinceMs > than.sinceMs;
+function isNewer(change: UnreviewedChange, other: UnreviewedChange): boolean {
+  const isNumbered = change.seq !== undefined && other.seq !== undefined && change.seq !== other.seq;
+  return isNumbered ? change.seq > other.seq : change.sinceMs > other.sinceMs;
 }
 
 function isReadable(lock: RolloutLock | UnreadableLock): lock is RolloutLock {

@@ -68,8 +68,8 @@ export type StackMarker = Readonly<ReturnType<typeof omitUndefined<z.infer<typeo
 export function readStackMarker(exportedState: unknown): StackMarker | undefined {
   const { data } = stackStateSchema.safeParse(exportedState);
   const root = data?.deployment.resources.find(({ type }) => type === "pulumi:pulumi:Stack");
-  const { data: found } = markerSchema.safeParse(root?.outputs?.[MARKER_OUTPUT]);
-  return found && omitUndefined(found);
+  const { data: storedMarker } = markerSchema.safeParse(root?.outputs?.[MARKER_OUTPUT]);
+  return storedMarker && omitUndefined(storedMarker);
 }
 
 /** The highest sequence number in a marker. Each later rollout of the stack gets a higher one. */

@@ -4,7 +4,7 @@ import { isOtherTenantPlan } from "../../plan/plan-redaction";
 import type { ChangeDetail } from "../../plan/render/change-details";
 import { buildPlanView, type ChangeView } from "../../plan/render/plan-view";
 import { formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
-import { type ChangeEvidence, getChangeKey } from "../planning/shared-change-evidence";
+import { type ChangeEvidence, getSharedChangeKey } from "../planning/shared-change-evidence";
 import { rankChange } from "../report/change-danger";
 import { TenantGroups } from "./tenant-group-labels";
 
@@ -41,14 +41,14 @@ export class CombinedPlanBuilder {
 
   /**
    * @param plan ignored if its key belongs to another tenant, because it would reveal that tenant's data.
-   * @param mail the evidence from the tenant's mail, by {@link getChangeKey}.
+   * @param mail the evidence from the tenant's mail, by {@link getSharedChangeKey}.
    */
   add(tenant: string, plan: Plan, mail?: ReadonlyMap<string, ChangeEvidence>): void {
     if (isOtherTenantPlan(plan)) return;
     const report = buildPlanView(plan);
     const ownChanges: CombinedChange[] = [];
     for (const changeView of [...report.dangers, ...report.accepted, ...report.warnings, ...report.others]) {
-      const key = getChangeKey(changeView);
+      const key = getSharedChangeKey(changeView);
       const combinedChange = this.#changes.get(key) ?? this.#addChange(key, changeView);
       if (combinedChange === undefined) {
         this.#omittedCount += 1;

@@ -4,7 +4,7 @@ import { isOtherTenantPlan, selectWrongTenantBlockers } from "../../plan/plan-re
 import { buildPlanView } from "../../plan/render/plan-view";
 import type { Journal } from "../journal/journal";
 import { chooseMailSample, getMailWeight } from "./mail-sample";
-import { type ChangeEvidence, getChangeKey } from "./shared-change-evidence";
+import { type ChangeEvidence, getSharedChangeKey } from "./shared-change-evidence";
 
 export interface MailSearchResult {
   readonly days: number;
@@ -63,7 +63,7 @@ export async function searchTenantMail(
     const weights = changes.slice(0, MAX_WEIGHED_CHANGES).map((change) => {
       const { before, after } = change;
       const list = `${before?.list} ${after?.list}`;
-      return [getChangeKey({ change, list }), getMailWeight(change)] as const;
+      return [getSharedChangeKey({ change, list }), getMailWeight(change)] as const;
     });
     const relevantChanges = new Map(weights.filter(([, weight]) => weight > 0));
     if (relevantChanges.size > 0) candidates.push({ name, changeWeights: relevantChanges });
@@ -108,7 +108,7 @@ function buildTenantMail(plan: Plan): TenantMailEvidence {
   return {
     changes: new Map(
       cards.map((card) => [
-        getChangeKey(card),
+        getSharedChangeKey(card),
         { severity: card.change.severity, facts: card.details.filter(({ label }) => MAIL_LABELS.has(label)) },
       ]),
     ),

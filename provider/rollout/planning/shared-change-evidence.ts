@@ -8,7 +8,7 @@ export interface ChangeEvidence {
 }
 
 /** Returns a key that is equal for the same change of two tenants. */
-export function getChangeKey({ change, list }: Pick<ChangeView, "change" | "list">): string {
+export function getSharedChangeKey({ change, list }: Pick<ChangeView, "change" | "list">): string {
   const { operation, kind, key, verdictScope = "" } = change;
   return JSON.stringify([operation, kind, list, key, verdictScope]);
 }

@@ -23,10 +23,10 @@ export interface PlanAllTargetsOptions<Plan> {
   /** Called when more tenants failed than is tolerated. It ends the planning through the signal. */
   readonly onToleranceExceeded: () => void;
   /**
-   * @param withSlot runs work that needs its own process. @throws the signal's reason, or why the tenant can't be
+   * @param runInSlot runs work that needs its own process. @throws the signal's reason, or why the tenant can't be
    * planned.
    */
-  readonly planTarget: (target: Target, requestPolicy: RequestPolicy, withSlot: RunInSlot) => Promise<Plan>;
+  readonly planTarget: (target: Target, requestPolicy: RequestPolicy, runInSlot: RunInSlot) => Promise<Plan>;
   /** Called once per tenant, except for those that the end of the planning interrupted. */
   readonly onSettled: (target: Target, outcome: PlanningOutcome<Plan>) => Promise<void>;
 }
@@ -58,7 +58,7 @@ export async function planAllTargets<Plan>(
   const tenantSlots = new PQueue({ concurrency });
   // The first runs alone: the first access to a new PostgreSQL backend creates Pulumi's table, which fails if two do so at once.
   const processSlots = new PQueue({ concurrency: 1 });
-  const withProcessSlot: RunInSlot = async (work) => {
+  const runInProcessSlot: RunInSlot = async (work) => {
     try {
       return await processSlots.add(async () => {
         signal.throwIfAborted();
@@ -68,18 +68,18 @@ export async function planAllTargets<Plan>(
       processSlots.concurrency = processConcurrency;
     }
   };
-  const planTarget = (target: Target, requestPolicy: RequestPolicy): Promise<Plan> => {
+  const planWhenAllowed = (target: Target, requestPolicy: RequestPolicy): Promise<Plan> => {
     signal.throwIfAborted();
-    if (!requestPolicy.isKnownHealthy) return plan(target, requestPolicy, withProcessSlot);
+    if (!requestPolicy.isKnownHealthy) return plan(target, requestPolicy, runInProcessSlot);
     return tenantSlots.add(async () => {
       signal.throwIfAborted();
-      return await plan(target, requestPolicy, withProcessSlot);
+      return await plan(target, requestPolicy, runInProcessSlot);
     });
   };
   const settleTarget = async (target: Target): Promise<void> => {
     if (signal.aborted && !addresses.isDown(target)) return;
     const outcome = await addresses
-      .run(target, async (requestPolicy) => await planTarget(target, requestPolicy))
+      .run(target, async (requestPolicy) => await planWhenAllowed(target, requestPolicy))
       .then(
         (plan): PlanningOutcome<Plan> => ({ plan: plan }),
         (error: unknown): PlanningOutcome<Plan> => ({ error }),

@@ -14,7 +14,7 @@ export interface ExpectedRemovals {
  */
 export function renderRollbackSettings({ entries, vips }: RollbackLists, removals: ExpectedRemovals): string {
   const parsedEntries = Object.entries(entries).flatMap(([key, text]) => decodeEntry(key, text) ?? []);
-  const buildSection = (list: "allow" | "deny") =>
+  const buildSettingsSection = (list: "allow" | "deny") =>
     parsedEntries
       .filter((entry) => entry.list === list)
       .map(({ list: _section, entryType: type, verdictScope: scope, unknown: _unknown, ...entry }) => ({
@@ -30,8 +30,8 @@ export function renderRollbackSettings({ entries, vips }: RollbackLists, removal
         entries: { mode: "additive", adopt: true, ...buildRemovalLimits(removals.entries) },
         vips: { mode: "additive", onDelete: "exclude", ...buildRemovalLimits(removals.vips) },
       },
-      allow: buildSection("allow"),
-      deny: buildSection("deny"),
+      allow: buildSettingsSection("allow"),
+      deny: buildSettingsSection("deny"),
       vips: Object.entries(vips).map(([key, text]) => {
         const { unknown: _unknown, ...vip } = decodeVip(key, text);
         return vip;

@@ -87,7 +87,7 @@ const defaults = z
   )
   .optional();
 
-const buildFileSchema = <Tenant extends z.ZodType>(tenantElement: Tenant) =>
+const buildTargetsFileSchema = <Tenant extends z.ZodType>(tenantElement: Tenant) =>
   z.strictObject(
     {
       version,
@@ -131,7 +131,7 @@ const ALIASES = {
   percent: "risePercent",
 };
 
-const fileSchema = buildFileSchema(tenantSchema);
+const fileSchema = buildTargetsFileSchema(tenantSchema);
 
 /** The targets file itself. Tenants without fields (`acme:`) have been expanded to `{}` before. */
 export const TARGETS_FILE_FORMAT: FileFormat<TargetsFile> = {
@@ -155,7 +155,7 @@ export type RawTenant = z.output<typeof tenantSchema>;
 
 /** Builds the JSON Schema (draft 2020-12) of targets files, for completion and validation in editors. */
 export function buildTenantsJsonSchema(): Record<string, unknown> {
-  const schema = z.toJSONSchema(buildFileSchema(z.union([tenantSchema, z.null()])), { io: "input" });
+  const schema = z.toJSONSchema(buildTargetsFileSchema(z.union([tenantSchema, z.null()])), { io: "input" });
   return {
     $id: `urn:pulumi-email-security:tenants:${TARGETS_VERSION}`,
     title: "Email security tenants",

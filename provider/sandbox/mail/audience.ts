@@ -1,15 +1,15 @@
 import type { MailKind } from "./mail-kinds";
 import type { MailRecipient } from "./mail-plan";
-import type { Random, Weighted } from "./random";
+import type { Random, WeightedChoice } from "./random";
 
 const FINANCE_DEPARTMENT = /financ|treasur|account|payroll|controlling/i;
 
-type Audiences = Record<MailKind["audience"], readonly Weighted<MailRecipient>[]>;
+type Audiences = Record<MailKind["audience"], readonly WeightedChoice<MailRecipient>[]>;
 
 export function buildAudiences(recipients: MailRecipient[]): Audiences {
   const assignWeights = (getWeight: (recipient: MailRecipient, isFinance: boolean) => number) =>
     recipients.map(
-      (recipient): Weighted<MailRecipient> => [
+      (recipient): WeightedChoice<MailRecipient> => [
         getWeight(recipient, FINANCE_DEPARTMENT.test(recipient.department)),
         recipient,
       ],

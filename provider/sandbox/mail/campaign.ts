@@ -1,7 +1,7 @@
 import type { SandboxThreatIndicator, SandboxVerdict } from "../contract/schemas";
 import { type MailKind, mailKinds } from "./mail-kinds";
 import type { MailPlan } from "./mail-plan";
-import type { Random, Weighted } from "./random";
+import type { Random, WeightedChoice } from "./random";
 import type { GeneratedSender, SenderGenerator } from "./sender-generator";
 
 const DENIED_SHARE = 0.12;
@@ -91,7 +91,7 @@ function pickListedSender(
   };
 }
 
-const weightedKinds: readonly Weighted<MailKind>[] = mailKinds.map((kind) => [kind.weight, kind]);
+const weightedKinds: readonly WeightedChoice<MailKind>[] = mailKinds.map((kind) => [kind.weight, kind]);
 
 function isAddress(value: string): boolean {
   return /^[\d.]+$/.test(value) || value.includes(":");

@@ -1,12 +1,12 @@
 import type { SandboxThreatIndicator, SandboxVerdict } from "../contract/schemas";
-import type { Weighted } from "./random";
+import type { WeightedChoice } from "./random";
 
 export interface MailKind {
   threatType: string;
   /** The weight of its campaigns, relative to the other kinds. */
   weight: number;
   criticality: "low" | "medium" | "high";
-  verdicts: readonly Weighted<SandboxVerdict>[];
+  verdicts: readonly WeightedChoice<SandboxVerdict>[];
   sender: SenderStyle;
   /** The targets: attacks aim at people who can pay, bulk mail doesn't. */
   audience: "leaders" | "finance" | "anyone";

@@ -2,7 +2,7 @@ import type { SandboxPhishingReportDetail, SandboxVerdict } from "../contract/sc
 import { ordinarySubjects } from "./mail-kinds";
 import type { MailPlan } from "./mail-plan";
 import { generateMessageId, getAddressDomain, type Message } from "./message";
-import type { Random, Weighted } from "./random";
+import type { Random, WeightedChoice } from "./random";
 import { MINUTE, pickWorkingTime, SECOND } from "./time";
 
 export type GeneratedReport = SandboxPhishingReportDetail & {
@@ -84,7 +84,7 @@ function assembleReport(
   };
 }
 
-const unfoundedVerdicts: readonly Weighted<SandboxVerdict>[] = [
+const unfoundedVerdicts: readonly WeightedChoice<SandboxVerdict>[] = [
   [60, "safe"],
   [20, "graymail"],
   [12, "unknown"],

@@ -1,5 +1,5 @@
 /** A choice and its weight relative to the other choices. */
-export type Weighted<Value> = readonly [weight: number, value: Value];
+export type WeightedChoice<Value> = readonly [weight: number, value: Value];
 
 /**
  * A small seeded random number generator (sfc32). The same seed gives the same numbers on every machine. Not for
@@ -36,7 +36,7 @@ export class Random {
     return values[Math.floor(this.number() * values.length)] as Value;
   }
 
-  weighted<Value>(choices: readonly Weighted<Value>[]): Value {
+  weighted<Value>(choices: readonly WeightedChoice<Value>[]): Value {
     let remaining = this.number() * choices.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, value] of choices) {
       remaining -= weight;

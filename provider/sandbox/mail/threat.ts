@@ -1,7 +1,7 @@
 import type { Action, SandboxThreat, SandboxVerdict } from "../contract/schemas";
 import type { MailRecipient } from "./mail-plan";
 import type { Message } from "./message";
-import type { Random, Weighted } from "./random";
+import type { Random, WeightedChoice } from "./random";
 import { HOUR, SECOND } from "./time";
 
 export type GeneratedThreat = Omit<SandboxThreat, "threat_indicators"> & {
@@ -49,7 +49,7 @@ export function generateThreat(
   };
 }
 
-const actionsByVerdict: Record<SandboxVerdict, readonly Weighted<Action>[]> = {
+const actionsByVerdict: Record<SandboxVerdict, readonly WeightedChoice<Action>[]> = {
   malicious: [
     [58, "quarantined"],
     [40, "moved_to_trash"],

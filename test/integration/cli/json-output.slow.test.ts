@@ -56,9 +56,9 @@ const RUNS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Commands that need the engine. They print with the same functions as `rollout`. */
-const WITH_ENGINE = ["rollout resume", "rollout rollback"];
+const ENGINE_COMMANDS = ["rollout resume", "rollout rollback"];
 
-const WITH_JSON: readonly string[] = (() => {
+const JSON_COMMANDS: readonly string[] = (() => {
   const paths: string[] = [];
   forEachCommand(createProgram(), (command) => {
     const format = command.options.find(({ long }) => long === "--format");
@@ -79,7 +79,7 @@ async function runForJson(path: string, ...options: string[]) {
 
 describe.runIf(hasShell)("--format json", () => {
   it("is tested for every command that supports it", () => {
-    expect([...Object.keys(RUNS), ...WITH_ENGINE].sort()).toEqual([...WITH_JSON].sort());
+    expect([...Object.keys(RUNS), ...ENGINE_COMMANDS].sort()).toEqual([...JSON_COMMANDS].sort());
   });
 
   it.each(Object.keys(RUNS))("prints %s as one document and nothing else", async (path) => {

@@ -23,10 +23,10 @@ async function captureFailures(answer: Answerer, options: Partial<client.Setting
   await using service = await RecordingService.start(answer);
   await using reader = new TestClient(service, options);
   await using writer = new TestClient(service, options);
-  const ofRead = (await getRejection(readDenies(reader))) as client.ServiceError;
-  const ofWrite = (await getRejection(createEvilEntry(writer))) as client.ServiceError;
+  const readError = (await getRejection(readDenies(reader))) as client.ServiceError;
+  const writeError = (await getRejection(createEvilEntry(writer))) as client.ServiceError;
   expect(service.trace).toEqual([`GET ${ENTRIES}?list=deny&page=1&q=secret-query`, `POST ${ENTRIES}`]);
-  return { ofRead, ofWrite, url: service.url };
+  return { ofRead: readError, ofWrite: writeError, url: service.url };
 }
 
 type ErrorClass = abstract new (...args: never[]) => client.ServiceError;

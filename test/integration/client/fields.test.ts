@@ -302,7 +302,7 @@ describe("enumeration values", () => {
     ["Allow/deny entry", "entry_type", "domain, ip, email_address, url"],
     ["Allow/deny entry", "verdict_scope", "global, graymail, of tomorrow"],
   ])("accepts in %s for %s any of: %s", async (name, field, values) => {
-    for (const [, method, table] of readings.filter(([of]) => of === name)) {
+    for (const [, method, table] of readings.filter(([readingName]) => readingName === name)) {
       await using to = await startReader(method, table);
       for (const value of ["", ...values.split(", ")]) {
         expect((await to.read({ ...buildFullRow(table), [field]: value }))[field]).toBe(value);

@@ -14,7 +14,7 @@ import {
 } from "./service";
 
 /** Every method that reads mail data. */
-const OF_MAIL: readonly ((client: SettingsClient) => Promise<unknown>)[] = [
+const MAIL_READS: readonly ((client: SettingsClient) => Promise<unknown>)[] = [
   ({ threats }) => threats.list(),
   ({ threats }) => threats.byInternetMessageId("<a@b>"),
   ({ metrics }) => metrics.threatsOverTime(),
@@ -30,7 +30,7 @@ const OF_MAIL: readonly ((client: SettingsClient) => Promise<unknown>)[] = [
 ];
 
 /** Starts a service whose settings endpoints work, with the given responses for mail endpoints. */
-async function startService(mail: Answerer): Promise<RecordingService> {
+async function startRecordingService(mail: Answerer): Promise<RecordingService> {
   return await RecordingService.start((request, response, index) => {
     if (!request.url.includes("/settings/")) mail(request, response, index);
     else if (request.method === "GET") respondWithJson(response, 200, { results: { items: [], page: 1, total: 0 } });
@@ -48,10 +48,10 @@ describe("failing mail endpoints", () => {
     ["connections that break", (_request, response) => response.destroy()],
     ["an hour to wait", createFixedAnswerer(503, { error: "reindexing" }, { "retry-after": "3600" })],
   ])("leave settings writes and the retry budget untouched after %s", async (_name, mail) => {
-    await using service = await startService(mail);
+    await using service = await startRecordingService(mail);
     const time = new VirtualTime();
     await using client = new TestClient(service, { time, retries: true });
-    for (const read of [...OF_MAIL, ...OF_MAIL]) await getRejection(read(client));
+    for (const read of [...MAIL_READS, ...MAIL_READS]) await getRejection(read(client));
     service.received.length = 0;
     await client.allowDenyEntries.readAll("deny");
     await client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
@@ -68,7 +68,7 @@ describe("failing mail endpoints", () => {
   });
 
   test("open the circuit breaker when they only fail", async () => {
-    await using service = await startService(createFixedAnswerer(500, { error: "down" }));
+    await using service = await startRecordingService(createFixedAnswerer(500, { error: "down" }));
     await using client = new TestClient(service, { time: new VirtualTime(), retries: true });
     for (let at = 0; at < 100; at += 1) {
       expect(await getRejection(client.metrics.hoursSaved())).toMatchObject({
@@ -80,7 +80,7 @@ describe("failing mail endpoints", () => {
   });
 
   test("apply a 429 to settings requests too", async () => {
-    await using service = await startService(
+    await using service = await startRecordingService(
       createFixedAnswerer(429, { error: "slow down" }, { "retry-after": "3600" }),
     );
     await using client = new TestClient(service, { time: new VirtualTime(), retries: true });

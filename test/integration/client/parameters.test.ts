@@ -357,7 +357,7 @@ describe("writable fields", () => {
 });
 
 describe("extra query parameters", () => {
-  const withExtra = Object.keys(CALLS).filter((name) => !SETTINGS.includes(name));
+  const extensibleCalls = Object.keys(CALLS).filter((name) => !SETTINGS.includes(name));
   /** Returns the parameters that each of these calls sets itself. */
   const listOwn = (name: string): string[] => [
     ...(LISTS_BY_WINDOW.includes(name) ? ["minutes_ago", "page"] : ["days"]),
@@ -366,7 +366,7 @@ describe("extra query parameters", () => {
     ...(name === "metrics.topTargetedEntities" ? ["entity_type"] : []),
   ];
 
-  test.each(withExtra)("are appended by %s after its own", async (name) => {
+  test.each(extensibleCalls)("are appended by %s after its own", async (name) => {
     const extra = { "a b": "c&d=é", zero: 0, half: 0.5, no: false, empty: "", left_out: undefined };
     const own = LISTS_BY_WINDOW.includes(name) ? "minutes_ago" : "days";
     expect(await captureQuery(name, { extra, [own]: 3 })).toBe(
@@ -374,7 +374,7 @@ describe("extra query parameters", () => {
     );
   });
 
-  test.each(withExtra)("are rejected by %s when it sets them itself", async (name) => {
+  test.each(extensibleCalls)("are rejected by %s when it sets them itself", async (name) => {
     for (const own of listOwn(name)) {
       for (const query of [{ [own]: own === "entity_type" ? "user" : 1 }, {}]) {
         expect(await captureRejection(name, { ...query, extra: { [own]: 2 } })).toBe(

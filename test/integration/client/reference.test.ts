@@ -87,10 +87,10 @@ describe("request and response of each endpoint", () => {
 });
 
 describe("ids in paths", () => {
-  const withId = ENDPOINTS.filter(({ row }) => row.includes("{"));
+  const idEndpoints = ENDPOINTS.filter(({ row }) => row.includes("{"));
 
   test("are part of five endpoints", () => {
-    expect(withId).toHaveLength(5);
+    expect(idEndpoints).toHaveLength(5);
   });
 
   test.each([
@@ -111,7 +111,7 @@ describe("ids in paths", () => {
   ])("arrive unchanged after percent-decoding: %j", async (id) => {
     await using service = await RecordingService.start(createFixedAnswerer(404, { error: "no" }));
     await using to = new TestClient(service);
-    for (const endpoint of withId) {
+    for (const endpoint of idEndpoints) {
       await getRejection(endpoint.call(to, id));
       const prefix = getPath(endpoint, "");
       const url = service.received.at(-1)?.url ?? "";
@@ -132,7 +132,7 @@ describe("ids in paths", () => {
   ])("are rejected before any request: %j", async (id, message) => {
     await using service = await RecordingService.start(createFixedAnswerer(200, {}));
     await using to = new TestClient(service);
-    for (const endpoint of withId) {
+    for (const endpoint of idEndpoints) {
       expect(await getRejection(endpoint.call(to, id as string))).toMatchObject({
         code: "ERR_INVALID_ARGUMENT",
         message: expect.stringMatching(message),

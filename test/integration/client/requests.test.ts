@@ -14,7 +14,7 @@ import {
 } from "./service";
 
 /** Starts a service with a valid response for each endpoint. */
-async function startService(): Promise<RecordingService> {
+async function startRecordingService(): Promise<RecordingService> {
   return await RecordingService.start((request, response) => {
     const { method, url } = request;
     if (method === "GET") respondWithJson(response, 200, buildListBody([]));
@@ -31,7 +31,7 @@ async function captureRequests(
   call: (client: SettingsClient) => Promise<unknown>,
   path = "",
 ): Promise<ReceivedRequest[]> {
-  await using service = await startService();
+  await using service = await startRecordingService();
   await using client = new TestClient({ url: `${service.url}${path}` });
   await call(client);
   return service.received;
@@ -209,7 +209,7 @@ describe("invalid arguments", () => {
       "emails has 1001 addresses; one request can have at most 1000",
     ],
   ])("%s", async (_name, call, message) => {
-    await using service = await startService();
+    await using service = await startRecordingService();
     await using client = new TestClient(service);
     const error = await getRejection(call(client));
     expect(error).toMatchObject({
@@ -241,9 +241,9 @@ describe("base URL", () => {
     ["http://localhost:8080", "http://localhost:8080"],
     ["http://127.8.9.1", "http://127.8.9.1"],
     ["http://[::1]:8080/x/", "http://[::1]:8080/x"],
-  ])("normalizes %s to %s", async (baseUrl, taken) => {
+  ])("normalizes %s to %s", async (baseUrl, normalizedUrl) => {
     await using client = new TestClient({ url: baseUrl });
-    expect(client.baseUrl).toBe(taken);
+    expect(client.baseUrl).toBe(normalizedUrl);
   });
 
   test("accepts plain HTTP when explicitly allowed", async () => {

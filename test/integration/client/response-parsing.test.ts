@@ -115,8 +115,8 @@ describe("missing required fields", () => {
     ["no type", { id, list: onList, value }, "entry_type: Invalid input: expected string, received undefined"],
     ["no value", { id, list: onList, entry_type }, "value: Invalid input: expected string, received undefined"],
   ])("rejects %s with ERR_INVALID_RESPONSE", async (_name, row, label) => {
-    const ofCreate = await getRejection(readBody({ results: row }, createEvilEntry));
-    expect(ofCreate).toMatchObject({
+    const createError = await getRejection(readBody({ results: row }, createEvilEntry));
+    expect(createError).toMatchObject({
       code: "ERR_INVALID_RESPONSE",
       status: 200,
       outcomeUnknown: true,
@@ -125,10 +125,10 @@ describe("missing required fields", () => {
         new RegExp(`^POST ${ENTRIES} at \\S+ returned 200, but its body doesn't match the reference: `),
       ),
     });
-    expect((ofCreate as Error).message.endsWith(`: results.${label}`)).toBe(true);
-    const ofList = await getRejection(readBody(buildListBody([buildEntry("e0"), row]), listDenies));
-    expect(ofList).toMatchObject({ code: "ERR_INVALID_RESPONSE", outcomeUnknown: false });
-    expect((ofList as Error).message.endsWith(`: results.items.1.${label}`)).toBe(true);
+    expect((createError as Error).message.endsWith(`: results.${label}`)).toBe(true);
+    const listError = await getRejection(readBody(buildListBody([buildEntry("e0"), row]), listDenies));
+    expect(listError).toMatchObject({ code: "ERR_INVALID_RESPONSE", outcomeUnknown: false });
+    expect((listError as Error).message.endsWith(`: results.items.1.${label}`)).toBe(true);
   });
 
   test("rejects an invalid response to an addition of VIPs", async () => {

@@ -17,7 +17,7 @@ import { getCompileCacheVariables } from "../../support/compile-cache";
 import { type BY_PROCESSES, expectExample, type ObservedError, type Provocations } from "../../support/error-coverage";
 import { createLaggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
-import { buildDenies } from "../../support/numbered-domains";
+import { buildNumberedDenies } from "../../support/numbered-domains";
 import { buildTarget } from "../../support/rollout-target";
 import { runEnvironment } from "../../support/run-environment";
 import { startLaterRun, startSandboxTenant } from "../../support/sandbox-tenant";
@@ -122,7 +122,7 @@ async function createStartedRollout(source = "tenants.yaml"): Promise<string> {
 }
 
 /** Opens the directory's journal and runs `work` with it. */
-async function withRollouts(work: (rollouts: Rollouts) => Promise<ObservedError>): Promise<ObservedError> {
+async function runWithRollouts(work: (rollouts: Rollouts) => Promise<ObservedError>): Promise<ObservedError> {
   const key = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
   const rollouts = await Rollouts.open({
     database: join(directory, ".email-security/rollouts.db"),
@@ -136,7 +136,9 @@ async function withRollouts(work: (rollouts: Rollouts) => Promise<ObservedError>
 }
 
 async function captureRefusal(work: (rollouts: Rollouts) => Promise<unknown>): Promise<ObservedError> {
-  return await withRollouts(async (rollouts) => (await getRejection(work(rollouts))) as Exclude<ObservedError, string>);
+  return await runWithRollouts(
+    async (rollouts) => (await getRejection(work(rollouts))) as Exclude<ObservedError, string>,
+  );
 }
 
 const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
@@ -237,7 +239,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
           : undefined,
     });
     await listTenant.list.up({ entries: [] });
-    await listTenant.list.up({ entries: buildDenies(60) });
+    await listTenant.list.up({ entries: buildNumberedDenies(60) });
     return (await listTenant.list.up({ entries: [] })).failures[""] ?? "";
   },
   ERR_LIST_NOT_APPLIED: async () => {
@@ -247,7 +249,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
           ? { status: 400, body: { error: "the value is on a list of ours" } }
           : undefined,
     });
-    const { reasons } = await listTenant.list.up({ entries: buildDenies(3) });
+    const { reasons } = await listTenant.list.up({ entries: buildNumberedDenies(3) });
     return reasons.join("\n");
   },
   ERR_NOT_ATTEMPTED: async () => {
@@ -255,7 +257,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
       intercept: ({ method }) =>
         method === "POST" ? { status: 403, body: { error: "this key may only read" } } : undefined,
     });
-    const { failures, reasons } = await listTenant.list.up({ entries: buildDenies(100) });
+    const { failures, reasons } = await listTenant.list.up({ entries: buildNumberedDenies(100) });
     return (
       [failures[""], ...reasons]
         .join("\n")
@@ -363,7 +365,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   ERR_ROLLBACK_UNAVAILABLE: async () => {
     writeTenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
     const id = await createStartedRollout(join(directory, "tenants.yaml"));
-    return await withRollouts(async (rollouts) => {
+    return await runWithRollouts(async (rollouts) => {
       const planned = await rollouts.planRollback(id, undefined);
       const [acme] = (await rollouts.report(planned.id)).tenants;
       return acme?.error ?? "";
@@ -371,7 +373,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_ROLLOUT_PRUNED: async () => {
     const id = await createStartedRollout();
-    return await withRollouts(async ({ journal }) => {
+    return await runWithRollouts(async ({ journal }) => {
       await journal.abandon(id, "It was abandoned by a person.");
       await pruneRollout(journal.database, id, Date.now());
       return (await getRejection(buildRolloutDifference(journal, id, id))) as Exclude<ObservedError, string>;

@@ -176,7 +176,7 @@ const PROVOKED: Provocations<QuickCode> = {
     const before = process.cwd();
     process.chdir(directory);
     try {
-      using _held = await FileLocks.acquire(["settings.yaml"]);
+      using _lock = await FileLocks.acquire(["settings.yaml"]);
       return await captureError(() => FileLocks.acquire(["settings.yaml"], { timeoutMs: 0 }));
     } finally {
       process.chdir(before);

@@ -80,8 +80,8 @@ export function listSelectedCases<E extends ProxiedEndpoint>(
 }
 
 function formatCaseName({ fault, moment, endpoint, attempts }: FaultCase<ProxiedEndpoint>): string {
-  const when = moment === undefined ? "" : `, ${moment} the commit`;
-  return `${fault.name}${when}: ${attempts} ${endpoint.method} ${endpoint.path.source.replaceAll("\\", "")}`;
+  const momentText = moment === undefined ? "" : `, ${moment} the commit`;
+  return `${fault.name}${momentText}: ${attempts} ${endpoint.method} ${endpoint.path.source.replaceAll("\\", "")}`;
 }
 
 /** Returns the whole matrix for these endpoints. */
@@ -142,10 +142,10 @@ function sampleCases<E extends ProxiedEndpoint>(cases: readonly FaultCase<E>[], 
   });
   const chosen: FaultCase<E>[] = [];
   // Starts with the cases that cover most, so that few are enough.
-  for (let wanted = 2; wanted > 0; wanted -= 1) {
+  for (let minimum = 2; minimum > 0; minimum -= 1) {
     for (const faultCase of shuffled) {
       const aspects = listAspects(faultCase).filter((aspect) => uncoveredAspects.has(aspect));
-      if (aspects.length < wanted) continue;
+      if (aspects.length < minimum) continue;
       for (const aspect of aspects) uncoveredAspects.delete(aspect);
       chosen.push(faultCase);
     }

@@ -4,7 +4,7 @@ import type { TenantContent } from "./tenant-content";
 
 /* A program with every kind of resource, before and after a change that uses every settings endpoint at least twice. */
 
-const formatMailbox = (at: number): string => `p${at}@acme.example`;
+const formatNumberedMailbox = (at: number): string => `p${at}@acme.example`;
 const CONSOLE = "Dana (console)";
 const AT = "2026-01-13T06:00:00.000Z";
 
@@ -14,12 +14,12 @@ export const COMPANY: ScenarioTenant = {
   keyLabels: { ci: "Pulumi (ci)", console: CONSOLE },
   detectedAt: AT,
   employees: Array.from({ length: 16 }, (_, at) => ({
-    email: formatMailbox(at),
+    email: formatNumberedMailbox(at),
     fullName: `Person ${at}`,
     jobTitle: "Clerk",
     department: "Office",
   })),
-  manualVips: [{ email: formatMailbox(15), comment: "by hand", addedBy: CONSOLE, dateAdded: AT }],
+  manualVips: [{ email: formatNumberedMailbox(15), comment: "by hand", addedBy: CONSOLE, dateAdded: AT }],
   exclusions: [],
   entries: [
     {
@@ -40,14 +40,16 @@ const declareEntry = (list: "allow" | "deny", value: string, comment?: string) =
     args: { list, value, ...(comment === undefined ? {} : { comment }) },
   }) as const;
 const declareVip = (at: number, comment: string) =>
-  ({ handler: "vipEmployee", args: { email: formatMailbox(at), comment } }) as const;
+  ({ handler: "vipEmployee", args: { email: formatNumberedMailbox(at), comment } }) as const;
 const declareEntryList = (content: Readonly<Record<string, string>>) =>
   ({ handler: "allowDenyList", args: { entries: content } }) as const;
 const declareVipList = (content: Readonly<Record<number, string>>) =>
   ({
     handler: "vipList",
     args: {
-      members: Object.fromEntries(Object.entries(content).map(([at, text]) => [formatMailbox(Number(at)), text])),
+      members: Object.fromEntries(
+        Object.entries(content).map(([at, text]) => [formatNumberedMailbox(Number(at)), text]),
+      ),
     },
   }) as const;
 
@@ -93,7 +95,7 @@ export const AFTER: DeclaredProgram = {
 
 /** The values and mailboxes that the change removes from the tenant. */
 export const REMOVED_ENTRIES = ["gone-1.example", "gone-2.example", "l-gone.example", "old.example"];
-export const REMOVED_VIPS = [4, 5, 6].map(formatMailbox);
+export const REMOVED_VIPS = [4, 5, 6].map(formatNumberedMailbox);
 
 /** The values and mailboxes that the program declares both before and after. */
 export const STAYING_ENTRIES = [
@@ -103,7 +105,7 @@ export const STAYING_ENTRIES = [
   "l-comment.example",
   "l-moves.example",
 ];
-export const STAYING_VIPS = [0, 1, 2, 3].map(formatMailbox);
+export const STAYING_VIPS = [0, 1, 2, 3].map(formatNumberedMailbox);
 
 /**
  * Returns the tenant's expected content when the program is applied, including the colleague's rows, in the format of
@@ -111,7 +113,7 @@ export const STAYING_VIPS = [0, 1, 2, 3].map(formatMailbox);
  */
 export function listDeclaredContent(program: DeclaredProgram): Pick<TenantContent, "entries" | "vips"> {
   const entries = ["deny domain by-hand.example global a colleague's"];
-  const vips = [`${formatMailbox(15)} by hand`];
+  const vips = [`${formatNumberedMailbox(15)} by hand`];
   for (const { handler, args } of Object.values(program)) {
     const {
       list,

@@ -50,10 +50,10 @@ const readStatus = async (): Promise<FleetStatus> =>
   statusSchema.parse(JSON.parse((await runFleetStatus("--format", "json")).stdout));
 
 /** Runs a command exactly as printed. */
-async function runTypedCommand(command: string, about = buildEnvironment()): Promise<string> {
+async function runTypedCommand(command: string, environment = buildEnvironment()): Promise<string> {
   const line = command.replace("email-security ", `'${process.execPath}' '${COMMAND}' `);
   return await new Promise((done) => {
-    const options = { cwd: directory.path, env: { ...runEnvironment(), ...about } };
+    const options = { cwd: directory.path, env: { ...runEnvironment(), ...environment } };
     execFile("sh", ["-c", line], options, (_error, stdout, stderr) => done(stdout + stderr));
   });
 }
@@ -108,13 +108,13 @@ it.each([
     reason: /^it has 2 of the 2 entries and VIPs that the stack declared/,
   },
 ])("recognizes a tenant renamed by hand from $knownBy", async ({ backend, named, reason }) => {
-  const about = { ...buildEnvironment(), ...(backend !== undefined && { PULUMI_BACKEND_URL: backend }) };
+  const environment = { ...buildEnvironment(), ...(backend !== undefined && { PULUMI_BACKEND_URL: backend }) };
   const runNamedStatus = async (...args: string[]) =>
-    await runCli(directory.path, ["fleet", "status", ...args, ...named], about);
+    await runCli(directory.path, ["fleet", "status", ...args, ...named], environment);
   const former = "version: 1\ndeny: [evil.example]\nallow: [clicked.example]\n";
   if (backend === undefined) writeState("former", { "evil.example": "deny", "clicked.example": "allow" });
   else {
-    const { fingerprint } = resolveStateBackend(about, directory.path);
+    const { fingerprint } = resolveStateBackend(environment, directory.path);
     await using journal = await openFleetJournal(await openJournalDatabase(join(directory.path, "j.db")), fingerprint);
     await journal.rollout(new Map([["settings/former.yaml", Buffer.from(former)]]), { former: "unchanged" });
     const targets = readFileSync(directory.at("tenants.yaml"), "utf8");
@@ -129,7 +129,7 @@ it.each([
   );
   const [, command = ""] = /^ {4}(email-security tenant rename .+)$/m.exec(stdout) ?? [];
   expect(command).toBe(["email-security tenant rename former acme", ...named].join(" "));
-  await runTypedCommand(command, about);
+  await runTypedCommand(command, environment);
   expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toContain("acme: { stack: former");
   const later = statusSchema.parse(JSON.parse((await runNamedStatus("--format", "json")).stdout));
   expect(later.tenants[0]?.formerStack).toBeUndefined();

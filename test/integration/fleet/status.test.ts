@@ -249,7 +249,7 @@ it("reports entries of an unfinished first rollout as behind, not removed", asyn
 
 it("separates drift from file changes since the last rollout", async () => {
   const backend = `file://${directory.path}`;
-  const brought = BASELINE.replace("deny:\n", "deny:\n  - moved.example\n").replace("Phishing", "Phish");
+  const editedBaseline = BASELINE.replace("deny:\n", "deny:\n  - moved.example\n").replace("Phishing", "Phish");
   const own = "version: 1\ninclude: [baseline.yaml]\n";
   const buildFiles = (baseline: string): Map<string, Uint8Array> =>
     new Map(
@@ -264,8 +264,8 @@ it("separates drift from file changes since the last rollout", async () => {
     resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.path).fingerprint,
   );
   const first = await journal.rollout(buildFiles(BASELINE), { acme: "unchanged", hooli: "unchanged" });
-  const second = await journal.rollout(buildFiles(brought), { acme: "pending", hooli: "pending" });
-  directory.write("settings/baseline.yaml", brought);
+  const second = await journal.rollout(buildFiles(editedBaseline), { acme: "pending", hooli: "pending" });
+  directory.write("settings/baseline.yaml", editedBaseline);
   const environment = { ...buildFleetKeys(), PULUMI_BACKEND_URL: backend };
   const runJournalStatus = async (...args: string[]) =>
     await runCli(
@@ -312,7 +312,7 @@ Unfinished rollouts:
   expect(outcome).toMatchObject({ code: 2, stderr: "" });
 
   // Rollouts of another project or backend concern other stacks.
-  await journal.rollout(buildFiles(brought), { acme: "unchanged" }, "another");
+  await journal.rollout(buildFiles(editedBaseline), { acme: "unchanged" }, "another");
   const [acme] = parseStatus(await runJournalStatus("--only", "acme", "--format", "json")).tenants;
   expect(acme).toMatchObject({
     syncStatus: "behind",

@@ -132,11 +132,11 @@ waves: [{ name: all }]
   });
   const keys = { ...ENVIRONMENT, ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_API_KEY: "not this one" };
   const args = ["add", "deny", "evil.example", "--tenant", "acme", "--dry-run"] as const;
-  const looked = await createCli(directory.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
-  expect(looked.stdout).toContain("No mail that the service detected came from it in the last 30 days");
+  const evidenceRun = await createCli(directory.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
+  expect(evidenceRun.stdout).toContain("No mail that the service detected came from it in the last 30 days");
   const rejection = await createCli(directory.path, keys)(...args);
   expect(rejection.stdout).toMatch(/The mail was not checked: This run does not allow the following/);
-  expect([looked.code, rejection.code]).toEqual([0, 0]);
+  expect([evidenceRun.code, rejection.code]).toEqual([0, 0]);
 });
 
 it("hides data of a tenant other than the one in the files", async () => {

@@ -88,14 +88,14 @@ it("continues without the tenant's mail when the service fails", async () => {
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   };
-  const looked = await createCli(directory.path, tenantEnvironment)(...args);
-  expect(looked.stdout).toMatch(
+  const evidenceRun = await createCli(directory.path, tenantEnvironment)(...args);
+  expect(evidenceRun.stdout).toMatch(
     /No mail that the service detected came from it in the last 30 days|The service detected threats/,
   );
   const rejectedEnvironment = { ...tenantEnvironment, EMAIL_SECURITY_API_KEY: "no-such-key" };
   const failed = await createCli(directory.path, rejectedEnvironment)(...args);
   expect(failed.stdout).toContain("The tenant was not checked: ");
-  expect([looked.code, failed.code]).toEqual([0, 0]);
+  expect([evidenceRun.code, failed.code]).toEqual([0, 0]);
   expect(failed.stdout).toContain("+  - value: evil.example");
 });
 

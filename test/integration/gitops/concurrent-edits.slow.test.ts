@@ -95,7 +95,7 @@ it("acquires the lock of a process killed during a commit", async () => {
 
 it("names the process that holds the lock on timeout", async () => {
   using directory = createTestDirectory({ "settings.yaml": SETTINGS });
-  using _held = await FileLocks.acquire([directory.at("settings.yaml")]);
+  using _lock = await FileLocks.acquire([directory.at("settings.yaml")]);
   await expect(FileLocks.acquire([directory.at("settings.yaml")], { timeoutMs: 0 })).rejects.toMatchObject({
     code: "ERR_SETTINGS_LOCKED",
     message: expect.stringContaining(`is locked by process ${process.pid}`),

@@ -35,7 +35,7 @@ describe("mail evidence of a tenant", () => {
       complete: true,
       missing: [],
     });
-    const listRequestsTo = (path: string) => formatRequests(sandbox).filter((line) => line.startsWith(path));
+    const listRequestsTo = (path: string) => formatEvidenceRequests(sandbox).filter((line) => line.startsWith(path));
     expect(listRequestsTo("/threats")).toEqual(
       Array.from(
         { length: Math.ceil(window.length / 100) },
@@ -47,8 +47,8 @@ describe("mail evidence of a tenant", () => {
     const domains = new Set(window.map(({ sender_domain }) => sender_domain));
     for (const domain of domains) {
       const threats = window.filter(({ sender_domain }) => `.${sender_domain}`.endsWith(`.${domain}`));
-      const of = collectEvidence(base, { kind: "entry", value: domain, entryType: "domain" });
-      expect(of).toMatchObject({
+      const evidence = collectEvidence(base, { kind: "entry", value: domain, entryType: "domain" });
+      expect(evidence).toMatchObject({
         threats: threats.length,
         lastThreatAt: threats
           .map(({ detection_time }) => detection_time)
@@ -96,7 +96,7 @@ describe("mail evidence of a tenant", () => {
     });
     const base = await gather({});
     expect(getEvidenceSummary(base)).toMatchObject({ complete: true, missing: [] });
-    const lines = formatRequests(sandbox).filter((line) => line.startsWith("/threats"));
+    const lines = formatEvidenceRequests(sandbox).filter((line) => line.startsWith("/threats"));
     expect(lines.slice(0, 3)).toEqual([
       "/threats?minutes_ago=43200&page=1&page_size=100 400",
       "/threats?minutes_ago=43200&page=1 200",
@@ -174,7 +174,7 @@ async function startTenant(options: SandboxOptions = {}): Promise<EvidenceTenant
   return { sandbox, gather: (more) => readMailHistory({ client, now: NOW, ...more }) };
 }
 
-function formatRequests({ requests }: Sandbox): string[] {
+function formatEvidenceRequests({ requests }: Sandbox): string[] {
   return requests.map(({ path, query, status }) => {
     const sent = new URLSearchParams(query).toString();
     return `${path.replace("/api/v1", "")}?${sent} ${status}`;

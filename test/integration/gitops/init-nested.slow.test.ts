@@ -113,7 +113,7 @@ it.each([
   ["own=yes\n", `${DIRECTORY}/settings/acme.yaml`],
   ["own=yes\n", ".github/workflows/email-security-acme-merge.yml"],
   ["", "app.txt"],
-])("outputs %j for a pull request that changes %s", async (wanted, file) => {
+])("outputs %j for a pull request that changes %s", async (tenants, file) => {
   using repository = createSettingsRepository(APP);
   await runInit(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
   repository.git("add", "--all");
@@ -129,7 +129,7 @@ it.each([
   repository.write("output", "");
   const { code } = await runStep(step, repository.path, { PATH, GITHUB_OUTPUT: repository.at("output") });
   expect(code).toBe(0);
-  expect(readFileSync(repository.at("output"), "utf8")).toBe(wanted);
+  expect(readFileSync(repository.at("output"), "utf8")).toBe(tenants);
 });
 
 it("writes SARIF paths relative to the repository root", async () => {

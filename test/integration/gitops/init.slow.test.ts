@@ -75,14 +75,14 @@ describe("email-security init", () => {
     using directory = createTestDirectory();
     const cli = createCliIn(directory.path);
     await cli("init", ".", "--name", "initech");
-    for (const [file, wanted] of [
+    for (const [file, expectedText] of [
       [".vscode/settings.json", '"settings/**/*.yaml"'],
       [".pre-commit-config.yaml", "pass_filenames: false"],
       [".github/workflows/pull-request.yml", "npx --no email-security lint --no-approvals --output lint.sarif\n"],
       [".gitlab-ci.yml", "- npx --no email-security lint --no-approvals\n"],
       ["README.md", "npx email-security lint --no-approvals  "],
     ] as const) {
-      expect(await readFile(join(directory.path, file), "utf8"), file).toContain(wanted);
+      expect(await readFile(join(directory.path, file), "utf8"), file).toContain(expectedText);
     }
     await mkdir(join(directory.path, "settings/other"));
     await writeFile(join(directory.path, "settings/other/deny.yaml"), "version: 1\ndeny: [com]\n");

@@ -13,7 +13,7 @@ const ADD = ["add", "deny", "evil.example", "--ticket=INC-2", "--pr"];
 const BRANCH = "email-security/deny-evil.example-inc-2";
 
 /** Adds a bare repository in a directory as a remote of this name. */
-function addRemote(repository: SettingsRepository, name: string): TestDirectory {
+function createRemote(repository: SettingsRepository, name: string): TestDirectory {
   const remote = createTestDirectory({});
   repository.git("init", "--quiet", "--bare", remote.path);
   repository.git("remote", "add", "--", name, remote.path);
@@ -45,7 +45,7 @@ it.each([
   ["the remote", "hooks/pre-receive"],
 ])("shows a push command that works once %s accepts the push", async (_label, hook) => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
-  using remote = addRemote(repository, "origin");
+  using remote = createRemote(repository, "origin");
   const program = hook.startsWith(".git") ? repository.at(hook) : remote.at(hook);
   writeFileSync(program, "#!/bin/sh\necho not today >&2\nexit 1\n", { mode: 0o755 });
   const run = await createCli(repository.path, ENVIRONMENT)(...ADD);
@@ -84,8 +84,8 @@ it("shows commands to add a missing remote and push", async () => {
 
 it("shows a shell-quoted push command for each remote", async () => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
-  using directory = addRemote(repository, "back'up$(id)");
-  using other = addRemote(repository, "mirror");
+  using directory = createRemote(repository, "back'up$(id)");
+  using other = createRemote(repository, "mirror");
   const run = await createCli(repository.path, ENVIRONMENT)(...ADD);
   expect(run.stderr).toContain("this repository has several remotes, none of them named origin. Choose one");
   const commands = extractCommands(run);
@@ -98,8 +98,8 @@ it("shows a shell-quoted push command for each remote", async () => {
 
 it("pushes to the upstream remote of an oddly named branch", async () => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
-  using _origin = addRemote(repository, "origin");
-  using fork = addRemote(repository, "fork");
+  using _origin = createRemote(repository, "origin");
+  using fork = createRemote(repository, "fork");
   const odd = "it's-$(id);#1";
   repository.git("switch", "--quiet", "--create", odd);
   // A tag of the same name makes the branch's short name ambiguous.
@@ -114,7 +114,7 @@ it("pushes to the upstream remote of an oddly named branch", async () => {
 
 it("shows push commands that work from outside the repository", async () => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
-  using remote = addRemote(repository, "origin");
+  using remote = createRemote(repository, "origin");
   const odd = "email-security/it's-$(id)";
   repository.git("switch", "--quiet", "--create", odd);
   repository.git("commit", "--quiet", "--allow-empty", "--message=mine");
@@ -131,7 +131,7 @@ it("shows push commands that work from outside the repository", async () => {
 
 it("shows how to rename a branch whose name the remote already has", async () => {
   using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
-  using remote = addRemote(repository, "origin");
+  using remote = createRemote(repository, "origin");
   repository.git("push", "--quiet", "origin", `main:${BRANCH}`, "main");
   // After the last fetch, another clone creates its own branch of this name.
   using other = createTestDirectory({});
@@ -154,7 +154,7 @@ it("shows how to rename a branch whose name the remote already has", async () =>
 
 it("pushes from a detached HEAD in a linked worktree", async () => {
   using repository = createSettingsRepository({ "mail/settings.yaml": SETTINGS });
-  using remote = addRemote(repository, "origin");
+  using remote = createRemote(repository, "origin");
   using parent = createTestDirectory({});
   const worktree = parent.at("work tree");
   repository.git("worktree", "add", "--quiet", "--detach", worktree);

@@ -110,8 +110,8 @@ describe("the GitHub pipeline", () => {
     expect(own["approvals"]).not.toHaveProperty("if");
     expect(own["approvals"]?.permissions).toEqual({ contents: "read", "pull-requests": "read" });
     // Code from the pull request runs without the token.
-    const withToken = own["approvals"]?.steps.filter(({ env }) => env?.["GH_TOKEN"] !== undefined);
-    expect(withToken?.map(({ run }) => run?.split(" ")[0])).toEqual(["gh"]);
+    const tokenSteps = own["approvals"]?.steps.filter(({ env }) => env?.["GH_TOKEN"] !== undefined);
+    expect(tokenSteps?.map(({ run }) => run?.split(" ")[0])).toEqual(["gh"]);
     // The approvals are checked against the default branch. Otherwise a pull request to another branch that already
     // contains the changes would pass, and its result would also count for the same commit in a pull request to main.
     expect(own["approvals"]?.steps.find(({ name }) => name === "Check the approvals")?.env).toEqual({
@@ -133,8 +133,8 @@ describe("the GitHub pipeline", () => {
     });
     const checkout = sync?.steps.find(({ uses }) => uses?.startsWith("actions/checkout@"));
     expect(checkout?.with).toEqual({ "fetch-depth": 0, "persist-credentials": false });
-    const withToken = sync?.steps.filter(({ env }) => env?.["GH_TOKEN"] !== undefined);
-    expect(withToken?.map(({ name }) => name)).toEqual(["Propose changes"]);
+    const tokenSteps = sync?.steps.filter(({ env }) => env?.["GH_TOKEN"] !== undefined);
+    expect(tokenSteps?.map(({ name }) => name)).toEqual(["Propose changes"]);
   });
 
   it("serializes applies without canceling a run", () => {
@@ -174,8 +174,8 @@ describe("the GitLab pipeline", () => {
   });
 
   it("gives no key to a merge request from a fork", () => {
-    const withKey = Object.entries(readGitLabJobs()).filter(([, job]) => job.extends === ".tenant");
-    expect(withKey.map(([name]) => name)).toEqual(["plan", "apply", "approve", "expire", "drift", "review"]);
+    const keyJobs = Object.entries(readGitLabJobs()).filter(([, job]) => job.extends === ".tenant");
+    expect(keyJobs.map(([name]) => name)).toEqual(["plan", "apply", "approve", "expire", "drift", "review"]);
     expect(readGitLabJobs()["plan"]?.rules?.map((rule) => rule.if)).toEqual([
       '$CI_PIPELINE_SOURCE == "merge_request_event" && $CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID',
     ]);

@@ -38,8 +38,8 @@ it("prints a plan that matches the README picture", async () => {
   const relative: Plan = JSON.parse(JSON.stringify(plan).replaceAll(`${dirname(directory.at("settings"))}/`, ""));
   const examplePlan = { ...relative, tenant: { ...plan.tenant, host: "mail-security.example" } };
   const text = renderPlanText(examplePlan, { color: true, width: 92 });
-  const [whatChanges = ""] = text.split(/\n.*Unmanaged/);
+  const [changesText = ""] = text.split(/\n.*Unmanaged/);
   await expect(
-    renderTerminal(`$ email-security plan settings/acme.yaml\n\n${whatChanges}`, "What `email-security plan` prints"),
+    renderTerminal(`$ email-security plan settings/acme.yaml\n\n${changesText}`, "What `email-security plan` prints"),
   ).toMatchFileSnapshot("../../../docs/public/plan.svg");
 });

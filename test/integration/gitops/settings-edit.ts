@@ -107,9 +107,9 @@ export function formatSettings({ entries, vips, lists }: DeclaredSettings, today
     ...(comment === "" ? {} : { comment }),
     ...(expires === undefined ? {} : { expires }),
   });
-  const listEntriesOn = (wanted: EntryListName): unknown[] =>
+  const listEntriesOn = (listName: EntryListName): unknown[] =>
     entries
-      .filter(({ list }) => list === wanted)
+      .filter(({ list }) => list === listName)
       .map(({ value, scope, acceptRisk, spelling, ...rest }) => ({
         value: selectSpelling(VALUES.find(([item]) => item === value) ?? [value], spelling),
         ...(scope === "global" && spelling < 2 ? {} : { scope }),

@@ -26,9 +26,9 @@ export function startAtTerminal(directory: string, environment: NodeJS.ProcessEn
   });
   let at = 0;
   return {
-    async type(wanted, keys) {
-      await vi.waitUntil(() => output.includes(wanted, at), { timeout: 20_000, interval: 20 });
-      at = output.indexOf(wanted, at) + wanted.length;
+    async type(prompt, keys) {
+      await vi.waitUntil(() => output.includes(prompt, at), { timeout: 20_000, interval: 20 });
+      at = output.indexOf(prompt, at) + prompt.length;
       child.stdin.write(keys);
     },
     ended: new Promise((done) => child.once("close", (code) => done({ code, text: output }))),

@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import { getTimeLimit, selectSize } from "../../support/matrix-sampling";
 import { RecordingService } from "../client/service";
 import { runClient } from "./client-process";
-import { answerPage, assertReadStopped, buildItems, ENDLESS, MOST_GROWTH_MIB, parsePageNumber } from "./invalid-lists";
+import {
+  answerPage,
+  assertReadStopped,
+  buildListItems,
+  ENDLESS,
+  MOST_GROWTH_MIB,
+  parsePageNumber,
+} from "./invalid-lists";
 
 describe("endless lists", () => {
   test.for(ENDLESS.slice(selectSize("hostile-lists", 0, 1)))(
@@ -17,7 +24,7 @@ describe("endless lists", () => {
       const items =
         parsePageNumber(request) > pages
           ? []
-          : buildItems(request, parsePageNumber(request) * 12, 12, "x".repeat(1024 * 1024));
+          : buildListItems(request, parsePageNumber(request) * 12, 12, "x".repeat(1024 * 1024));
       answerPage(request, response, items, pages * 12);
     });
     const run = await runClient({ baseUrl: service.url, calls: ["threats.iterate"] });

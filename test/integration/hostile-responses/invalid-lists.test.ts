@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { getRejection, RecordingService, TestClient } from "../client/service";
 
-import { answerPage, assertReadStopped, buildItems, ENDLESS, parsePageNumber } from "./invalid-lists";
+import { answerPage, assertReadStopped, buildListItems, ENDLESS, parsePageNumber } from "./invalid-lists";
 
 describe("endless lists", () => {
   test.for(ENDLESS.slice(0, 1))("$name", { timeout: 120_000 }, assertReadStopped);
@@ -27,7 +27,7 @@ describe("wrong totals", () => {
 
   test.for(Object.entries(CODES))("rejects total %s for three items", async ([total, code]) => {
     await using service = await RecordingService.start((request, response) => {
-      const items = JSON.stringify(parsePageNumber(request) === 1 ? buildItems(request, 0, 3) : []);
+      const items = JSON.stringify(parsePageNumber(request) === 1 ? buildListItems(request, 0, 3) : []);
       const numbers = `"page": ${parsePageNumber(request)}, "total": ${total}`;
       response.writeHead(200, { "content-type": "application/json" });
       response.end(
@@ -62,7 +62,7 @@ describe("repeating pages", () => {
     ["seven pages in turns", 7],
   ])("detects %s", async (_name, turns) => {
     await using service = await RecordingService.start((request, response) => {
-      answerPage(request, response, buildItems(request, (parsePageNumber(request) % turns) * 50, 50), 1e6);
+      answerPage(request, response, buildListItems(request, (parsePageNumber(request) % turns) * 50, 50), 1e6);
     });
     await using client = new TestClient(service);
     const readings = [client.allowDenyEntries.readAll("deny"), client.vipEmployees.readAll()];
@@ -81,7 +81,12 @@ describe("ignored page size", () => {
     const count = perPage * 3 + 1;
     await using service = await RecordingService.start((request, response) => {
       const first = (parsePageNumber(request) - 1) * perPage;
-      answerPage(request, response, buildItems(request, first, Math.max(0, Math.min(perPage, count - first))), count);
+      answerPage(
+        request,
+        response,
+        buildListItems(request, first, Math.max(0, Math.min(perPage, count - first))),
+        count,
+      );
     });
     await using client = new TestClient(service);
     const expected = Array.from({ length: count }, (_, at) => String(at));

@@ -23,7 +23,12 @@ export function answerPage(
 }
 
 /** Returns numbered items of the requested list. */
-export function buildItems({ url }: Pick<ReceivedRequest, "url">, first: number, count: number, text = ""): unknown[] {
+export function buildListItems(
+  { url }: Pick<ReceivedRequest, "url">,
+  first: number,
+  count: number,
+  text = "",
+): unknown[] {
   const buildItem = (at: number) => {
     if (url.includes("vip_employees")) return { email: `vip-${at}@company.example`, comment: text };
     if (url.includes("threats_over_time")) return { date: `day ${at}`, count_threats: 1 };
@@ -87,7 +92,7 @@ export async function assertReadStopped({
   mostRequests,
 }: EndlessList): Promise<void> {
   await using service = await RecordingService.start((request, response) => {
-    answerPage(request, response, buildItems(request, parsePageNumber(request) * perPage, perPage, text), total);
+    answerPage(request, response, buildListItems(request, parsePageNumber(request) * perPage, perPage, text), total);
   });
   const run = await runClient({ baseUrl: service.url, calls });
   expect([run.exitCode, run.complaints]).toEqual([0, ""]);

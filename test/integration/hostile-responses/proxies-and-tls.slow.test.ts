@@ -16,9 +16,9 @@ const PASSWORD = "s3cret-pass";
 const HOST = "mail-security.example";
 
 /** A company with one certificate authority for the service and another one for its proxy. */
-const ofService = makeCertificate(HOST);
-const ofProxy = makeCertificate("localhost");
-const ofAddress = makeCertificate("0.0.0.0");
+const serviceCertificate = makeCertificate(HOST);
+const proxyCertificate = makeCertificate("localhost");
+const addressCertificate = makeCertificate("0.0.0.0");
 
 const usualAuthorities = getCACertificates("default");
 afterEach(() => {
@@ -49,7 +49,7 @@ interface NetworkSetup {
 }
 
 /** Starts a service that has no VIPs and accepts none, behind a company's proxy. */
-async function startCompany({ proxy: options, service: certificate = ofService, environment }: NetworkSetup) {
+async function startCompany({ proxy: options, service: certificate = serviceCertificate, environment }: NetworkSetup) {
   const service = await RecordingService.start(
     (request, response, index) =>
       request.method === "GET"
@@ -108,7 +108,7 @@ type CompanyNetwork = Awaited<ReturnType<typeof startCompany>>;
 
 function summarizeObservations({ proxy, service }: CompanyNetwork, { message, all }: { message: string; all: string }) {
   for (const secret of [KEY, PASSWORD, btoa(`user:${PASSWORD}`)]) expect(all).not.toContain(secret);
-  expect(proxy.heard).not.toContain(KEY);
+  expect(proxy.receivedText).not.toContain(KEY);
   return {
     message,
     requests: proxy.requests,
@@ -126,13 +126,13 @@ describe("company proxy and private certificate authority", () => {
   test.for<[string, NetworkSetup, string[]]>([
     [
       "HTTPS_PROXY: the service is reached through a tunnel that hears nothing",
-      { trusted: [ofService], environment: ({ proxy }) => ({ HTTPS_PROXY: `http://${proxy}` }) },
+      { trusted: [serviceCertificate], environment: ({ proxy }) => ({ HTTPS_PROXY: `http://${proxy}` }) },
       [tunnel],
     ],
     [
       "https_proxy, with a user and a password",
       {
-        trusted: [ofService],
+        trusted: [serviceCertificate],
         proxy: { credentials: `user:${PASSWORD}` },
         environment: ({ proxy }) => ({ https_proxy: `http://user:${PASSWORD}@${proxy}` }),
       },
@@ -141,8 +141,8 @@ describe("company proxy and private certificate authority", () => {
     [
       "a proxy that is reached over TLS itself",
       {
-        trusted: [ofService, ofProxy],
-        proxy: { certificate: ofProxy },
+        trusted: [serviceCertificate, proxyCertificate],
+        proxy: { certificate: proxyCertificate },
         environment: ({ proxy }) => ({ HTTPS_PROXY: `https://${proxy}` }),
       },
       [tunnel],
@@ -150,8 +150,8 @@ describe("company proxy and private certificate authority", () => {
     [
       "NO_PROXY: the service is reached directly",
       {
-        trusted: [ofAddress],
-        service: ofAddress,
+        trusted: [addressCertificate],
+        service: addressCertificate,
         environment: ({ proxy, port }) => ({
           EMAIL_SECURITY_BASE_URL: `https://0.0.0.0:${port}`,
           HTTPS_PROXY: `http://${proxy}`,
@@ -163,8 +163,8 @@ describe("company proxy and private certificate authority", () => {
     [
       "NODE_EXTRA_CA_CERTS alone",
       {
-        trusted: [ofAddress],
-        service: ofAddress,
+        trusted: [addressCertificate],
+        service: addressCertificate,
         environment: ({ port }) => ({ EMAIL_SECURITY_BASE_URL: `https://0.0.0.0:${port}` }),
       },
       [],
@@ -177,7 +177,7 @@ describe("company proxy and private certificate authority", () => {
     [
       "a service with a self-signed certificate",
       {
-        service: ofAddress,
+        service: addressCertificate,
         environment: ({ port }) => ({ EMAIL_SECURITY_BASE_URL: `https://0.0.0.0:${port}` }),
       },
       [],
@@ -192,8 +192,8 @@ describe("company proxy and private certificate authority", () => {
     [
       "another service behind the proxy than was asked for",
       {
-        service: ofAddress,
-        trusted: [ofAddress],
+        service: addressCertificate,
+        trusted: [addressCertificate],
         environment: ({ proxy }) => ({ HTTPS_PROXY: `http://${proxy}` }),
       },
       [tunnel],
@@ -202,8 +202,8 @@ describe("company proxy and private certificate authority", () => {
     [
       "a proxy with a self-signed certificate",
       {
-        trusted: [ofService],
-        proxy: { certificate: ofProxy },
+        trusted: [serviceCertificate],
+        proxy: { certificate: proxyCertificate },
         environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
       },
       [],
@@ -212,8 +212,8 @@ describe("company proxy and private certificate authority", () => {
     [
       "a proxy that is somebody else",
       {
-        trusted: [ofService, ofAddress],
-        proxy: { certificate: ofAddress },
+        trusted: [serviceCertificate, addressCertificate],
+        proxy: { certificate: addressCertificate },
         environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
       },
       [],
@@ -222,7 +222,7 @@ describe("company proxy and private certificate authority", () => {
     [
       "a proxy that speaks no TLS although its address says so",
       {
-        trusted: [ofService],
+        trusted: [serviceCertificate],
         environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
       },
       [],
@@ -237,7 +237,7 @@ describe("company proxy and private certificate authority", () => {
     ...[403, 407, 502].map((refusal): [string, NetworkSetup, string[], string[]] => [
       `a proxy that answers ${refusal}`,
       {
-        trusted: [ofService],
+        trusted: [serviceCertificate],
         proxy: { refusal },
         environment: ({ proxy }) => ({ HTTPS_PROXY: `http://user:${PASSWORD}@${proxy}` }),
       },
@@ -272,8 +272,8 @@ describe("company proxy and private certificate authority", () => {
 
   test("rejects an untrusted proxy in a provider process too", async () => {
     const seen = await observeProviderProcess({
-      trusted: [ofService],
-      proxy: { certificate: ofProxy },
+      trusted: [serviceCertificate],
+      proxy: { certificate: proxyCertificate },
       environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
     });
     expect(seen).toMatchObject({ requests: [], received: [] });

@@ -21,7 +21,7 @@ export class CompanyProxy implements AsyncDisposable {
   /** The requests: `CONNECT host:port`, or the request line of a forwarded request. */
   readonly requests: string[] = [];
   /** All bytes that it could read, both outside and inside of tunnels. */
-  heard = "";
+  receivedText = "";
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
 
@@ -35,7 +35,7 @@ export class CompanyProxy implements AsyncDisposable {
     const expected = credentials === undefined ? undefined : `Basic ${btoa(credentials)}`;
     const checkRequest = (request: IncomingMessage) => {
       proxy.requests.push(`${request.method} ${request.url}`);
-      proxy.heard += JSON.stringify(request.headers);
+      proxy.receivedText += JSON.stringify(request.headers);
       const isKnown = expected === undefined || request.headers["proxy-authorization"] === expected;
       return refusal ?? (isKnown ? undefined : 407);
     };
@@ -50,7 +50,7 @@ export class CompanyProxy implements AsyncDisposable {
       const onward = connect(to, "127.0.0.1");
       proxy.#keep(onward);
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-      socket.on("data", (bytes: Buffer) => (proxy.heard += bytes.toString("latin1")));
+      socket.on("data", (bytes: Buffer) => (proxy.receivedText += bytes.toString("latin1")));
       socket.pipe(onward).pipe(socket);
     });
     server.on("request", (request, response) => {

@@ -42,7 +42,7 @@ const createPagedAnswer =
 
 const honestly = createPagedAnswer(200);
 
-const withTotal =
+const setTotal =
   (total: number | string): ListResponder =>
   (rows, page, response) =>
     respondWithResults(response, 200, { items: page === 1 ? rows : [], page, page_size: 200, total });
@@ -176,10 +176,10 @@ async function declareAll(provider: ProviderProcess) {
 
 /** List responses that can't be trusted. */
 const LIES: readonly [string, ListResponder, RegExp][] = [
-  ["a total that is too high", withTotal(1_000), /could not be read consistently/],
-  ["a total that is too low", withTotal(1), /could not be read consistently/],
-  ["a negative total", withTotal(-1), /doesn't match the reference: results\.total/],
-  ["a total that is a text", withTotal("3"), /doesn't match the reference: results\.total/],
+  ["a total that is too high", setTotal(1_000), /could not be read consistently/],
+  ["a total that is too low", setTotal(1), /could not be read consistently/],
+  ["a negative total", setTotal(-1), /doesn't match the reference: results\.total/],
+  ["a total that is a text", setTotal("3"), /doesn't match the reference: results\.total/],
   [
     "one page for ever",
     (rows, page, response) => respondWithResults(response, 200, { items: rows, page, page_size: 200, total: 1e9 }),

@@ -85,13 +85,13 @@ describe("unusual but valid JSON", () => {
 });
 
 describe("ids in paths", () => {
-  const WITH_ID = ENDPOINTS.filter(({ row }) => row.includes("{")).map(({ name }) => name);
+  const ID_ENDPOINTS = ENDPOINTS.filter(({ row }) => row.includes("{")).map(({ name }) => name);
 
   test("are part of five endpoints", () => {
-    expect(WITH_ID).toHaveLength(5);
+    expect(ID_ENDPOINTS).toHaveLength(5);
   });
 
-  test.each(WITH_ID)("%s", async (name) => {
+  test.each(ID_ENDPOINTS)("%s", async (name) => {
     const { call, envelope, content, row } = findEndpoint(name);
     const [method = "", path = ""] = row.split(" ");
     const before = path.slice(0, path.indexOf("{"));

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { getPropertyOptions, getRunCount, getTimeLimit } from "../../support/matrix-sampling";
 import { Companies } from "../../support/model/company";
 import { InProcessStack } from "../../support/model/in-process-stack";
-import { generateRunSequence, play } from "../../support/model/run-sequence";
+import { generateRunSequence, playRuns } from "../../support/model/run-sequence";
 
 /** Every `npm test` plays the same sequences, so that a test that passed yesterday doesn't fail today by chance. */
 const SEQUENCES = getPropertyOptions("models", { numRuns: getRunCount(50), seed: 20_260_101 });
@@ -18,7 +18,7 @@ it.each(["canonical", "as-sent"] as const)(
     const property = fc.asyncProperty(fc.noBias(generateRunSequence({ rounds: 4 })), async (sequence) => {
       const company = await companies.next();
       await using stack = new InProcessStack(company);
-      await play(sequence, company, stack);
+      await playRuns(sequence, company, stack);
     });
     const { seed, counterexamplePath, errorInstance } = await fc.check(property, SEQUENCES);
     const failure = errorInstance instanceof Error ? errorInstance.message : "";

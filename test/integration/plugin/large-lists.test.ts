@@ -53,7 +53,7 @@ it("imports a list of 5,000 in ceil(N/200) requests and two checks for changes",
   expect(declared).toEqual({ inputs, failures: {} });
   expect(await list.diff(id, properties, inputs, inputs)).toEqual({ changes: false, replaces: [] });
 
-  const { [formatEvilDomain(7)]: _gone, ...others } = entries;
+  const { [formatEvilDomain(7)]: _removed, ...others } = entries;
   const changed = { ...inputs, entries: { ...others, [formatEvilDomain(8)]: "allow: INC-8", "new.example": "deny" } };
   const three = {
     [`entries["${formatEvilDomain(7)}"]`]: "DELETE",

@@ -23,9 +23,9 @@ it("exits with a killed engine after printing its port", async () => {
   const [line] = (await once(createInterface({ input: engine.stdout }), "line")) as [string];
   const [, pid = "", printed = ""] = /^(\d+) (.*)$/.exec(line) ?? [];
   expect(JSON.parse(printed)).toMatch(/^\d+\n$/);
-  expect(await isRunning(pid)).toBe(true);
+  expect(await isPluginRunning(pid)).toBe(true);
   engine.kill("SIGKILL");
-  await expect.poll(() => isRunning(pid), { timeout: 30_000, interval: 50 }).toBe(false);
+  await expect.poll(() => isPluginRunning(pid), { timeout: 30_000, interval: 50 }).toBe(false);
 });
 
 it("exits with a killed engine even behind a shell", async () => {
@@ -45,9 +45,9 @@ it("exits with a killed engine even behind a shell", async () => {
     if (numbers.length === 3) break;
   }
   const [, plugin = ""] = numbers;
-  expect(await isRunning(plugin)).toBe(true);
+  expect(await isPluginRunning(plugin)).toBe(true);
   engine.kill("SIGKILL");
-  await expect.poll(() => isRunning(plugin), { timeout: 30_000, interval: 50 }).toBe(false);
+  await expect.poll(() => isPluginRunning(plugin), { timeout: 30_000, interval: 50 }).toBe(false);
 });
 
 it("runs as a single file", async () => {
@@ -120,7 +120,7 @@ it("never exposes the key in output, responses or files", async () => {
 });
 
 /** Returns whether a process with this id is still running. */
-async function isRunning(pid: string): Promise<boolean> {
+async function isPluginRunning(pid: string): Promise<boolean> {
   try {
     process.kill(Number(pid), 0);
   } catch {

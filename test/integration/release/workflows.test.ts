@@ -10,12 +10,12 @@ import { missingZizmor, runZizmor } from "../../support/zizmor";
 const DIRECTORY = ".github/workflows";
 const NAMES = ["ci", "release"] as const;
 
-async function readWorkflow(name: (typeof NAMES)[number]): Promise<Workflow> {
+async function readRepositoryWorkflow(name: (typeof NAMES)[number]): Promise<Workflow> {
   return parse(await readFile(`${DIRECTORY}/${name}.yml`, "utf8")) as Workflow;
 }
 
 /** Creates a directory that holds only the workflows, with one of them edited. */
-async function withWorkflows(edit: (release: string) => string = (text) => text): Promise<TestDirectory> {
+async function createWorkflowDirectory(edit: (release: string) => string = (text) => text): Promise<TestDirectory> {
   const directory = createTestDirectory();
   await cp(DIRECTORY, join(directory.path, DIRECTORY), { recursive: true });
   const file = join(directory.path, DIRECTORY, "release.yml");
@@ -25,16 +25,18 @@ async function withWorkflows(edit: (release: string) => string = (text) => text)
 
 describe("workflows of this repository", () => {
   it("pass actionlint", async () => {
-    await using directory = await withWorkflows();
+    await using directory = await createWorkflowDirectory();
     expect(await runActionlint(directory.path)).toEqual([]);
-    await using wrong = await withWorkflows((text) => text.replace("steps.login.outputs", "steps.logon.outputs"));
+    await using wrong = await createWorkflowDirectory((text) =>
+      text.replace("steps.login.outputs", "steps.logon.outputs"),
+    );
     expect((await runActionlint(wrong.path)).join("\n")).toContain('property "logon" is not defined');
   });
 
   it.skipIf(missingZizmor)(`have no zizmor finding ${missingZizmor ?? ""}`, async () => {
-    await using directory = await withWorkflows();
+    await using directory = await createWorkflowDirectory();
     expect(await runZizmor(directory.path)).toEqual([]);
-    await using wrong = await withWorkflows((text) =>
+    await using wrong = await createWorkflowDirectory((text) =>
       text.replaceAll("persist-credentials: false", "persist-credentials: true"),
     );
     expect(await runZizmor(wrong.path)).not.toEqual([]);
@@ -48,7 +50,7 @@ describe("workflows of this repository", () => {
   });
 
   it.each(NAMES)("grant permissions per job only: %s", async (name) => {
-    const { permissions, jobs } = await readWorkflow(name);
+    const { permissions, jobs } = await readRepositoryWorkflow(name);
     expect(permissions).toEqual({});
     for (const job of Object.values(jobs)) {
       expect(job.permissions).toBeDefined();
@@ -57,7 +59,7 @@ describe("workflows of this repository", () => {
   });
 
   it("publish only from jobs in the release environment", async () => {
-    const { build, ...others } = (await readWorkflow("release")).jobs;
+    const { build, ...others } = (await readRepositoryWorkflow("release")).jobs;
     expect(build?.permissions).toEqual({ contents: "read" });
     expect(JSON.stringify(build)).not.toContain("secrets.");
     for (const [name, job] of Object.entries<WorkflowJob>(others)) {
@@ -70,7 +72,7 @@ describe("workflows of this repository", () => {
   });
 
   it("release only what is checked and tested", async () => {
-    const runs = (await readWorkflow("release")).jobs["build"]?.steps.flatMap(({ run }) => run ?? []);
+    const runs = (await readRepositoryWorkflow("release")).jobs["build"]?.steps.flatMap(({ run }) => run ?? []);
     expect(runs?.slice(1)).toEqual(["npm run check", "npm test", "npm run test:all", "npm run release:build"]);
   });
 });

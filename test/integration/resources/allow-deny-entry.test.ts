@@ -381,8 +381,8 @@ describe("update", () => {
     const entry = tenant.provider.getResource("allowDenyEntry");
     const createdResource = await entry.declare(evil);
     tenant.trace();
-    const wanted = JSON.parse(JSON.stringify({ ...evil, ...change }));
-    const changed = await entry.change(createdResource, wanted);
+    const inputs = JSON.parse(JSON.stringify({ ...evil, ...change }));
+    const changed = await entry.change(createdResource, inputs);
     expect(changed.changed).toBe(true);
     // Before it writes, the provider checks that the id still names that entry.
     const trace = tenant.trace();
@@ -391,7 +391,7 @@ describe("update", () => {
       `PATCH /allow_deny_entries/${createdResource.id} ${body} 200`,
     ]);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
-    const again = await entry.change(changed, wanted);
+    const again = await entry.change(changed, inputs);
     expect(again.changed).toBe(false);
     expect(tenant.trace()).toEqual([]);
   });

@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
-import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
+import { buildNumberedDenies, formatBadDomain } from "../../support/numbered-domains";
 import { startSandboxTenant } from "../../support/sandbox-tenant";
 import { startListTenant } from "./list-tenant";
 
 it("checks and diffs a list larger than gRPC's default limit", async () => {
   await using tenant = await startSandboxTenant();
   const list = tenant.provider.getResource("allowDenyList");
-  const entries = buildDenies(5_000, `deny: ${"x".repeat(1_000)}`);
+  const entries = buildNumberedDenies(5_000, `deny: ${"x".repeat(1_000)}`);
   const { inputs, failures } = await list.check({ entries });
   expect({ inputs, failures }).toEqual({ inputs: { entries }, failures: {} });
-  const { [formatBadDomain(8)]: _gone, ...others } = entries;
+  const { [formatBadDomain(8)]: _removed, ...others } = entries;
   const changed = { entries: { ...others, [formatBadDomain(7)]: "deny", "new.example": "deny" } };
   expect(await list.diffDetails("allow-deny-list", inputs, changed, inputs)).toEqual({
     [`entries["${formatBadDomain(7)}"]`]: "UPDATE",
@@ -28,11 +28,11 @@ it("keeps completed entries of a partly written list in state", async () => {
         : undefined,
   });
   const { tenant, list } = listTenant;
-  expect((await list.up({ entries: buildDenies(1_000) })).outcome).toBe("partial");
-  const { [formatBadDomain(7)]: _missing, ...others } = buildDenies(1_000);
+  expect((await list.up({ entries: buildNumberedDenies(1_000) })).outcome).toBe("partial");
+  const { [formatBadDomain(7)]: _missing, ...others } = buildNumberedDenies(1_000);
   expect(list.properties?.["entries"]).toEqual(others);
   isBroken = false;
   tenant.trace();
-  expect((await list.up({ entries: buildDenies(1_000) })).outcome).toBe("updated");
+  expect((await list.up({ entries: buildNumberedDenies(1_000) })).outcome).toBe("updated");
   expect(tenant.writes()).toEqual([expect.stringContaining(`"value":"${formatBadDomain(7)}"`)]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ManagedResource } from "../../support/managed-resource";
-import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
+import { buildNumberedDenies, formatBadDomain } from "../../support/numbered-domains";
 import type { ResourceProperties } from "../../support/provider-call";
 import {
   expectReadings,
@@ -117,14 +117,14 @@ describe("lifecycle of a list", () => {
     const { tenant, list } = listTenant;
     for (let at = 0; at < 450; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at), "INC-1");
     tenant.trace();
-    const up = await list.up({ entries: buildDenies(450) });
+    const up = await list.up({ entries: buildNumberedDenies(450) });
     expect(up.outcome).toBe("created");
     // The first read and at most five more, since the lists may still show rows that an earlier run removed.
     const trace = tenant.trace();
     expect(trace.filter((line) => !line.startsWith("GET"))).toEqual([]);
     expect(trace.length / (1 + 3)).toBeGreaterThan(1);
     expect(trace.length / (1 + 3)).toBeLessThanOrEqual(6);
-    expect(list.properties?.["entries"]).toEqual(buildDenies(450));
+    expect(list.properties?.["entries"]).toEqual(buildNumberedDenies(450));
   });
 
   it("has no change when the entries are written differently", async () => {
@@ -143,7 +143,7 @@ describe("lifecycle of a list", () => {
   it("reads a list in ceil(N/200) requests", async () => {
     await using listTenant = await startListTenant();
     const { tenant, list } = listTenant;
-    await list.up({ entries: { ...buildDenies(401), "partner.example": "allow" } });
+    await list.up({ entries: { ...buildNumberedDenies(401), "partner.example": "allow" } });
     tenant.trace();
     await list.refresh();
     expect(tenant.trace()).toHaveLength(1 + 3);
@@ -337,9 +337,9 @@ describe("removal guard", () => {
   it("rejects a mass removal in preview, without any request", async () => {
     await using listTenant = await startListTenant();
     const { tenant, list } = listTenant;
-    await list.up({ entries: buildDenies(100) });
+    await list.up({ entries: buildNumberedDenies(100) });
     tenant.trace();
-    const up = await list.up({ entries: buildDenies(60) });
+    const up = await list.up({ entries: buildNumberedDenies(60) });
     expect(up.outcome).toBe("refused");
     expect(up.failures[""]).toContain("would lose 40 of 100 entries (40 %). One run may remove at most 30 %.");
     expect((await list.up({ entries: [] })).failures[""]).toContain("all of them");
@@ -347,9 +347,9 @@ describe("removal guard", () => {
       "no declared entry matches it",
     );
     expect(tenant.trace()).toEqual([]);
-    expect((await list.up({ entries: buildDenies(60), confirmRemovals: 40 })).outcome).toBe("updated");
+    expect((await list.up({ entries: buildNumberedDenies(60), confirmRemovals: 40 })).outcome).toBe("updated");
     expect(Object.keys(await readConsoleContents(tenant))).toHaveLength(60);
-    expect((await list.up({ entries: buildDenies(20), confirmRemovals: 40 })).failures[""]).toContain(
+    expect((await list.up({ entries: buildNumberedDenies(20), confirmRemovals: 40 })).failures[""]).toContain(
       "only valid for one run",
     );
   });
@@ -357,10 +357,10 @@ describe("removal guard", () => {
   it("doesn't count changes of scope, which keep the rows", async () => {
     await using listTenant = await startListTenant();
     const { tenant, list } = listTenant;
-    await list.up({ entries: buildDenies(20) });
+    await list.up({ entries: buildNumberedDenies(20) });
     tenant.trace();
     const rescoped = Object.fromEntries(
-      Object.entries(buildDenies(20)).map(([key, text]) => [`${key} (graymail)`, text]),
+      Object.entries(buildNumberedDenies(20)).map(([key, text]) => [`${key} (graymail)`, text]),
     );
     expect(await list.up({ entries: rescoped })).toMatchObject({ outcome: "updated" });
     expect(await readConsoleContents(tenant)).toEqual(rescoped);
@@ -371,18 +371,18 @@ describe("removal guard", () => {
   it("counts undeclared entries that a refresh has shown", async () => {
     await using listTenant = await startListTenant();
     const { tenant, list } = listTenant;
-    await list.up({ entries: buildDenies(10), mode: "exclusive" });
+    await list.up({ entries: buildNumberedDenies(10), mode: "exclusive" });
     for (let at = 100; at < 140; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at));
     await list.refresh();
-    const up = await list.up({ entries: buildDenies(10), mode: "exclusive" });
+    const up = await list.up({ entries: buildNumberedDenies(10), mode: "exclusive" });
     expect(up.failures[""]).toContain("would lose 40 of 50 entries (80 %)");
   });
 
   it("rejects a used confirmation even after a refresh", async () => {
     await using listTenant = await startListTenant();
     const { list } = listTenant;
-    await list.up({ entries: buildDenies(40) });
-    await list.up({ entries: buildDenies(20), confirmRemovals: 20 });
+    await list.up({ entries: buildNumberedDenies(40) });
+    await list.up({ entries: buildNumberedDenies(20), confirmRemovals: 20 });
     await list.refresh();
     expect((await list.up({ entries: [], confirmRemovals: 20 })).outcome).toBe("refused");
   });
@@ -404,7 +404,7 @@ describe("partial failure", () => {
     const { tenant, list } = listTenant;
     await createConsoleEntry(tenant, "deny", formatBadDomain(8), "made by hand");
     await createConsoleEntry(tenant, "allow", formatBadDomain(9), "a partner");
-    const up = await list.up({ entries: buildDenies(10) });
+    const up = await list.up({ entries: buildNumberedDenies(10) });
     expect(up.outcome).toBe("partial");
     expect(up.reasons[0]).toContain("4 of 10 entries could not be applied");
     expect(up.reasons).toHaveLength(5);
@@ -413,13 +413,15 @@ describe("partial failure", () => {
     expect(up.reasons.join("\n")).toMatch(/deny bad-0008.example: .*comment "made by hand"/s);
     expect(up.reasons.join("\n")).toMatch(/deny bad-0009.example: .*on the allow list/s);
     const applied = Object.fromEntries(
-      Object.entries(buildDenies(8)).filter(([key]) => key !== formatBadDomain(3) && key !== formatBadDomain(5)),
+      Object.entries(buildNumberedDenies(8)).filter(
+        ([key]) => key !== formatBadDomain(3) && key !== formatBadDomain(5),
+      ),
     );
     expect(list.properties?.["entries"]).toEqual(applied);
 
     isBroken = false;
     tenant.trace();
-    const next = await list.up({ entries: buildDenies(10), adopt: true });
+    const next = await list.up({ entries: buildNumberedDenies(10), adopt: true });
     expect(next.outcome).toBe("updated");
     expect(
       tenant
@@ -432,15 +434,15 @@ describe("partial failure", () => {
       expect.stringContaining(`"value":"${formatBadDomain(3)}"`),
       expect.stringContaining(`"value":"${formatBadDomain(5)}"`),
     ]);
-    expect(await readConsoleContents(tenant)).toEqual(buildDenies(10));
-    expect((await list.up({ entries: buildDenies(10), adopt: true })).outcome).toBe("same");
+    expect(await readConsoleContents(tenant)).toEqual(buildNumberedDenies(10));
+    expect((await list.up({ entries: buildNumberedDenies(10), adopt: true })).outcome).toBe("same");
   });
 
   it("creates no resource when every entry fails", async () => {
     await using listTenant = await startListTenant({
       intercept: ({ method }) => (method === "POST" ? { status: 400, body: { error: "no" } } : undefined),
     });
-    const up = await listTenant.list.up({ entries: buildDenies(3) });
+    const up = await listTenant.list.up({ entries: buildNumberedDenies(3) });
     expect(up.outcome).toBe("failed");
     expect(up.failures[""]).toMatch(/3 of 3 entries .*bad-0000.example: .*bad-0001.example: .*bad-0002.example: /s);
   });
@@ -450,11 +452,11 @@ describe("partial failure", () => {
       intercept: ({ method }) => (method === "DELETE" ? { status: 500, body: { error: "no" } } : undefined),
     });
     const { list } = listTenant;
-    await list.up({ entries: buildDenies(4) });
-    const up = await list.up({ entries: buildDenies(2) });
+    await list.up({ entries: buildNumberedDenies(4) });
+    const up = await list.up({ entries: buildNumberedDenies(2) });
     expect(up.outcome).toBe("partial");
-    expect(list.properties?.["entries"]).toEqual(buildDenies(4));
-    expect(list.inputs["entries"]).toEqual(buildDenies(4));
+    expect(list.properties?.["entries"]).toEqual(buildNumberedDenies(4));
+    expect(list.inputs["entries"]).toEqual(buildNumberedDenies(4));
   });
 
   it("lists a failed deny before failed removals", async () => {
@@ -463,9 +465,9 @@ describe("partial failure", () => {
       intercept: ({ method }) => (isBroken && method !== "GET" ? { status: 400, body: { error: "no" } } : undefined),
     });
     const { list } = listTenant;
-    await list.up({ entries: buildDenies(20) });
+    await list.up({ entries: buildNumberedDenies(20) });
     isBroken = true;
-    const up = await list.up({ entries: { ...buildDenies(10), "z-new.example": "deny" }, confirmRemovals: 10 });
+    const up = await list.up({ entries: { ...buildNumberedDenies(10), "z-new.example": "deny" }, confirmRemovals: 10 });
     expect(up.reasons.join("\n")).toMatch(/11 alike \(deny z-new\.example, deny .* and 6 more\)/);
   });
 
@@ -476,10 +478,10 @@ describe("partial failure", () => {
         isRefused && method === "POST" ? { status: 401, body: { error: "revoked" } } : undefined,
     });
     const { tenant, list } = listTenant;
-    await list.up({ entries: buildDenies(1) });
+    await list.up({ entries: buildNumberedDenies(1) });
     isRefused = true;
     tenant.trace();
-    const up = await list.up({ entries: buildDenies(1000) });
+    const up = await list.up({ entries: buildNumberedDenies(1000) });
     expect(up.outcome).toBe("partial");
     // The number of failures, the errors they share, and the number of entries not attempted.
     expect(up.reasons).toHaveLength(3);
@@ -487,7 +489,7 @@ describe("partial failure", () => {
       /^9\d\d more \(deny bad-\d+.example, .* and 9\d\d more\): not attempted, because others failed: .*revoked/,
     );
     expect(tenant.writes().length).toBeLessThanOrEqual(64);
-    expect(list.properties?.["entries"]).toEqual(buildDenies(1));
+    expect(list.properties?.["entries"]).toEqual(buildNumberedDenies(1));
   });
 });
 
@@ -754,7 +756,7 @@ it("counts actual entries for the removal guard after a partial run", async () =
   });
   const { tenant, list } = listTenant;
   await list.up({ entries: [] });
-  expect((await list.up({ entries: buildDenies(60) })).outcome).toBe("partial");
+  expect((await list.up({ entries: buildNumberedDenies(60) })).outcome).toBe("partial");
   tenant.trace();
   const emptied = await list.up({ entries: [] });
   expect(emptied.outcome).toBe("failed");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
-import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
+import { buildNumberedDenies, formatBadDomain } from "../../support/numbered-domains";
 import type { ManagedSandboxTenant } from "../../support/sandbox-tenant";
 import { startListTenant } from "./list-tenant";
 
@@ -83,7 +83,7 @@ describe("undeclared allow entry", () => {
   it("counts toward the removal guard, unlike a deny", async () => {
     await using listTenant = await startListTenant();
     const { tenant, list } = listTenant;
-    const args = { mode: MODE, entries: buildDenies(10) };
+    const args = { mode: MODE, entries: buildNumberedDenies(10) };
     await list.up(args);
     for (let at = 100; at < 112; at += 1) {
       await createConsoleEntry(tenant, "allow", formatBadDomain(at));

@@ -60,32 +60,32 @@ export class NumberedTenants implements AsyncDisposable {
     if (method !== "GET") this.writes.push(`${key} ${method} ${method === "POST" ? body["value"] : id}`);
     const odd = this.intercept(method, url);
     if (odd !== undefined) {
-      respondWithJson(response, 200, odd);
+      writeJson(response, 200, odd);
       return;
     }
     if (method === "GET") {
       const items = entries.filter((row) => row.list === searchParams.get("list"));
-      respondWithJson(response, 200, { results: { items, page: 1, page_size: 200, total: items.length } });
+      writeJson(response, 200, { results: { items, page: 1, page_size: 200, total: items.length } });
       return;
     }
     if (method === "POST") {
       const isThere = entries.some((row) => row.value === body["value"]);
-      if (isThere) respondWithJson(response, 409, { error: "it exists" });
+      if (isThere) writeJson(response, 409, { error: "it exists" });
       else {
         const createdItem = this.put(key, body as never);
-        respondWithJson(response, 201, { results: entries.find((row) => row.id === createdItem) });
+        writeJson(response, 201, { results: entries.find((row) => row.id === createdItem) });
       }
       return;
     }
     const at = entries.findIndex((row) => row.id === id);
     const row = entries[at];
     if (row === undefined) {
-      respondWithJson(response, 404, { error: "no such entry" });
+      writeJson(response, 404, { error: "no such entry" });
       return;
     }
     if (method === "PATCH") Object.assign(row, body);
     else entries.splice(at, 1);
-    respondWithJson(response, 200, { results: method === "PATCH" ? row : { id, deleted: true } });
+    writeJson(response, 200, { results: method === "PATCH" ? row : { id, deleted: true } });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -94,6 +94,6 @@ export class NumberedTenants implements AsyncDisposable {
   }
 }
 
-function respondWithJson(response: ServerResponse, status: number, body: unknown): void {
+function writeJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }

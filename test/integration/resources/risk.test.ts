@@ -55,7 +55,7 @@ describe("single entry", () => {
     expect(await entry.diffDetails(id, properties, later)).toEqual({ acceptRisk: "UPDATE" });
     const changed = await entry.update(id, properties, later);
     expect(changed).toEqual({ ...properties, acceptRisk: "Until June" });
-    const { acceptRisk: _taken, ...without } = inputs;
+    const { acceptRisk: _removed, ...without } = inputs;
     expect(await entry.diffDetails(id, properties, without)).toEqual({ acceptRisk: "DELETE" });
     expect(await entry.update(id, properties, without)).not.toHaveProperty("acceptRisk");
     expect(tenant.trace()).toEqual([]);

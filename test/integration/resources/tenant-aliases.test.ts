@@ -8,7 +8,7 @@ import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
  * that one process must delete belongs to the other.
  */
 
-const HELD = [buildConsoleEntry("deny", "evil.example"), buildConsoleEntry("allow", "partner.example")];
+const EXISTING_ENTRIES = [buildConsoleEntry("deny", "evil.example"), buildConsoleEntry("allow", "partner.example")];
 const VIP = "noor.haddad@acme.example";
 
 let sandbox: Sandbox;
@@ -104,7 +104,7 @@ it.each([
 });
 
 it("deletes an entry whose value another tenant's Provider declares", async () => {
-  const scenario = { name: "two", tenants: ["one", "two"].map((name) => buildTenant(name, HELD)) };
+  const scenario = { name: "two", tenants: ["one", "two"].map((name) => buildTenant(name, EXISTING_ENTRIES)) };
   await using service = await startSandbox({ scenario });
   const deny = { list: "deny", value: "common.example" };
   await using p = await startProcess(first, "sandbox-one-ci", service.url, "p");
@@ -251,7 +251,7 @@ it("rejects both Providers that write to one tenant at once", async () => {
 it.each([
   ["the same address", "127.0.0.1"],
   ["another name of the address", "localhost"],
-])("rejects the first Provider's first write when a second declares a conflict at %s", async (_about, host) => {
+])("rejects the first Provider's first write when a second declares a conflict at %s", async (_label, host) => {
   await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await startProcess(first, "sandbox-acme-console", sandbox.url.replace("127.0.0.1", host), "q");
   const buildExclusiveList = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
@@ -282,7 +282,7 @@ it("rejects a second Provider of a tenant whose first is unchanged", async () =>
 });
 
 it("accepts exclusive lists of two tenants at one address", async () => {
-  const scenario = { name: "two", tenants: ["one", "two"].map((name) => buildTenant(name, HELD)) };
+  const scenario = { name: "two", tenants: ["one", "two"].map((name) => buildTenant(name, EXISTING_ENTRIES)) };
   await using service = await startSandbox({ scenario });
   await using p = await startProcess(first, "sandbox-one-ci", service.url, "p");
   await using q = await startProcess(first, "sandbox-two-ci", service.url, "q");

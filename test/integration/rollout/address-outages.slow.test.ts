@@ -35,7 +35,7 @@ interface Service extends AsyncDisposable {
   readonly keys: string[];
 }
 
-async function startService(answer: (key: string, request: IncomingMessage) => unknown): Promise<Service> {
+async function startUnstableService(answer: (key: string, request: IncomingMessage) => unknown): Promise<Service> {
   const keys: string[] = [];
   const recordAndAnswer: RequestListener = (request, response) => {
     const key = String(request.headers["x-api-key"]);
@@ -144,14 +144,14 @@ ${tenants.join("")}waves:
   }
 }
 
-const listNames = (prefix: string, count: number): string[] =>
+const listTenantNames = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 
 it("sends only a few requests to each address that is down", async () => {
-  await using silent = await startService(() => undefined);
-  await using failing = await startService(() => 503);
-  await using plain = await startService(() => EMPTY);
-  await using living = await startService((key, { url = "" }) => {
+  await using silent = await startUnstableService(() => undefined);
+  await using failing = await startUnstableService(() => 503);
+  await using plain = await startUnstableService(() => EMPTY);
+  await using living = await startUnstableService((key, { url = "" }) => {
     if (key === "l0") return 401;
     if (key === "l1") return undefined;
     return key === "l2" && url.includes("vip_employees") ? buildGrowingPage() : EMPTY;
@@ -170,12 +170,12 @@ it("sends only a few requests to each address that is down", async () => {
   const refusing = await startListening(closedServer);
   await closeServer(closedServer);
   const groups = [
-    { url: silent.url, tenants: listNames("s", 40) },
-    { url: failing.url, tenants: listNames("f", 40) },
-    { url: await startListening(trickle), tenants: listNames("t", 40) },
-    { url: refusing, tenants: listNames("r", 40) },
-    { url: plain.url.replace("http:", "https:"), tenants: listNames("p", 40) },
-    { url: living.url, tenants: listNames("l", 4) },
+    { url: silent.url, tenants: listTenantNames("s", 40) },
+    { url: failing.url, tenants: listTenantNames("f", 40) },
+    { url: await startListening(trickle), tenants: listTenantNames("t", 40) },
+    { url: refusing, tenants: listTenantNames("r", 40) },
+    { url: plain.url.replace("http:", "https:"), tenants: listTenantNames("p", 40) },
+    { url: living.url, tenants: listTenantNames("l", 4) },
   ];
   try {
     const { became } = await planGroups(groups, "100%");
@@ -194,7 +194,7 @@ it("sends only a few requests to each address that is down", async () => {
       phase: "plan",
     });
     // A tenant's own failure is reported for that tenant only, and stops no others.
-    expect(listNames("l", 4).map((name) => became.get(name)?.error?.code ?? became.get(name)?.state)).toEqual([
+    expect(listTenantNames("l", 4).map((name) => became.get(name)?.error?.code ?? became.get(name)?.state)).toEqual([
       "ERR_AUTH",
       "ERR_TIMEOUT",
       "ERR_LIST_UNSTABLE",
@@ -211,11 +211,11 @@ it("sends only a few requests to each address that is down", async () => {
 });
 
 it("stops planning when more tenants fail than the wave tolerates", async () => {
-  await using silent = await startService(() => undefined);
-  await using slow = await startService((key) => (key === "l0" ? undefined : EMPTY));
+  await using silent = await startUnstableService(() => undefined);
+  await using slow = await startUnstableService((key) => (key === "l0" ? undefined : EMPTY));
   const groups = [
-    { url: silent.url, tenants: listNames("s", 30) },
-    { url: slow.url, tenants: listNames("l", 400) },
+    { url: silent.url, tenants: listTenantNames("s", 30) },
+    { url: slow.url, tenants: listTenantNames("l", 400) },
   ];
   const refusal = await planGroups(groups, "2").catch((error: unknown) => error);
   expect(refusal).toBeInstanceOf(PlanningFailedError);
@@ -247,7 +247,7 @@ it("stops planning when more tenants fail than the wave tolerates", async () => 
 });
 
 it("reports every failure when no tenant is left to plan", async () => {
-  await using silent = await startService(() => undefined);
+  await using silent = await startUnstableService(() => undefined);
   const groups = [{ url: silent.url, tenants: ["s0", "s1"] }];
   const { became } = await planGroups(groups, "0");
   expect([...became.values()].map(({ error }) => error?.code)).toEqual(["ERR_TIMEOUT", "ERR_TIMEOUT"]);
@@ -266,17 +266,17 @@ it("reports every failure when no tenant is left to plan", async () => {
 
 it("plans the tenants of an address that recovers", async () => {
   let requests = 0;
-  await using flapping = await startService(() => {
+  await using flapping = await startUnstableService(() => {
     requests += 1;
     return requests > LISTS ? EMPTY : undefined;
   });
-  const { became } = await planGroups([{ url: flapping.url, tenants: listNames("t", 3) }], "0");
+  const { became } = await planGroups([{ url: flapping.url, tenants: listTenantNames("t", 3) }], "0");
   expect([...became.values()].map(({ state }) => state)).toEqual(["pending", "pending", "pending"]);
 });
 
 it("stops waiting for a silent address when planning is stopped", async () => {
   const stopping = new AbortController();
-  await using silent = await startService(() => {
+  await using silent = await startUnstableService(() => {
     stopping.abort();
     return undefined;
   });
@@ -295,16 +295,16 @@ it("stops waiting for a silent address when planning is stopped", async () => {
 
 describe("a threat health check", () => {
   it("sends only a few requests to an address that is down", async () => {
-    await using silent = await startService(() => undefined);
-    await using living = await startService(() => ({
+    await using silent = await startUnstableService(() => undefined);
+    await using living = await startUnstableService(() => ({
       status: 200,
       results: { items: [] },
       pagination: { page: 1, page_size: 1, total: 0 },
     }));
     const requestContext: RequestContext = {
       environment: {
-        ...Object.fromEntries([...listNames("s", 40), "l"].map((name) => [`${name}_KEY`, name])),
-        EMAIL_SECURITY_KEY_VARIABLES: [...listNames("s", 40), "l"].map((name) => `${name}_KEY`).join(","),
+        ...Object.fromEntries([...listTenantNames("s", 40), "l"].map((name) => [`${name}_KEY`, name])),
+        EMAIL_SECURITY_KEY_VARIABLES: [...listTenantNames("s", 40), "l"].map((name) => `${name}_KEY`).join(","),
         EMAIL_SECURITY_TIMEOUT_MS: `${TIMEOUT_MS}`,
       },
       getTokens: () => UNLIMITED_REQUESTS,
@@ -312,7 +312,7 @@ describe("a threat health check", () => {
     const buildTenantRecord = (target: Target) =>
       ({ name: target.name, target: target, finishedAtMs: 0 }) as TenantRecord;
     const tenants = [
-      ...listNames("s", 40).map((name) => buildTenantRecord(buildTarget(name, {}, { baseUrl: silent.url }))),
+      ...listTenantNames("s", 40).map((name) => buildTenantRecord(buildTarget(name, {}, { baseUrl: silent.url }))),
       buildTenantRecord(buildTarget("l", {}, { baseUrl: living.url })),
     ];
     const health = await checkHealth(

@@ -128,11 +128,11 @@ describe.each(Object.entries(DIALECTS))("a journal database in %s", (_, open) =>
     await one.query("create table counter (n bigint not null)");
     await one.query("insert into counter (n) values (0)");
     // Reads and then writes the result, so it loses counts if another writer gets in between.
-    const appendEvent = (database: Database, who: string) =>
+    const appendEvent = (database: Database, writer: string) =>
       database.transaction(async (inside) => {
         await inside.query(
           "insert into events (seq, by_whom) values ((select coalesce(max(seq), 0) + 1 from events), $1)",
-          [who],
+          [writer],
         );
         await addOne(inside);
       });

@@ -46,7 +46,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
 });
 
 describe("commands that read a fleet", () => {
-  const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
+  const EXISTING_ENTRIES = [entry("deny", "evil.example"), entry("allow", "partner.example")];
   let sandbox: Sandbox;
   let directory: TestDirectory;
 
@@ -56,11 +56,11 @@ describe("commands that read a fleet", () => {
         name: "fleet",
         tenants: [
           {
-            ...buildTenant("acme", [...HELD, entry("allow", "hidden.example")]),
+            ...buildTenant("acme", [...EXISTING_ENTRIES, entry("allow", "hidden.example")]),
             employees: [buildExecutive("acme.example")],
           },
-          { ...buildTenant("globex", HELD), employees: [buildExecutive("globex.example")] },
-          { ...buildTenant("hooli", HELD), employees: [buildExecutive("hooli.example")] },
+          { ...buildTenant("globex", EXISTING_ENTRIES), employees: [buildExecutive("globex.example")] },
+          { ...buildTenant("hooli", EXISTING_ENTRIES), employees: [buildExecutive("hooli.example")] },
         ],
       },
     });

@@ -101,16 +101,16 @@ describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in
     };
     await using journal = await openFleetJournal(database, "c");
     const none = new Map<string, Uint8Array>();
-    const whose = { project: "years", backend: "c" };
+    const scope = { project: "years", backend: "c" };
     await journal.rollout(none, { t0: "unchanged" }, "another of the same database");
     await journal.rollout(none, { t0: "unchanged", t1: "unchanged", rare: "unchanged" }, "years");
     for (let night = 0; night < 9; night++) {
       await journal.rollout(none, { t0: "unchanged", t1: night < 8 ? "unchanged" : "pending", t2: "pending" }, "years");
     }
-    const { stacks: all } = await readLastApplied(database, whose);
+    const { stacks: all } = await readLastApplied(database, scope);
     const captureConditions = async (...stacks: string[]): Promise<unknown[]> => {
       looks.length = 0;
-      const { stacks: some } = await readLastApplied(database, { ...whose, stacks });
+      const { stacks: some } = await readLastApplied(database, { ...scope, stacks });
       for (const stack of stacks) expect(some.get(stack)).toEqual(all.get(stack));
       return [...looks];
     };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
+import { isProcessRunning } from "../../support/killable-stack";
 import { startPostgres } from "../../support/postgres";
 
 describe("a PostgreSQL journal whose server goes away", () => {
@@ -62,16 +63,8 @@ describe("a PostgreSQL server for tests", () => {
     const server = await startPostgres();
     const directory = await server.runSql("select current_setting('unix_socket_directories')");
     const [pid] = (await readFile(join(directory, "data", "postmaster.pid"), "utf8")).split("\n");
-    expect(isRunning(Number(pid))).toBe(true);
+    expect(isProcessRunning(Number(pid))).toBe(true);
     server.abandon();
-    while (isRunning(Number(pid)) || existsSync(directory)) await sleep(20);
+    while (isProcessRunning(Number(pid)) || existsSync(directory)) await sleep(20);
   });
 });
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}

@@ -130,14 +130,14 @@ describe("a PostgreSQL journal", () => {
     const connection = await openPostgres(`${postgres.url}?sslmode=disable`);
     expect(await connection.query(IS_TLS)).toEqual([{ ssl: 0 }]);
     await connection.close();
-    await using without = await startPostgres();
+    await using otherDatabase = await startPostgres();
     for (const mode of ["", "?sslmode=prefer", "?sslmode=allow"]) {
-      const database = await openPostgres(`${without.url}${mode}`);
+      const database = await openPostgres(`${otherDatabase.url}${mode}`);
       expect([mode, await database.query(IS_TLS)]).toEqual([mode, [{ ssl: 0 }]]);
       await database.close();
     }
     for (const mode of ["sslmode=require", "ssl=true", `sslmode=verify-ca&sslrootcert=${postgres.certificate}`]) {
-      await expect(openPostgres(`${without.url}?${mode}`)).rejects.toMatchObject({
+      await expect(openPostgres(`${otherDatabase.url}?${mode}`)).rejects.toMatchObject({
         code: "ERR_ROLLOUT_DATABASE",
         message: expect.stringMatching(/does not support SSL.*sslmode=disable/),
       });

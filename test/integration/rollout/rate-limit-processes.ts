@@ -72,7 +72,7 @@ export interface TenantOptions {
 }
 
 /** Starts a process that makes one tenant's requests. It prints its failure's code, or "done". */
-export function startTenant({ name, tokenAddress, ...run }: TenantOptions): ChildProgram {
+export function startTenantProcess({ name, tokenAddress, ...run }: TenantOptions): ChildProgram {
   return new ChildProgram(TENANT, {
     RUN: JSON.stringify(run),
     CLIENT: getProviderUrl("client/index"),
@@ -128,11 +128,11 @@ export const nobody = buildListBody([]);
 
 /** Starts a service that records each request's key and arrival time, by its own clock. */
 export async function startCountingService(answer: Answerer = createFixedAnswerer(200, nobody)) {
-  const came: { atMs: number; who: string }[] = [];
+  const came: { atMs: number; caller: string }[] = [];
   const service = await RecordingService.start((request, response, index) => {
-    came.push({ atMs: performance.now(), who: String(request.headers["x-api-key"]) });
+    came.push({ atMs: performance.now(), caller: String(request.headers["x-api-key"]) });
     answer(request, response, index);
   });
-  const countRequestsBy = (who: string) => came.filter((candidate) => candidate.who === who).length;
+  const countRequestsBy = (caller: string) => came.filter((candidate) => candidate.caller === caller).length;
   return { service, came, of: countRequestsBy };
 }

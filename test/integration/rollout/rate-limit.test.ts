@@ -12,7 +12,7 @@ import { type RateLimitServer, startRateLimitServer } from "../../../provider/ro
 import { getRateLimiter, STALE_TOKEN_MS } from "../../../provider/tenant/rate-limit-client";
 import { startSandboxTenant } from "../../support/sandbox-tenant";
 import { createFixedAnswerer, respondWithJson } from "../client/service";
-import { nobody, startCoordinator, startCountingService, startTenant } from "./rate-limit-processes";
+import { nobody, startCoordinator, startCountingService, startTenantProcess } from "./rate-limit-processes";
 
 let directory: string;
 let journal: string;
@@ -40,9 +40,9 @@ describe("one address with two rate limit servers", () => {
     const lag = monitorEventLoopDelay({ resolution: 5 });
     lag.enable();
     const all = { service: service.url, requests: 40, atOnce: 10 };
-    await using acme = startTenant({ ...all, name: "acme", tokenAddress: await program.firstLine });
-    await using globex = startTenant({ ...all, name: "globex", tokenAddress: await program.firstLine });
-    await using initech = startTenant({ ...all, name: "initech", tokenAddress: await other.firstLine });
+    await using acme = startTenantProcess({ ...all, name: "acme", tokenAddress: await program.firstLine });
+    await using globex = startTenantProcess({ ...all, name: "globex", tokenAddress: await program.firstLine });
+    await using initech = startTenantProcess({ ...all, name: "initech", tokenAddress: await other.firstLine });
     expect(await Promise.all([acme.firstLine, globex.firstLine, initech.firstLine])).toEqual(["done", "done", "done"]);
     lag.disable();
     expect([came.length, of("acme") + of("globex") + of("initech")]).toEqual([121, 121]);

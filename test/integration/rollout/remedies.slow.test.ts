@@ -85,7 +85,7 @@ interface RemedyCase {
 const STATES: Readonly<Record<string, RemedyCase>> = {
   "waits at its gate": {
     make: async (journal) => {
-      const id = await startRollout(journal, { t0: undefined });
+      const id = await runUntilRollout(journal, { t0: undefined });
       await journal.recordWaiting(id, 0, "The wave one is finished, and its gate waits for approval.");
       return id;
     },
@@ -95,7 +95,7 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
   },
   "stopped where a tenant failed": {
     make: async (journal) => {
-      const id = await startRollout(journal, { t0: FAILED });
+      const id = await runUntilRollout(journal, { t0: FAILED });
       await journal.stop(id, "1 tenant failed in the wave one, which tolerates 0.");
       return id;
     },
@@ -105,7 +105,7 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
   },
   "stopped before it began a tenant": {
     make: async (journal) => {
-      const id = await startRollout(journal, {});
+      const id = await runUntilRollout(journal, {});
       await journal.stop(id, "It was stopped by a person.");
       return id;
     },
@@ -115,7 +115,7 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
   },
   "was killed in the middle of a tenant": {
     make: async (journal) => {
-      const id = await startRollout(journal, {});
+      const id = await runUntilRollout(journal, {});
       await claimTenant(journal, id, "t0");
       return id;
     },
@@ -125,7 +125,7 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
   },
   "is done, and a tenant failed": {
     make: async (journal) => {
-      const id = await startRollout(journal, { t0: FAILED, t1: undefined });
+      const id = await runUntilRollout(journal, { t0: FAILED, t1: undefined });
       return await finishWaves(journal, id);
     },
     status: ["resume"],
@@ -134,7 +134,7 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
   },
   "is done, and a tenant could not be planned": {
     make: async (journal) => {
-      const id = await startRollout(journal, { t1: undefined }, {}, { t0: UNPLANNED });
+      const id = await runUntilRollout(journal, { t1: undefined }, {}, { t0: UNPLANNED });
       return await finishWaves(journal, id);
     },
     status: ["plan"],
@@ -143,7 +143,7 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
   },
   "is done, and a tenant needs other files": {
     make: async (journal) => {
-      const id = await startRollout(journal, { t0: NEEDS_OTHER_FILES, t1: undefined });
+      const id = await runUntilRollout(journal, { t0: NEEDS_OTHER_FILES, t1: undefined });
       return await finishWaves(journal, id);
     },
     status: ["plan", "resume"],
@@ -152,7 +152,7 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
   },
   "was abandoned": {
     make: async (journal) => {
-      const id = await startRollout(journal, { t0: REFUSED });
+      const id = await runUntilRollout(journal, { t0: REFUSED });
       await journal.abandon(id, "It was abandoned by a person.");
       return id;
     },
@@ -162,9 +162,9 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
   },
   "is not rolled back everywhere": {
     make: async (journal) => {
-      const id = await startRollout(journal, { t0: undefined, t1: undefined });
+      const id = await runUntilRollout(journal, { t0: undefined, t1: undefined });
       await journal.markRolledBack(id, "It was rolled back by another.");
-      await finishWaves(journal, await startRollout(journal, { t0: FAILED, t1: undefined }, { rollsBack: id }));
+      await finishWaves(journal, await runUntilRollout(journal, { t0: FAILED, t1: undefined }, { rollsBack: id }));
       return id;
     },
     status: ["rollback"],
@@ -173,12 +173,12 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
   },
   "rolls another back, and a tenant could not be planned": {
     make: async (journal) => {
-      const other = await startRollout(journal, { t0: undefined, t1: undefined });
+      const other = await runUntilRollout(journal, { t0: undefined, t1: undefined });
       await journal.markRolledBack(other, "It was rolled back by another.");
       const rollbackFields = { rollsBack: other, rollsBackTo: "the files of the revision HEAD" };
       return await finishWaves(
         journal,
-        await startRollout(journal, { t1: undefined }, rollbackFields, { t0: UNPLANNED }),
+        await runUntilRollout(journal, { t1: undefined }, rollbackFields, { t0: UNPLANNED }),
       );
     },
     status: ["rollback"],
@@ -187,7 +187,7 @@ const STATES: Readonly<Record<string, RemedyCase>> = {
   },
   "stopped where a tenant needs other files": {
     make: async (journal) => {
-      const id = await startRollout(journal, { t0: NEEDS_OTHER_FILES });
+      const id = await runUntilRollout(journal, { t0: NEEDS_OTHER_FILES });
       await journal.stop(id, "1 tenant failed in the wave one, which tolerates 0.");
       return id;
     },
@@ -208,7 +208,7 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
   rmSync(join(base, "state"), { recursive: true, force: true });
   mkdirSync(join(base, "state"));
   const journal = await openTestJournal(directory, place);
-  if (hasBefore) await finishWaves(journal, await startRollout(journal, { t0: undefined, t1: undefined }));
+  if (hasBefore) await finishWaves(journal, await runUntilRollout(journal, { t0: undefined, t1: undefined }));
   const id = await make(journal);
   using locks = new RolloutLocks(new PulumiLockStore(buildEnvironment(), "here"), journal, place);
   await locks.update(id);
@@ -227,11 +227,11 @@ it.each(cases)("prints commands that work for a rollout that %s (one before it: 
     await readAdvice("abandon", id),
   ] as const;
   expect(all.map(([, commands]) => commands.map(getSubcommand))).toEqual([status, rival, abandon]);
-  const [[, ofStatus], [, ofRival]] = all;
+  const [[, statusAdvice], [, rivalAdvice]] = all;
   for (const [after, commands] of all) {
     for (const command of commands) {
       // A command that both outputs name is run once.
-      if (commands === ofRival && ofStatus.includes(command)) continue;
+      if (commands === rivalAdvice && statusAdvice.includes(command)) continue;
       expect(command.endsWith("--database 'my journal.db'")).toBe(hasBefore);
       bringStateBack();
       await expectToWork(copyDirectory(after), place, command);
@@ -339,7 +339,7 @@ async function openTestJournal(directory: string, place: string): Promise<Journa
 }
 
 /** Starts a rollout with the given outcomes for some tenants; an error is that of a failed tenant. */
-async function startRollout(
+async function runUntilRollout(
   journal: Journal,
   went: Readonly<Record<string, TenantError | undefined>>,
   rollbackFields: Pick<RolloutSpec, "rollsBack" | "rollsBackTo"> = {},

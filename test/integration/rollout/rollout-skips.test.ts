@@ -32,8 +32,8 @@ tenants: { acme: {}, globex: {} }
     await using journal = await openFleetJournal(database, backend);
     await journal.rollout(new Map(), { acme: "pending" });
     const tenants = ["acme", "globex", "gone"].map((name) => ({ name, stack: name }));
-    const about = { reason: "its key is refused", by: "dana@build-7", nowMs: Date.now() };
-    await skipTenants(database, { project: "p", backend }, tenants, about);
+    const skipFields = { reason: "its key is refused", by: "dana@build-7", nowMs: Date.now() };
+    await skipTenants(database, { project: "p", backend }, tenants, skipFields);
   }
   const { stdout, stderr } = await runCli(directory, ["rollout", "status", "--database", "j.db"], environment);
   expect(stdout).toContain("Skipped (1)");

@@ -50,7 +50,7 @@ const journals: fc.Arbitrary<readonly JournalRollout[]> = fc.array(
 );
 
 /** Picks the expected rollout from the list, as a person would. */
-const MEANT: Readonly<Record<RolloutAction, (all: readonly JournalRollout[]) => number>> = {
+const EXPECTED_INDEXES: Readonly<Record<RolloutAction, (all: readonly JournalRollout[]) => number>> = {
   status: (all) => all.length - 1,
   // No process is running any of them.
   stop: () => -1,
@@ -135,12 +135,12 @@ async function expectMeant(database: string, drawn: readonly JournalRollout[]): 
   const ids = await writeJournal(database, written);
   const rollouts = await Rollouts.open({ database, environment: {} });
   try {
-    for (const [purpose, meant] of Object.entries(MEANT)) {
+    for (const [purpose, getExpectedIndex] of Object.entries(EXPECTED_INDEXES)) {
       const selectedId = await rollouts.find(undefined, purpose as RolloutAction).then(
         ({ id }) => id,
         (error: { code?: string }) => error.code,
       );
-      expect(selectedId, purpose).toBe(ids[meant(written)] ?? "ERR_ROLLOUT_NOT_FOUND");
+      expect(selectedId, purpose).toBe(ids[getExpectedIndex(written)] ?? "ERR_ROLLOUT_NOT_FOUND");
     }
     // Reports are read from the same journals.
     for (const id of ids) expect((await rollouts.report(id)).id).toBe(id);
@@ -223,11 +223,11 @@ async function writeJournal(place: string, all: readonly JournalRollout[]): Prom
     await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
     await journal.start(id, { retry: false });
     await database.query("UPDATE rollouts SET state = $2 WHERE id = $1", [id, state]);
-    for (const { name, state: of, isBegun } of tenants) {
+    for (const { name, state: tenantState, isBegun } of tenants) {
       await database.query("UPDATE rollout_tenants SET state = $3, attempt = $4 WHERE rollout = $1 AND name = $2", [
         id,
         name,
-        of,
+        tenantState,
         isBegun ? 1 : 0,
       ]);
     }

@@ -95,20 +95,20 @@ it("shows skipped tenants in every command until they are unskipped", async () =
     stdout: expect.stringMatching(/^Already skipped: "acme".*Nothing changes\..*unskip acme`\n/),
   });
 
-  const looked = [
+  const reads = [
     await runSkip(),
     await runInDirectory(["rollout", "status"]),
     await runInDirectory(["fleet", "status", "--output", "fleet.md", "--output", "fleet.json"]),
   ];
   const markdown = readFileSync(directory.at("fleet.md"), "utf8");
   expect(markdown).toMatch(/### Skipped by rollouts \(2 tenants\)\n\n- acme, globex, since .* by `dana/);
-  for (const { stdout, stderr } of [skipped, ...looked]) {
+  for (const { stdout, stderr } of [skipped, ...reads]) {
     expect(stdout).toMatch(/acme.*since/);
     expect(stdout).not.toContain("another");
     expect(findTerminalCommands(`${stdout}${stderr}`)).toEqual([]);
   }
-  expect(looked[1]?.stdout).toContain("Skipped: acme and globex.");
-  expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m);
+  expect(reads[1]?.stdout).toContain("Skipped: acme and globex.");
+  expect(reads[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m);
   const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.at("fleet.json"), "utf8")));
   expect(tenants.map(({ skipped: item }) => item)).toEqual([
     { skippedAt: expect.any(String), skippedBy: expect.stringMatching(/^dana@/), reason: reason.trim() },

@@ -62,9 +62,9 @@ it("rejects a skip without a reason or a known tenant", async () => {
     /^"globex" is not skipped; skipped tenants: "acme"\./,
   );
   // If the file no longer exists, the skip ends by name.
-  const taken = await endSkip(journal, { ...buildSkipRequest("acme", "acme"), file: files.at("gone.yaml") });
-  expect(taken.skips.map(({ name }) => name)).toEqual(["acme"]);
-  expect(await endSkips(journal.database, taken.skips, { by: "kim", nowMs: fleet.now() })).toEqual([]);
+  const endedSkip = await endSkip(journal, { ...buildSkipRequest("acme", "acme"), file: files.at("gone.yaml") });
+  expect(endedSkip.skips.map(({ name }) => name)).toEqual(["acme"]);
+  expect(await endSkips(journal.database, endedSkip.skips, { by: "kim", nowMs: fleet.now() })).toEqual([]);
 });
 
 it("prefers the declared tenant of a name to a former one", async () => {

@@ -122,8 +122,8 @@ export function registerSkipTests(open: () => Promise<Database>): void {
         ...{ a: "done", b: "skipped", c: "done", d: "skipped", e: "done" },
       });
       expect(fleet.changed).toEqual(["a", "c", "e"]);
-      const ofB = fleet.events.filter((event) => "tenant" in event && event.tenant === "b");
-      expect(ofB.map(({ kind }) => kind)).toEqual(["tenant-started", "tenant-finished", "tenant-skipped"]);
+      const tenantEvents = fleet.events.filter((event) => "tenant" in event && event.tenant === "b");
+      expect(tenantEvents.map(({ kind }) => kind)).toEqual(["tenant-started", "tenant-finished", "tenant-skipped"]);
     });
 
     it("is not continued for a dead process", async () => {

@@ -17,7 +17,7 @@ import { buildExecutive } from "../../support/two-tenants";
 
 /* Wrong keys of tenants with the same entries and no VIPs: only the journal can distinguish them. */
 
-const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
+const EXISTING_ENTRIES = [entry("deny", "evil.example"), entry("allow", "partner.example")];
 /**
  * `former` was removed from the targets file. No rollout knows `stranger` or `recent`; all of `recent`'s entries are
  * newer than the rollout.
@@ -70,7 +70,9 @@ class RememberedFleet implements AsyncDisposable {
         tenants: SERVICE.map((name) => ({
           ...buildTenant(
             name,
-            name === "recent" ? [] : [...HELD, ...(name === "acme" ? [entry("allow", "hidden.example")] : [])],
+            name === "recent"
+              ? []
+              : [...EXISTING_ENTRIES, ...(name === "acme" ? [entry("allow", "hidden.example")] : [])],
           ),
           employees: hasPeople ? [buildExecutive(`${name}.example`)] : [],
         })),

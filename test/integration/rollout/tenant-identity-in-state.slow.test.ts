@@ -31,7 +31,7 @@ function buildStackState(
   const root = "pulumi:pulumi:Stack";
   const parent = "email-security:index:TenantSettings";
   const list = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
-  const buildUrn = (types: string, of: string): string => `urn:pulumi:${name}::fleet::${types}::${of}`;
+  const buildUrn = (types: string, resource: string): string => `urn:pulumi:${name}::fleet::${types}::${resource}`;
   const marker = { rollout: ROLLOUT, seq: 1, at: "2026-11-20T12:00:00.000Z", identity, ...fields };
   return {
     manifest: {},
@@ -148,10 +148,10 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   it.each([
     ["of the right tenant", 2, "right.db"],
     ["of another tenant", 3, "other.db"],
-  ])("prefers a newer marker %s to the journal's record", async (whose, code, file) => {
+  ])("prefers a newer marker %s to the journal's record", async (_label, code, file) => {
     const own = await readIdentity("held");
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
-    const [newer, older] = whose === "of the right tenant" ? [own, former] : [former, own];
+    const [newer, older] = _label === "of the right tenant" ? [own, former] : [former, own];
     const backend = { PULUMI_BACKEND_URL: `file://${fleet.directory}/state` };
     const database = await openJournalDatabase(join(fleet.directory, file));
     await using journal = await openFleetJournal(database, resolveStateBackend(backend, fleet.directory).fingerprint);

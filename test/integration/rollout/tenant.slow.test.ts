@@ -12,7 +12,7 @@ import { createSettingsRepository, type SettingsRepository } from "../../support
 
 /* `tenant add` and `tenant remove`: git, refusals, and baselines with their own rules. */
 
-const buildExecutive = (name: string) => ({
+const buildMailboxOwner = (name: string) => ({
   employees: [{ email: `ceo@${name}.example`, fullName: "C. E. O.", jobTitle: "Boss", department: "Board" }],
   manualVips: [{ email: `ceo@${name}.example`, comment: "", addedBy: "Dana", dateAdded: "2026-01-01T00:00:00Z" }],
 });
@@ -26,8 +26,8 @@ beforeAll(async () => {
     scenario: {
       name: "coming",
       tenants: [
-        { ...buildTenant("acme", []), ...buildExecutive("acme") },
-        { ...buildTenant("hooli", [entry("deny", "evil.example")]), ...buildExecutive("hooli") },
+        { ...buildTenant("acme", []), ...buildMailboxOwner("acme") },
+        { ...buildTenant("hooli", [entry("deny", "evil.example")]), ...buildMailboxOwner("hooli") },
         buildTenant("nobodys", many),
         buildTenant("empty", []),
       ],

@@ -44,11 +44,11 @@ it("shows the rollout that added an entry at a tenant", async () => {
       EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
       EMAIL_SECURITY_SERVICES: sandbox.url,
     });
-    const without = await email("why", "flood.example", "--tenant", "acme");
-    expect(without.stderr).toBe("");
-    expect(without.stdout).toContain("No rollout journal was found");
-    expect(without.stdout).toContain("The tenant doesn't have it.");
-    expect(without.code).toBe(2);
+    const journallessOutput = await email("why", "flood.example", "--tenant", "acme");
+    expect(journallessOutput.stderr).toBe("");
+    expect(journallessOutput.stdout).toContain("No rollout journal was found");
+    expect(journallessOutput.stdout).toContain("The tenant doesn't have it.");
+    expect(journallessOutput.code).toBe(2);
 
     // The address's rate limit is shared with rollouts, which needs a journal.
     const shared = await openJournalDatabase(join(repository.path, ".email-security/rollouts.db"));

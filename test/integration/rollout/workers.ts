@@ -32,7 +32,7 @@ export async function startRollout(
   const journal = await Journal.open(await openPostgres(postgres.url));
   const queue = await openPgBossQueue(postgres.url, { log: () => {} });
   const spec = createSpec(name, waves, maxAtService);
-  const targets = spec.waves.flatMap(({ tenants }) => tenants.map(buildTarget));
+  const targets = spec.waves.flatMap(({ tenants }) => tenants.map(buildWorkerTarget));
   const id = await journal.create(spec, targets);
   const summary = {
     planned: { added: 1, changed: 0, removed: 0 },
@@ -100,7 +100,7 @@ function createSpec(
   };
 }
 
-function buildTarget(name: string): Target {
+function buildWorkerTarget(name: string): Target {
   return {
     name,
     labels: {},

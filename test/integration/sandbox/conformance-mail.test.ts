@@ -497,18 +497,18 @@ const reports: ConformanceRow[] = [
   [
     "original_email_internet_message_id | Internet Message ID of the reported email: that of a threat, for many",
     async ({ acme, sandbox }) => {
-      let ofThreats = 0;
+      let threatCount = 0;
       for (const report of sandbox.phishingReports("acme")) {
         const id = encodeURIComponent(report.original_email_internet_message_id);
         const messages = (await acme.get(`${BY_MESSAGE}/${id}`)).body.results;
         if (messages.length === 0) continue;
-        ofThreats += 1;
+        threatCount += 1;
         expect(messages[0]).toMatchObject({ sender_email: report.sender, subject: report.subject });
         expect(messages.map((threat: Json) => threat.recipient_email)).toContain(report.reporter);
         expect(report.report_date > messages[0].time).toBe(true);
         if (report.verdict !== "no_analysis") expect(report.verdict).toBe(messages[0].verdict);
       }
-      const share = ofThreats / sandbox.phishingReports("acme").length;
+      const share = threatCount / sandbox.phishingReports("acme").length;
       expect(share).toBeGreaterThan(0.5);
       expect(share).toBeLessThan(0.95);
     },

@@ -51,7 +51,7 @@ test("performs no write that it rejects", async () => {
 test("applies the limit per tenant, across its keys", async () => {
   await using service = await startLimitedService({ perSecond: 1 });
   const { acme, acmeConsole, globex, stranger } = service;
-  const getStatus = async (of: Json, path: string) => (await of.get(path)).status;
+  const getStatus = async (caller: Json, path: string) => (await caller.get(path)).status;
   expect(await getStatus(acme, VIPS)).toBe(200);
   expect(await getStatus(acmeConsole, VIPS)).toBe(429);
   expect(await getStatus(globex, VIPS)).toBe(200);

@@ -51,10 +51,10 @@ export async function startService(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 /** Returns the items of all pages of a list whose envelope has `pagination`. */
-export async function collectPages(of: ApiCaller, path: string, query: string): Promise<Json[]> {
+export async function collectPages(caller: ApiCaller, path: string, query: string): Promise<Json[]> {
   const items: Json[] = [];
   for (let page = 1; ; page += 1) {
-    const { body } = await of.get(`${path}?${query}&page=${page}`);
+    const { body } = await caller.get(`${path}?${query}&page=${page}`);
     if (body.pagination.page_size === 0) return items;
     items.push(...body.results.items);
   }

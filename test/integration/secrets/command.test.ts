@@ -11,7 +11,7 @@ const LINES = Object.values(HOSTILE)
   .join("\n")
   .toWellFormed();
 
-async function runEmailSecurity(...args: string[]): Promise<string> {
+async function runWithSecrets(...args: string[]): Promise<string> {
   return await new Promise((done) => {
     execFile(process.execPath, [COMMAND, ...args], (_error, stdout, stderr) => done(unwrapError(stdout + stderr)));
   });
@@ -23,20 +23,20 @@ test.each<[string, ...string[]]>([
   ["an unknown option", `--${LINES}`],
   ["a scenario", "--scenario", LINES],
 ])("escapes %s in an error", async (_name, ...args) => {
-  const output = await runEmailSecurity("sandbox", ...args);
+  const output = await runWithSecrets("sandbox", ...args);
   expect(output).toContain("error:");
   expect(findTerminalCommands(output)).toEqual([]);
 });
 
 test("escapes an unknown command in an error", async () => {
-  const output = await runEmailSecurity(LINES);
+  const output = await runWithSecrets(LINES);
   expect(output).toContain("error:");
   expect(findTerminalCommands(output)).toEqual([]);
 });
 
 test("escapes a file name in an error", async () => {
   using directory = createTestDirectory();
-  const output = await runEmailSecurity("sandbox", "--data", join(directory.path, LINES, "file"));
+  const output = await runWithSecrets("sandbox", "--data", join(directory.path, LINES, "file"));
   expect(output).toContain("can't be opened");
   expect(findTerminalCommands(output)).toEqual([]);
 });

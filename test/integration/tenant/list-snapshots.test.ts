@@ -131,13 +131,13 @@ it("merges its own writes into the snapshots of both lists", async () => {
   const [, { row, isNew }] = await Promise.all([tenant.refetchEntry(buildQuery(1)), tenant.createEntry(created)]);
   expect(isNew).toBe(true);
   trace();
-  const wanted = { ...buildQuery(0), value: "new.example" };
-  expect(await tenant.findEntry(wanted)).toEqual(row);
+  const query = { ...buildQuery(0), value: "new.example" };
+  expect(await tenant.findEntry(query)).toEqual(row);
   expect(await tenant.readAllEntries()).toHaveLength(501);
   await tenant.updateEntry(row.id, { list: "allow" });
-  expect(await tenant.findEntry(wanted)).toMatchObject({ id: row.id, list: "allow" });
+  expect(await tenant.findEntry(query)).toMatchObject({ id: row.id, list: "allow" });
   await tenant.deleteEntry(row.id);
-  expect(await tenant.findEntry(wanted)).toBeUndefined();
+  expect(await tenant.findEntry(query)).toBeUndefined();
   expect(await tenant.readAllEntries()).toHaveLength(500);
   expect(trace()).toEqual([`PATCH allow_deny_entries/${row.id} 200`, `DELETE allow_deny_entries/${row.id} 200`]);
   await tenant.findVip(formatPersonAddress(0));

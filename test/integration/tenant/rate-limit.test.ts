@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { RateLimitedError } from "../../../provider/client";
 import type { ServiceRequest } from "../../../provider/sandbox";
 import { formatPersonAddress } from "../../support/people";
-import { buildDeny, startTenantService } from "./service";
+import { buildDenyBody, startTenantService } from "./service";
 
 it("sends at most 16 writes concurrently at first", async () => {
   let underWay = 0;
@@ -27,7 +27,7 @@ it("sends at most 16 writes concurrently at first", async () => {
   });
   const { tenant, sandbox, trace } = acme;
   const edits = Array.from({ length: 10 }, (_, at) => tenant.editVipComment(formatPersonAddress(at), "Again"));
-  const creations = Array.from({ length: 12 }, (_, at) => tenant.createEntry(buildDeny(at)));
+  const creations = Array.from({ length: 12 }, (_, at) => tenant.createEntry(buildDenyBody(at)));
   await Promise.all([...edits, ...creations]);
   expect(most).toBe(16);
   expect(trace()).toHaveLength(22);
@@ -57,7 +57,7 @@ it.each(["seconds", "date", "none"] as const)(
     };
     subscribe("undici:request:create", countStart);
     subscribe("undici:request:trailers", countEnd);
-    const created = await Promise.all(Array.from({ length: 100 }, (_, at) => tenant.createEntry(buildDeny(at))));
+    const created = await Promise.all(Array.from({ length: 100 }, (_, at) => tenant.createEntry(buildDenyBody(at))));
     unsubscribe("undici:request:create", countStart);
     unsubscribe("undici:request:trailers", countEnd);
     expect(created.every(({ isNew }) => isNew)).toBe(true);
@@ -110,7 +110,7 @@ it("retries a rejected batch unchanged", async () => {
 
 it("gives up after eight attempts with the service's message", async () => {
   await using acme = await startTenantService({ intercept: () => ({ status: 429, body: { error: "closed today" } }) });
-  const failure = await acme.tenant.createEntry(buildDeny(1)).catch((error: unknown) => error);
+  const failure = await acme.tenant.createEntry(buildDenyBody(1)).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(RateLimitedError);
   expect(failure).toMatchObject({ serviceMessage: "closed today" });
   expect(acme.trace()).toHaveLength(8);

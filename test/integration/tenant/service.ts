@@ -34,7 +34,7 @@ const CONSOLE = "Dana (console)";
 const AT = "2025-01-13T06:00:00.000Z";
 
 export const formatDomain = (list: string, at: number) => `${list}-${at}.example`;
-export const buildDeny = (at: number) =>
+export const buildDenyBody = (at: number) =>
   ({ list: "deny", entry_type: "domain", value: formatDomain("deny", at), verdict_scope: "global" }) as const;
 
 export async function startTenantService(options: TenantServiceOptions = {}): Promise<TenantService> {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { ServiceRequest } from "../../../provider/sandbox";
 import { listPeople } from "../../support/people";
-import { buildDeny, formatDomain, startTenantService, type TenantService } from "./service";
+import { buildDenyBody, formatDomain, startTenantService, type TenantService } from "./service";
 
 const BOOM = { status: 502, body: { error: "boom" } };
 
 type FailingService = TenantService & { fail(times: number): void };
 
 /** Starts a service that fails the given number of writes, before or after they take effect. */
-async function startFailingService(when: "before" | "after", people = 0): Promise<FailingService> {
+async function startFailingService(moment: "before" | "after", people = 0): Promise<FailingService> {
   let failuresLeft = 0;
   const failWrite = ({ method }: ServiceRequest) => {
     if (method === "GET" || failuresLeft === 0) return undefined;
@@ -17,7 +17,7 @@ async function startFailingService(when: "before" | "after", people = 0): Promis
   };
   const acme = await startTenantService({
     people,
-    ...(when === "before" ? { intercept: failWrite } : { afterHandle: failWrite }),
+    ...(moment === "before" ? { intercept: failWrite } : { afterHandle: failWrite }),
   });
   return Object.assign(acme, {
     fail(times: number) {
@@ -34,7 +34,7 @@ describe("entry creation with an unknown outcome", () => {
   it("succeeds when the list shows the entry", async () => {
     await using acme = await startFailingService("after");
     acme.fail(1);
-    const { row, isNew } = await acme.tenant.createEntry(buildDeny(1));
+    const { row, isNew } = await acme.tenant.createEntry(buildDenyBody(1));
     expect([row.value, isNew]).toEqual([formatDomain("deny", 1), false]);
     expect(acme.trace()).toEqual(["POST allow_deny_entries 502", ...READINGS]);
   });
@@ -42,7 +42,7 @@ describe("entry creation with an unknown outcome", () => {
   it("is retried when the list doesn't show the entry", async () => {
     await using acme = await startFailingService("before");
     acme.fail(1);
-    const { isNew } = await acme.tenant.createEntry(buildDeny(1));
+    const { isNew } = await acme.tenant.createEntry(buildDenyBody(1));
     expect(isNew).toBe(true);
     expect(acme.trace()).toEqual(["POST allow_deny_entries 502", ...TWICE, "POST allow_deny_entries 201"]);
   });
@@ -50,7 +50,7 @@ describe("entry creation with an unknown outcome", () => {
   it("is attempted three times, with two reads before each retry", async () => {
     await using acme = await startFailingService("before");
     acme.fail(99);
-    await expect(acme.tenant.createEntry(buildDeny(1))).rejects.toMatchObject({
+    await expect(acme.tenant.createEntry(buildDenyBody(1))).rejects.toMatchObject({
       code: "ERR_SERVER",
       outcomeUnknown: true,
     });
@@ -60,7 +60,7 @@ describe("entry creation with an unknown outcome", () => {
 
   it("isn't retried when the list can't be read", async () => {
     await using acme = await startTenantService({ intercept: () => BOOM });
-    const failure = await acme.tenant.createEntry(buildDeny(1)).catch((error: unknown) => error);
+    const failure = await acme.tenant.createEntry(buildDenyBody(1)).catch((error: unknown) => error);
     expect(failure).toMatchObject({ request: { method: "POST" }, outcomeUnknown: true });
     expect(acme.trace().filter((line) => line.startsWith("POST"))).toHaveLength(1);
   });
@@ -68,7 +68,7 @@ describe("entry creation with an unknown outcome", () => {
   it("shares its reads with others that failed at once", async () => {
     await using acme = await startFailingService("after");
     acme.fail(16);
-    await Promise.all(Array.from({ length: 16 }, (_, at) => acme.tenant.createEntry(buildDeny(at))));
+    await Promise.all(Array.from({ length: 16 }, (_, at) => acme.tenant.createEntry(buildDenyBody(at))));
     const lines = acme.trace();
     expect(lines.filter((line) => line.startsWith("POST"))).toHaveLength(16);
     expect(lines.length).toBeLessThanOrEqual(16 + 2 * READINGS.length);
@@ -77,26 +77,26 @@ describe("entry creation with an unknown outcome", () => {
 });
 
 describe("batch of VIPs with an unknown outcome", () => {
-  it.each(["before", "after"] as const)("is verified and retried if needed (failed %s)", async (when) => {
-    await using acme = await startFailingService(when, 300);
+  it.each(["before", "after"] as const)("is verified and retried if needed (failed %s)", async (moment) => {
+    await using acme = await startFailingService(moment, 300);
     acme.fail(1);
     const { tenant, sandbox, trace } = acme;
     const readings = ["vips 1 200", "vips 2 200"];
     await Promise.all(listPeople(300).map((email) => tenant.addVip(email, "Board")));
-    const again = when === "before";
+    const again = moment === "before";
     const missed = ["vips 1 200"];
     expect(trace()).toEqual(["add 300 Board 502", ...(again ? [...missed, "add 300 Board 200"] : readings)]);
     expect(sandbox.vips("acme")).toHaveLength(300);
   });
 
-  it.each(["before", "after"] as const)("is verified for a removal too (failed %s)", async (when) => {
-    await using acme = await startFailingService(when, 300);
+  it.each(["before", "after"] as const)("is verified for a removal too (failed %s)", async (moment) => {
+    await using acme = await startFailingService(moment, 300);
     const { tenant, sandbox, trace } = acme;
     await acme.console("POST", "/vip_employees", { emails: listPeople(300), comment: "x" });
     acme.fail(1);
     await Promise.all(listPeople(300).map((email) => tenant.removeVip(email)));
     const removals = trace().filter((line) => line.startsWith("remove"));
-    expect(removals).toEqual(when === "before" ? ["remove 300 502", "remove 300 200"] : ["remove 300 502"]);
+    expect(removals).toEqual(moment === "before" ? ["remove 300 502", "remove 300 200"] : ["remove 300 502"]);
     expect(sandbox.vips("acme")).toEqual([]);
     expect(sandbox.exclusions("acme")).toHaveLength(300);
   });
@@ -104,7 +104,7 @@ describe("batch of VIPs with an unknown outcome", () => {
 
 it("reports its own deletion when a retry finds nothing", async () => {
   await using acme = await startFailingService("after");
-  await acme.console("POST", "/allow_deny_entries", buildDeny(1));
+  await acme.console("POST", "/allow_deny_entries", buildDenyBody(1));
   acme.fail(1);
   const [createdResource] = await acme.tenant.readAllEntries();
   acme.trace();

@@ -121,7 +121,7 @@ export class DeclarationHistory {
   readonly values = new Set<string>();
   readonly emails = new Set<string>();
   /** The keys of the entries that the stack has created or adopted, and neither removed nor released since. */
-  #held = new Set<string>();
+  #ownedKeys = new Set<string>();
 
   declare({ entries, vips }: ModelProgram): void {
     for (const { value } of entries) this.values.add(value);
@@ -130,13 +130,13 @@ export class DeclarationHistory {
 
   /** Returns the entries that the state must hold after a refresh at this moment. */
   listRequiredEntries({ entries }: TenantSnapshot): readonly ModelEntry[] {
-    return entries.filter(({ key }) => this.#held.has(key));
+    return entries.filter(({ key }) => this.#ownedKeys.has(key));
   }
 
   /** Updates the memory with the outcome of a run. */
   learn({ program, before, after, holdings, holdingsAfter, run, audit }: RunFacts): void {
     if (run.result === "ok") {
-      this.#held = new Set(program.entries.map(formatEntryKey));
+      this.#ownedKeys = new Set(program.entries.map(formatEntryKey));
       return;
     }
     // An entry that a refresh did not find no longer belongs to the stack, whoever recreates it. The same holds for an
@@ -147,21 +147,21 @@ export class DeclarationHistory {
     };
     const isThere = (key: string): boolean =>
       findPlacement(before, key) !== undefined && findPlacement(before, key) === findPlacement(after, key);
-    if (run.refreshed !== undefined) this.#held = new Set([...this.#held].filter(isThere));
+    if (run.refreshed !== undefined) this.#ownedKeys = new Set([...this.#ownedKeys].filter(isThere));
     for (const { action, before: was, after: is } of audit) {
-      if (action === "allow_deny_entry.delete") this.#held.delete(parseModelEntry(was as AllowDenyEntryRow).key);
-      if (action === "allow_deny_entry.create") this.#held.add(parseModelEntry(is as AllowDenyEntryRow).key);
+      if (action === "allow_deny_entry.delete") this.#ownedKeys.delete(parseModelEntry(was as AllowDenyEntryRow).key);
+      if (action === "allow_deny_entry.create") this.#ownedKeys.add(parseModelEntry(is as AllowDenyEntryRow).key);
     }
     for (const heldItem of holdings.entries) {
       const isDeclared = program.entries.some((entry) => formatEntryKey(entry) === heldItem.key);
       const isLeft = predictRemoval(heldItem, parseKeyValue(heldItem.key), program) === "stays";
-      if (!isDeclared && isLeft) this.#held.delete(heldItem.key);
+      if (!isDeclared && isLeft) this.#ownedKeys.delete(heldItem.key);
       // A list releases an entry that another resource declares, even if that resource fails to adopt it.
       const isStill = holdingsAfter.entries.some(({ key }) => key === heldItem.key);
-      if (isDeclared && heldItem.isList && !isStill) this.#held.delete(heldItem.key);
+      if (isDeclared && heldItem.isList && !isStill) this.#ownedKeys.delete(heldItem.key);
       // An entry that is gone when its resource is deleted may have been recreated by somebody else, who then owns it.
       const isGone = !heldItem.isList && !after.entries.some(({ id }) => id === heldItem.id);
-      if (!isDeclared && isGone && !isStill) this.#held.delete(heldItem.key);
+      if (!isDeclared && isGone && !isStill) this.#ownedKeys.delete(heldItem.key);
     }
   }
 }
@@ -321,12 +321,12 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
     const declared = program.entries.filter(({ value }) => value === row.value);
     if (new Set(declared.map(formatEntryKey)).size < 2) return false;
     const holders = holdings.entries.filter((heldItem) => isManagedBy(heldItem, row) && !heldItem.isUnmanaged);
-    const ofAnotherKey = declared.some(
+    const hasOtherKey = declared.some(
       (entry) =>
         formatEntryKey(entry) !== row.key &&
         holders.some(({ by, id }) => id === row.id && by === getResourceName(program, entry.place)),
     );
-    return new Set(holders.map(({ by }) => by)).size > 1 || ofAnotherKey;
+    return new Set(holders.map(({ by }) => by)).size > 1 || hasOtherKey;
   });
 }
 

@@ -114,12 +114,12 @@ export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): Mode
       return addEntry(rest, { ...before, ...edit.to }, undefined);
     }
     case "declare VIP":
-      return withVip(program, edit.vip, edit.also ? undefined : edit.vip.email);
+      return placeVip(program, edit.vip, edit.also ? undefined : edit.vip.email);
     case "change VIP": {
       const before = pickElement(program.vips, edit.pick);
       if (before === undefined) return program;
       const rest = { ...program, vips: program.vips.filter((vip) => vip !== before) };
-      return withVip(rest, { ...before, ...edit.to }, undefined);
+      return placeVip(rest, { ...before, ...edit.to }, undefined);
     }
     case "remove": {
       const removedItem = pickElement(program.entries, edit.pick);
@@ -147,7 +147,7 @@ export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): Mode
     case "set list":
       return { ...program, lists: { ...program.lists, [edit.place]: edit.options } };
     case "drop list": {
-      const { [edit.place]: _gone, ...lists } = program.lists;
+      const { [edit.place]: _removed, ...lists } = program.lists;
       return {
         ...program,
         lists,
@@ -179,17 +179,17 @@ function addEntry(program: ModelProgram, entry: PlacedEntry, onlyOne: string | u
     formatEntryKey(other) === onlyOne ||
     (other.place === entry.place && (!isListPlace(entry.place) || formatEntryKey(other) === formatEntryKey(entry)));
   const entries = [...program.entries.filter((other) => !isInTheWay(other)), entry];
-  return { ...program, entries, lists: withList(program, entry.place) };
+  return { ...program, entries, lists: ensureList(program, entry.place) };
 }
 
-function withVip(program: ModelProgram, vip: PlacedVip, onlyOne: string | undefined): ModelProgram {
+function placeVip(program: ModelProgram, vip: PlacedVip, onlyOne: string | undefined): ModelProgram {
   const isInTheWay = (other: PlacedVip): boolean =>
     other.email === onlyOne || (other.place === vip.place && (!isListPlace(vip.place) || other.email === vip.email));
   const vips = [...program.vips.filter((other) => !isInTheWay(other)), vip];
-  return { ...program, vips, lists: withList(program, vip.place) };
+  return { ...program, vips, lists: ensureList(program, vip.place) };
 }
 
-function withList(program: ModelProgram, place: string): ModelProgram["lists"] {
+function ensureList(program: ModelProgram, place: string): ModelProgram["lists"] {
   return isListPlace(place) ? { ...program.lists, [place]: program.lists[place] ?? PLAIN } : program.lists;
 }
 

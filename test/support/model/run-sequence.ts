@@ -92,7 +92,7 @@ export function generateRunSequence({ rounds }: { readonly rounds: number }): fc
  *
  * @throws {Error} with the whole sequence as text, and the violated guarantees.
  */
-export async function play(sequence: RunSequence, company: Company, stack: ModelStack): Promise<void> {
+export async function playRuns(sequence: RunSequence, company: Company, stack: ModelStack): Promise<void> {
   const runner = new SequenceRunner(company, stack);
   for (const edit of sequence.first.console) await runner.console(edit);
   for (const edit of sequence.first.program) runner.edit(edit);

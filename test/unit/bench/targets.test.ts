@@ -1,19 +1,19 @@
 import { expect, it } from "vitest";
 import type { Observation } from "../../bench/measurement";
-import { buildRows } from "../../bench/measurement-rows";
+import { buildMeasurementRows } from "../../bench/measurement-rows";
 import { evaluateTargets } from "../../bench/targets";
 
-const WHAT = "time per additional entry of the longest list";
+const TARGET_NAME = "time per additional entry of the longest list";
 
 /** Returns the measured result for lists of three sizes with the given durations. */
 function measureTarget(seconds: (count: number) => number | undefined): number | undefined {
   const observations = [1_000, 10_000, 50_000].flatMap((count): Observation[] => {
-    const taken = seconds(count);
+    const duration = seconds(count);
     const flat = { peer: "growth", operation: "no-op up", count, seconds: 2 + count / 1_000 } as const;
     const refresh = { ...flat, operation: "refresh" } as const;
-    return [flat, ...(taken === undefined ? [] : [{ ...refresh, seconds: taken }])];
+    return [flat, ...(duration === undefined ? [] : [{ ...refresh, seconds: duration }])];
   });
-  return evaluateTargets(buildRows(observations)).find(({ label }) => label === WHAT)?.measured;
+  return evaluateTargets(buildMeasurementRows(observations)).find(({ label }) => label === TARGET_NAME)?.measured;
 }
 
 it("measures growth by the fastest-growing operation, without the fixed cost", () => {

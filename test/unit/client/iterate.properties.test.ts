@@ -21,15 +21,15 @@ const move: fc.Arbitrary<Move | undefined> = fc.option(
 const swap: fc.Arbitrary<Move> = fc
   .array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 3 })
   .map((pairs) => ({ add: pairs.map(([add]) => add), drop: pairs.map(([, drop]) => drop) }));
-const generateRunSequence = (moves: fc.Arbitrary<Move | undefined>) =>
+const generatePages = (moves: fc.Arbitrary<Move | undefined>) =>
   fc.record({
     length: fc.nat(12),
     size: fc.integer({ min: 1, max: 4 }),
     /** The changes, request by request; afterwards the list stays the same. */
     moves: fc.array(moves, { maxLength: 12 }),
   });
-const sequence = generateRunSequence(move);
-const sequenceWithSwaps = generateRunSequence(fc.oneof(move, swap));
+const sequence = generatePages(move);
+const sequenceWithSwaps = generatePages(fc.oneof(move, swap));
 
 /** Returns a list that changes as specified, the items that it contained all the time, and the requests made. */
 function createMovingList(

@@ -28,15 +28,15 @@ test("builds the schema of a response once per item type", () => {
 
 test("redacts parts of the key only in excerpts of unreadable responses", () => {
   const key = new ApiKey(KEY);
-  const looked = vi.spyOn(key, "redactParts");
+  const redactSpy = vi.spyOn(key, "redactParts");
   expect(parseText('{"results": {"items": [], "page": 1, "total": 0}}', key)).toEqual({
     items: [],
     page: 1,
     total: 0,
   });
-  expect(looked).toHaveBeenCalledTimes(0);
+  expect(redactSpy).toHaveBeenCalledTimes(0);
   expect(() => parseText(`{"results": "${KEY.slice(0, 12)}`, key)).toThrow(
     'GET /entries returned 200 with JSON that is invalid or truncated: \'{"results": "<API_KEY>\'',
   );
-  expect(looked).toHaveBeenCalledTimes(1);
+  expect(redactSpy).toHaveBeenCalledTimes(1);
 });

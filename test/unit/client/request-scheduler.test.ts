@@ -342,8 +342,8 @@ it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
 });
 
 const facts = { request, isTransient: true, outcomeUnknown: true };
-const createResetError = (of: ScheduledCall = calls.patch) =>
-  new NetworkError("ERR_NETWORK", "reset.", { ...facts, request: of.request });
+const createResetError = (call: ScheduledCall = calls.patch) =>
+  new NetworkError("ERR_NETWORK", "reset.", { ...facts, request: call.request });
 const createUnsentError = () => new NetworkError("ERR_NETWORK", "refused.", { request, isTransient: true });
 
 /** Returns a call that fails this many times and then succeeds, and its number of attempts. */

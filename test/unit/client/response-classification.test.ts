@@ -261,8 +261,8 @@ it.each(Object.entries(RESPONSES))("handles each response as its class prescribe
     isBroken: effects.isBreakerFailure === true,
   });
   const { error } = await sendRequest(response, "GET");
-  const { error: ofPost } = await sendRequest(response, "POST");
-  expect(await detectOutcomeCheck(ofPost)).toBe(responseClass.outcomeUnknown);
+  const { error: postError } = await sendRequest(response, "POST");
+  expect(await detectOutcomeCheck(postError)).toBe(responseClass.outcomeUnknown);
   const byCode = getScopeByCode(responseClass.code);
   const isShared = effects.isSharedByAddress === true;
   expect(await observeAddressHealth(error)).toEqual({
@@ -271,7 +271,7 @@ it.each(Object.entries(RESPONSES))("handles each response as its class prescribe
     isDown: isShared,
     isUnreachable: isShared,
   });
-  expect(await listDecides(ofPost)).toBe(effects.maxConsecutiveFailures);
+  expect(await listDecides(postError)).toBe(effects.maxConsecutiveFailures);
 });
 
 it("retries notices as the response class prescribes", async () => {

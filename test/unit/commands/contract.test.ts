@@ -74,16 +74,19 @@ describe("every command", () => {
   });
 
   it("has --targets wherever --tenant selects a tenant, with the same meaning", () => {
-    const withTargets = findOptions("--targets").map(([path]) => path);
-    const [ofTargets, ofJournal] = [true, false].map((isOfTargets) =>
-      findOptions("--tenant").filter(([path]) => withTargets.includes(path) === isOfTargets),
+    const targetsPaths = findOptions("--targets").map(([path]) => path);
+    const [targetsDefaults, journalDefaults] = [true, false].map((isOfTargets) =>
+      findOptions("--tenant").filter(([path]) => targetsPaths.includes(path) === isOfTargets),
     );
-    expect(new Set(ofTargets?.map(([, { description }]) => description))).toEqual(
+    expect(new Set(targetsDefaults?.map(([, { description }]) => description))).toEqual(
       new Set(["Use this tenant of the targets file, with its settings file, address and key"]),
     );
-    expect(ofTargets?.length).toBeGreaterThan(5);
+    expect(targetsDefaults?.length).toBeGreaterThan(5);
     // A journal holds the names of past tenants too.
-    expect(ofJournal?.map(([path]) => path)).toEqual(["email-security rollout history", "email-security rollout show"]);
+    expect(journalDefaults?.map(([path]) => path)).toEqual([
+      "email-security rollout history",
+      "email-security rollout show",
+    ]);
   });
 
   it("names the same variable and default file for --database", () => {

@@ -48,7 +48,7 @@ const TENANTS: Readonly<Record<string, DocsTable>> = {
 };
 
 /** Keys that exist only for tenants and are documented in a separate table. */
-const OF_TENANTS_ALONE = ["stack", "resource"];
+const TENANT_FIELDS = ["stack", "resource"];
 
 function listDocumentedKeys([page, heading, column = 1]: DocsTable): string[] {
   return new DocsPage(`reference/${page}.md`)
@@ -69,6 +69,6 @@ describe.for([
   test.for(Object.entries(tables))('documents exactly the keys of the schema under "%s"', ([path, table]) => {
     const keys = mappings.get(path) ?? [];
     const isShared = path === "defaults";
-    expect(listDocumentedKeys(table).toSorted()).toEqual([...keys, ...(isShared ? OF_TENANTS_ALONE : [])].toSorted());
+    expect(listDocumentedKeys(table).toSorted()).toEqual([...keys, ...(isShared ? TENANT_FIELDS : [])].toSorted());
   });
 });

@@ -28,11 +28,11 @@ it("documents every function once", () => {
 test.for(Object.entries(schema.functions))(
   "documents the arguments and result of %s as in the schema",
   ([token, { inputs = {}, outputs }]) => {
-    const [, taken = "", input = ""] = rows.find(([name]) => token.endsWith(`:${name?.replaceAll("`", "")}`)) ?? [];
+    const [, tokenType = "", input = ""] = rows.find(([name]) => token.endsWith(`:${name?.replaceAll("`", "")}`)) ?? [];
     // Values are in quotes, and types are links.
     const extractNames = (text: string) =>
       extractCodes(text.replace(/\[[^\]]*\]\([^)]*\)/g, "")).filter((code) => /^\w+$/.test(code));
-    expect(extractNames(taken).toSorted()).toEqual(Object.keys(inputs.properties ?? {}).toSorted());
+    expect(extractNames(tokenType).toSorted()).toEqual(Object.keys(inputs.properties ?? {}).toSorted());
     expect(extractNames(input).toSorted()).toEqual(Object.keys(outputs.properties ?? {}).toSorted());
   },
 );

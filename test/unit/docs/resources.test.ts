@@ -52,12 +52,12 @@ it("documents every argument that both lists share", () => {
 
 it("documents the arguments and outputs of TenantSettings", () => {
   // Compiles only if the names are complete and exact.
-  const taken: Record<keyof TenantSettingsArgs, true> = { file: true, today: true };
+  const argumentNames: Record<keyof TenantSettingsArgs, true> = { file: true, today: true };
   const own: Record<Exclude<keyof TenantSettings, keyof pulumi.ComponentResource>, true> = {
     entries: true,
     vips: true,
   };
-  expect(resources.getTableCodes("Arguments of `TenantSettings`")).toEqual(Object.keys(taken));
+  expect(resources.getTableCodes("Arguments of `TenantSettings`")).toEqual(Object.keys(argumentNames));
   expect(resources.getTableCodes("Outputs of `TenantSettings`")).toEqual(Object.keys(own));
 });
 

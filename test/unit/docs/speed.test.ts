@@ -3,16 +3,16 @@ import { expect, it } from "vitest";
 
 it("shows the same benchmark rows and commit as the speed page", () => {
   const page = readFileSync("docs/reference/speed.md", "utf8");
-  const [figure = "", of = ""] = [
+  const [figure = "", measuredTable = ""] = [
     extractPart(readFileSync("README.md", "utf8"), "bench-brief"),
     extractPart(page, "bench"),
   ];
   const rows = listTableRows(figure);
   // The header, and five peers.
   expect(rows).toHaveLength(1 + 5);
-  expect(listTableRows(of)).toEqual(expect.arrayContaining(rows));
+  expect(listTableRows(measuredTable)).toEqual(expect.arrayContaining(rows));
   const [commit] = /commit [0-9a-f]{9}\b/.exec(figure) ?? [];
-  expect(of).toContain(commit ?? "a commit that the README names");
+  expect(measuredTable).toContain(commit ?? "a commit that the README names");
 });
 
 function extractPart(text: string, name: string): string {

@@ -10,7 +10,7 @@ const TEAM: Team = {
   policy: {},
 };
 
-const WHO = "(owner: Dana Reyes, approved by: Tomas Lindqvist)";
+const RESPONSIBLE_PEOPLE = "(owner: Dana Reyes, approved by: Tomas Lindqvist)";
 
 /** Returns the messages that each policy reports for entries in the short form, or for VIPs. */
 function collectViolations(
@@ -51,7 +51,7 @@ describe("comment rules", () => {
       "owner: Dana Reyes, approved by: dana  reyes",
       "policy-two-people: has no approver other than its owner",
     ],
-    [{ requireTwoPeople: ["allow"] }, WHO, undefined],
+    [{ requireTwoPeople: ["allow"] }, RESPONSIBLE_PEOPLE, undefined],
     [{ requireExpiry: ["allow"] }, "until May", "policy-expiry: has no expiry date"],
     [{ requireExpiry: ["allow"] }, "until 2027-13-01", "policy-expiry: has no expiry date"],
     [{ requireExpiry: ["allow"] }, "until 2027-03-31", undefined],

@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { parse } from "yaml";
 import type { GitLabJob, Workflow } from "../../support/pipeline-files";
 
-const readWorkflow = (file: string) => parse(readFileSync(`examples/${file}`, "utf8")) as Workflow;
+const readPullRequestWorkflow = (file: string) => parse(readFileSync(`examples/${file}`, "utf8")) as Workflow;
 
-const own = readWorkflow("rollout/.github/workflows/pull-request.yml");
+const own = readPullRequestWorkflow("rollout/.github/workflows/pull-request.yml");
 
 it("gives keys only to the read-only plan job", () => {
   expect(own.permissions).toEqual({});
@@ -13,7 +13,7 @@ it("gives keys only to the read-only plan job", () => {
   expect(JSON.stringify(own)).not.toContain('pull_request_target":');
   const { plan, comment } = own.jobs;
   expect(plan).toMatchObject({ environment: "plan", permissions: { contents: "read" } });
-  expect(plan?.if).toBe(readWorkflow("gitops/.github/workflows/pull-request.yml").jobs["plan"]?.if);
+  expect(plan?.if).toBe(readPullRequestWorkflow("gitops/.github/workflows/pull-request.yml").jobs["plan"]?.if);
   expect(comment?.permissions).toEqual({ "pull-requests": "write" });
   expect(JSON.stringify(comment)).not.toContain("secrets.");
   expect(comment).not.toHaveProperty("environment");
@@ -21,7 +21,7 @@ it("gives keys only to the read-only plan job", () => {
 
 it("maintains one comment, found by its plan marker", () => {
   const findStep = (job: Workflow["jobs"][string] | undefined) => job?.steps.find(({ name }) => name === "Comment");
-  const { jobs } = readWorkflow("gitops/.github/workflows/pull-request.yml");
+  const { jobs } = readPullRequestWorkflow("gitops/.github/workflows/pull-request.yml");
   expect(findStep(own.jobs["comment"])).toEqual(findStep(jobs["plan"]));
   expect(findStep(own.jobs["comment"])?.run).toContain("<!-- email-security-plan -->");
 });
@@ -31,9 +31,9 @@ it("keeps keys out of the GitLab comment job and tokens out of planning", () => 
     string,
     GitLabJob & { readonly rules: readonly { readonly if: string }[] }
   >;
-  const { plan: ofOne } = parse(readFileSync("examples/gitops/.gitlab-ci.yml", "utf8"));
-  expect(plan?.rules).toEqual(ofOne.rules);
-  expect(comment?.rules).toEqual(ofOne.rules.map((rule: object) => ({ ...rule, when: "always" })));
+  const { plan: planJob } = parse(readFileSync("examples/gitops/.gitlab-ci.yml", "utf8"));
+  expect(plan?.rules).toEqual(planJob.rules);
+  expect(comment?.rules).toEqual(planJob.rules.map((rule: object) => ({ ...rule, when: "always" })));
   expect(rollout?.rules[0]?.if).toContain('!= "merge_request_event"');
   expect(JSON.stringify(plan)).not.toMatch(/GITLAB_TOKEN|--yes/);
   expect(comment).not.toHaveProperty("extends");
@@ -44,7 +44,7 @@ it("keeps keys out of the GitLab comment job and tokens out of planning", () => 
       .join("\n")
       .split("\n")
       .filter((line) => /curl|note|body@/.test(line));
-  expect(listReportLines(ofOne.script).join("\n")).toContain(
+  expect(listReportLines(planJob.script).join("\n")).toContain(
     listReportLines(comment?.script ?? [])
       .slice(1)
       .join("\n"),

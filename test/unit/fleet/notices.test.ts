@@ -233,9 +233,9 @@ describe("fleet notices", () => {
       { tenant: "acme", operation: "remove", value: "ceo@acme.example" },
     ]);
     file = join(directory.path, "other.json");
-    const without = await sendNightlyStatuses([status]);
-    expect(without.notices[0]).toHaveLength(2);
-    expect(JSON.stringify(without.notices)).not.toMatch(/one\.example|outlook\.com|partner\.example|Dana/);
+    const unlinkedNotices = await sendNightlyStatuses([status]);
+    expect(unlinkedNotices.notices[0]).toHaveLength(2);
+    expect(JSON.stringify(unlinkedNotices.notices)).not.toMatch(/one\.example|outlook\.com|partner\.example|Dana/);
   });
 
   it("contain hostile tenant text only as plain text", async () => {

@@ -23,7 +23,7 @@ function extractArticle(files: ReadonlyMap<string, string>, id: string): string 
   return articles.find((article) => article.includes(`>${id}</bdi></a>`)) ?? "";
 }
 
-function withRollouts(rollouts: readonly RolloutDetails[], older = 0): SiteData {
+function addRollouts(rollouts: readonly RolloutDetails[], older = 0): SiteData {
   return { ...site, rollouts: { rollouts, older, stacks: new Map() } };
 }
 
@@ -89,7 +89,7 @@ it.each([
     ...stopped.report,
     tenants: stopped.report.tenants.map((tenant) => ({ ...tenant, unreverted })).slice(0, 1),
   };
-  const lines = extractMainLines(generateFiles(withRollouts([{ ...stopped, report }])), `rollouts/${report.id}.html`);
+  const lines = extractMainLines(generateFiles(addRollouts([{ ...stopped, report }])), `rollouts/${report.id}.html`);
   const start = lines.findIndex((line) => line.startsWith("Not reverted"));
   const end = lines.findIndex((line) => line.startsWith("Tenants "));
   expect(lines.slice(start + 2, end)).toEqual([...unreverted.slice(0, 30), ...more]);
@@ -121,7 +121,7 @@ it("doesn't link a tenant without a page", () => {
 
 it.each([
   ["no journal", { ...site, rollouts: undefined }, "There was no rollout journal when the site was created."],
-  ["no rollout", withRollouts([]), "The journal has no rollout of this project."],
+  ["no rollout", addRollouts([]), "The journal has no rollout of this project."],
 ])("creates no rollout page when there is %s", (_, data, text) => {
   const files = generateFiles(data);
   expect(extractMainLines(files, "rollouts.html")).toEqual(["Rollouts", text]);
@@ -134,7 +134,7 @@ it("creates pages for 100 rollouts and counts older ones", () => {
     ...stopped,
     report: { ...stopped.report, id: `r-${at}` },
   }));
-  const files = generateFiles(withRollouts(rollouts, 7));
+  const files = generateFiles(addRollouts(rollouts, 7));
   expect([...files.keys()].filter((path) => path.startsWith("rollouts/"))).toHaveLength(100);
   expect(extractMainLines(files, "rollouts.html").at(-1)).toBe("and 7 older rollouts; rollout history lists them");
 });
@@ -151,7 +151,7 @@ it("renders a rollout without changes or tenants", () => {
   const counts = { pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
   const { origin: _origin, ...about } = stopped;
   const files = generateFiles(
-    withRollouts([
+    addRollouts([
       {
         ...about,
         report: { ...stopped.report, id: "r-empty", counts, tenants: [], waves: [] },

@@ -198,7 +198,7 @@ interface SearchResult {
   readonly covering: number[];
   readonly containing: number[];
   readonly isMore: boolean;
-  readonly looked: number;
+  readonly lookupCount: number;
 }
 
 describe("the search of the pages", () => {
@@ -306,8 +306,8 @@ describe("the search of the pages", () => {
   it("examines few entries of a large index", () => {
     const many = indexOf(Array.from({ length: 30_000 }, (_, at) => buildEntry(`own${at}.example`)));
     const result = search(many, "own29999.example");
-    expect({ exact: [...result.exact], looked: result.looked }).toEqual({ exact: [29_999], looked: 5 });
+    expect({ exact: [...result.exact], lookupCount: result.lookupCount }).toEqual({ exact: [29_999], lookupCount: 5 });
     // A text that occurs everywhere stops the search early.
-    expect(search(many, "example")).toMatchObject({ isMore: true, looked: 103 });
+    expect(search(many, "example")).toMatchObject({ isMore: true, lookupCount: 103 });
   });
 });

@@ -141,13 +141,15 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
 
 it("renders hostile text as plain text", () => {
   const assertEscaped = (hostile: string): void => {
-    const about = { comment: hostile, createdBy: hostile, createdAt: hostile };
+    const rowFields = { comment: hostile, createdBy: hostile, createdAt: hostile };
     const place = { file: hostile, line: 1 };
-    const of = { tenants: [hostile], place };
+    const entryFields = { tenants: [hostile], place };
     const status: FleetStatus = {
       ...buildFleetStatus([
         {
-          ...buildTenantStatus(hostile, [buildAddition(hostile, about, { place, scope: hostile, reason: hostile })]),
+          ...buildTenantStatus(hostile, [
+            buildAddition(hostile, rowFields, { place, scope: hostile, reason: hostile }),
+          ]),
           error: { code: "Error", message: hostile },
           unappliedRollout: { id: hostile, wave: hostile, state: "pending", rolloutState: "running" },
         },
@@ -156,7 +158,7 @@ it("renders hostile text as plain text", () => {
       project: hostile,
       expiring: [
         {
-          ...of,
+          ...entryFields,
           list: "deny",
           value: hostile,
           expires: "2026-12-01",
@@ -165,7 +167,7 @@ it("renders hostile text as plain text", () => {
           ticket: hostile,
         },
       ],
-      reviews: [{ ...of, code: "review-overdue", level: "warning", message: hostile }],
+      reviews: [{ ...entryFields, code: "review-overdue", level: "warning", message: hostile }],
     };
     const markdown = renderStatusMarkdown(status);
     expect(findTerminalCommands(renderStatusText(status))).toEqual([]);

@@ -130,11 +130,11 @@ describe("wrong tenant", () => {
 
   it("suggests own domains from the VIPs when an export has none", () => {
     const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [buildVip("ceo@globex.example")]);
-    const ofNobody = exportSettings(theirs, { host: "host" });
-    expect(ofNobody.files.get("settings.yaml")).toMatch(
+    const otherExport = exportSettings(theirs, { host: "host" });
+    expect(otherExport.files.get("settings.yaml")).toMatch(
       /^# The domains of its VIPs.*\n(?:#.*\n)+ownDomains:\n {2}- globex\.example\n/m,
     );
-    expect(ofNobody.likelyOwnDomains).toEqual(["globex.example"]);
+    expect(otherExport.likelyOwnDomains).toEqual(["globex.example"]);
     const named = exportSettings(theirs, { host: "host", ownDomains: ["globex.example", "g.example"] });
     expect(named.files.get("settings.yaml")).toContain("\n\nownDomains:\n  - globex.example\n  - g.example\n");
     expect(

@@ -86,15 +86,15 @@ describe("exportSettings for an arbitrary tenant", () => {
 
         for (const entry of settings.entries) {
           // The row that a run would find for the entry matches its declaration, so nothing is written.
-          const ofValue = entries.filter(
+          const valueRows = entries.filter(
             (row) =>
               row.entry_type === entry.entryType &&
               canonicalizeValue(row.value) === entry.value &&
               row.list === entry.list,
           );
           // A row with a missing scope stands for another scope only if no row has that scope.
-          const ofScope = ofValue.filter((row) => (row.verdict_scope ?? "global") === entry.verdictScope);
-          const alike = ofScope.length > 0 ? ofScope : ofValue.filter((row) => row.verdict_scope === undefined);
+          const scopeRows = valueRows.filter((row) => (row.verdict_scope ?? "global") === entry.verdictScope);
+          const alike = scopeRows.length > 0 ? scopeRows : valueRows.filter((row) => row.verdict_scope === undefined);
           const match = alike.find((row) => row.value === entry.value) ?? alike[0];
           expect(match, entry.key).toBeDefined();
           expect(canonicalizeComment(match?.comment)).toBe(entry.comment ?? "");

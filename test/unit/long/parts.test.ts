@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { PARTS, type Part } from "../../long/parts";
-import { listShards, parseSelection } from "../../long/shards";
+import { listShards, parseShardSelection } from "../../long/shards";
 
 /** Returns the texts of a file of which titles may consist, each as its constant parts. */
 function listTexts(file: string): string[][] {
@@ -55,12 +55,12 @@ describe.each(Object.entries(PARTS))("part %s", (name, part) => {
 describe("argument parsing", () => {
   it("selects all parts, some parts, one case or a range", () => {
     const all = Object.keys(PARTS);
-    expect(parseSelection([])).toEqual({ parts: all, shards: [] });
-    expect(parseSelection(["soak", "kills"])).toEqual({
+    expect(parseShardSelection([])).toEqual({ parts: all, shards: [] });
+    expect(parseShardSelection(["soak", "kills"])).toEqual({
       parts: all.filter((name) => ["soak", "kills"].includes(name)),
       shards: [],
     });
-    expect(parseSelection(["kills:40", "models:0+5000"])).toEqual({
+    expect(parseShardSelection(["kills:40", "models:0+5000"])).toEqual({
       parts: [],
       shards: [
         { part: "kills", from: 40, count: 1 },
@@ -77,6 +77,6 @@ describe("argument parsing", () => {
     ["kills:1+0", /is none of the parts/],
     ["toString", /is none of the parts/],
   ])("rejects the unknown name %s", (typed, reason) => {
-    expect(() => parseSelection(["soak", typed])).toThrow(reason);
+    expect(() => parseShardSelection(["soak", typed])).toThrow(reason);
   });
 });

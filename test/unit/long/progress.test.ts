@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ShardResult } from "../../long/journal";
 import { computeShardOutcome, type ShardOutcome, type VitestReport } from "../../long/outcome";
 import type { Part } from "../../long/parts";
-import { formatResults } from "../../long/results";
+import { formatMatrixResults } from "../../long/results";
 import { computeProgress, scheduleShards } from "../../long/schedule";
 
 const KILLS: Part = { project: "engine", file: "test/engine/process-kills", aCase: "a kill", cases: 5, shard: 2 };
@@ -12,7 +12,7 @@ const SHARD = { part: "kills", from: 2, count: 2 };
 const buildShardResult = (more: Partial<ShardResult> = {}): ShardResult => ({
   ...SHARD,
   seed: 1,
-  of: 5,
+  caseCount: 5,
   sources: "now",
   commit: "abc",
   date: "2026-11-21",
@@ -40,7 +40,7 @@ describe("completed work", () => {
     ["has failed", { failures: [FAILURE] }],
     ["was passed by other sources", { sources: "then" }],
     ["is of another seed", { seed: 2 }],
-    ["is of another number of cases", { of: 6 }],
+    ["is of another number of cases", { caseCount: 6 }],
     ["is of another size", { count: 3 }],
     ["is of another part", { part: "soak" }],
   ])("excludes a shard that %s", (_why, more) => {
@@ -144,7 +144,7 @@ it("summarizes progress and commits of each part and its failures", () => {
     // From a run with a different number of cases.
     buildShardResult({ from: 0, count: 5 }),
   ];
-  const [, ...lines] = formatResults({ kills: KILLS, models: SEQUENCES }, entries).split("\n\n");
+  const [, ...lines] = formatMatrixResults({ kills: KILLS, models: SEQUENCES }, entries).split("\n\n");
   const [table = "", ...rest] = lines.slice(-5);
   expect(
     table.split("\n").map((line) =>

@@ -167,9 +167,9 @@ it("builds an unused alternate key for the same entry", () => {
   fc.assert(
     fc.property(entry, (written) => {
       const key = encodeEntryKey(written);
-      const taken = new Set([key, buildAlternateKey(key, "deny", () => false)]);
-      const free = buildAlternateKey(key, "deny", (item) => taken.has(item));
-      expect(taken.has(free)).toBe(false);
+      const usedKeys = new Set([key, buildAlternateKey(key, "deny", () => false)]);
+      const free = buildAlternateKey(key, "deny", (item) => usedKeys.has(item));
+      expect(usedKeys.has(free)).toBe(false);
       const text = encodeEntry(written);
       expect(decodeEntry(free, text)).toEqual(decodeEntry(key, text));
     }),

@@ -11,8 +11,8 @@ it.each([
   ["apikeys", "apiKey"],
   ["lsit", "list"],
   ["timeout", "timeoutMs"],
-])("corrects %s to %s", (written, meant) => {
-  expect(findNearestName(written, KNOWN)).toBe(meant);
+])("corrects %s to %s", (written, suggestion) => {
+  expect(findNearestName(written, KNOWN)).toBe(suggestion);
 });
 
 it.each(["tags", "", "x", "version", "__proto__", "constructor", "toString"])("finds no name near %s", (written) => {
@@ -42,6 +42,6 @@ it.each([
   ["Timeout", "timeoutMs"],
   ["acmeKey", undefined],
   ["region", undefined],
-])("takes %s for a typo of %s among custom names", (written, meant) => {
-  expect(findLikelyTypo(written, KNOWN)).toBe(meant);
+])("takes %s for a typo of %s among custom names", (written, suggestion) => {
+  expect(findLikelyTypo(written, KNOWN)).toBe(suggestion);
 });

@@ -64,7 +64,7 @@ describe("missing proof of another tenant", () => {
   const own = buildRows("own", 40);
   const before = buildIdentity(own);
 
-  it.each<[about: string, now: IdentifyingEntry[], before?: IdentifyingEntry[]]>([
+  it.each<[label: string, now: IdentifyingEntry[], before?: IdentifyingEntry[]]>([
     ["if it was emptied", []],
     ["if it was emptied and filled again", buildRows("rebuilt", 40, AFTER)],
     ["where one entry is left among many new ones", [...buildRows("rebuilt", 9_000, AFTER), ...own.slice(7, 8)]],

@@ -37,8 +37,8 @@ it("assigns no source to two parts", () => {
 
 it("covers the lifecycles and the tenant", () => {
   const sources = new Set(parts.flatMap(([, part]) => listSources(part)));
-  const wanted = globSync("provider/{resources/lifecycle,tenant}/*.ts");
-  expect(wanted.filter((file) => !sources.has(file))).toEqual(["provider/tenant/index.ts"]);
+  const expectedFiles = globSync("provider/{resources/lifecycle,tenant}/*.ts");
+  expect(expectedFiles.filter((file) => !sources.has(file))).toEqual(["provider/tenant/index.ts"]);
 });
 
 it("selects parts in their own order", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatResults, formatScore, type PartResult } from "../../mutation/results";
+import { formatMutationResults, formatScore, type PartResult } from "../../mutation/results";
 
 const PARTS = {
   risk: { aim: "risky entries", sources: [], tests: [] },
@@ -18,7 +18,7 @@ const RESULT: PartResult = {
 
 describe("formatResults", () => {
   it("shows a part that has run", () => {
-    const [row = ""] = formatResults(PARTS, { risk: RESULT }).match(/^\| risk .*$/m) ?? [];
+    const [row = ""] = formatMutationResults(PARTS, { risk: RESULT }).match(/^\| risk .*$/m) ?? [];
     const cells = row.split("|").map((cell) => cell.trim());
     expect(cells.slice(2, -1)).toEqual([
       "risky entries",
@@ -34,27 +34,29 @@ describe("formatResults", () => {
   });
 
   it("shows that a part has not run", () => {
-    expect(formatResults(PARTS, { risk: RESULT })).toMatch(/^\| retry +\| retries +\| not run /m);
+    expect(formatMutationResults(PARTS, { risk: RESULT })).toMatch(/^\| retry +\| retries +\| not run /m);
   });
 
   it("lists surviving mutants", () => {
-    expect(formatResults(PARTS, { risk: RESULT })).toContain(
+    expect(formatMutationResults(PARTS, { risk: RESULT })).toContain(
       "### risk\n\n    provider/model/risk.ts:12  BooleanLiteral  false\n",
     );
   });
 
   it("gives the reason for surviving mutants", () => {
     const parts = { risk: { ...PARTS.risk, survivorsReason: "They change nothing." } };
-    expect(formatResults(parts, { risk: RESULT })).toContain("### risk\n\nThey change nothing.\n\n    provider/");
+    expect(formatMutationResults(parts, { risk: RESULT })).toContain(
+      "### risk\n\nThey change nothing.\n\n    provider/",
+    );
   });
 
   it("omits the list if no mutant survived", () => {
-    expect(formatResults(PARTS, { risk: { ...RESULT, survivors: [] } })).not.toContain("## Surviving mutants");
+    expect(formatMutationResults(PARTS, { risk: { ...RESULT, survivors: [] } })).not.toContain("## Surviving mutants");
   });
 
   it("shortens long replacements to one line", () => {
     const survivor = { ...SURVIVOR, replacement: `{\n  ${"x".repeat(100)}` };
-    const text = formatResults(PARTS, { risk: { ...RESULT, survivors: [survivor] } });
+    const text = formatMutationResults(PARTS, { risk: { ...RESULT, survivors: [survivor] } });
     expect(text).toContain(`BooleanLiteral  { ${"x".repeat(77)}…\n`);
   });
 });

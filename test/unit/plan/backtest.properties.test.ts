@@ -133,9 +133,9 @@ it("matches a brute-force search for a domain's or mailbox's threats", () => {
   fc.assert(
     fc.property(fc.oneof(domain, mailbox), fc.array(threat, { maxLength: 15 }), (value, threats) => {
       const base = buildEvidenceBase({ threats, vips: [vip] });
-      const of = { key: "", list: "deny", value, verdictScope: "global", entryType: "domain" } as const;
+      const entryFields = { key: "", list: "deny", value, verdictScope: "global", entryType: "domain" } as const;
       const evidence = collectEvidence(base, { kind: "entry", value });
-      expect(evidence?.threats).toBe(threats.filter((candidate) => isAbout(of, candidate)).length);
+      expect(evidence?.threats).toBe(threats.filter((candidate) => isAbout(entryFields, candidate)).length);
       expect(evidence?.verdicts.reduce((sum, { count }) => sum + count, 0)).toBe(evidence?.threats);
     }),
     { numRuns: getRunCount(500) },

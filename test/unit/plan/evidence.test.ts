@@ -85,14 +85,14 @@ describe("evidence", () => {
   });
 
   it("does not apply to an IP address", () => {
-    const of = collectEvidence(base, { kind: "entry", value: "192.0.2.1", entryType: "ip" });
-    expect(of).toMatchObject({ applies: false, threats: 0 });
+    const evidence = collectEvidence(base, { kind: "entry", value: "192.0.2.1", entryType: "ip" });
+    expect(evidence).toMatchObject({ applies: false, threats: 0 });
   });
 
   it("names the senders only when there are few", () => {
     const threats = Array.from({ length: 6 }, (_, at) => ({ sender_email: `s${at}@many.example` }));
-    const of = collectEvidence(buildEvidenceBase({ threats }), { kind: "entry", value: "many.example" });
-    expect(of).toMatchObject({ senders: [], senderCount: 6 });
+    const evidence = collectEvidence(buildEvidenceBase({ threats }), { kind: "entry", value: "many.example" });
+    expect(evidence).toMatchObject({ senders: [], senderCount: 6 });
   });
 
   it("is undefined when no mail could be read", () => {

@@ -9,7 +9,7 @@ import { readPreview } from "../../../provider/plan/preview";
 const TYPE = "pulumi-nodejs:dynamic/email-security:";
 const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 const DEFAULT = "urn:pulumi:dev::p::pulumi:providers:pulumi-nodejs::default::82e844a1";
-const buildUrn = (kind: string, name: string): string => `urn:pulumi:dev::p::${TYPE}${kind}::${name}`;
+const buildResourceUrn = (kind: string, name: string): string => `urn:pulumi:dev::p::${TYPE}${kind}::${name}`;
 
 interface StepOptions {
   readonly kind?: string;
@@ -31,7 +31,7 @@ function buildStep({
   const type = `${TYPE}${kind}`;
   return {
     op,
-    urn: buildUrn(kind, name),
+    urn: buildResourceUrn(kind, name),
     ...(inputs === undefined
       ? {}
       : {
@@ -162,7 +162,10 @@ describe("preview", () => {
 
   it("reports an engine refusal as a blocker without color codes", () => {
     const message = "error: \u001b[31mentries would lose 9 of 10 entries\u001b[0m\n";
-    const { blockers } = readSteps([], [{ urn: buildUrn("AllowDenyList", "list"), severity: "error", message }]);
+    const { blockers } = readSteps(
+      [],
+      [{ urn: buildResourceUrn("AllowDenyList", "list"), severity: "error", message }],
+    );
     expect(blockers).toEqual([{ code: "preview", message: "entries would lose 9 of 10 entries" }]);
   });
 

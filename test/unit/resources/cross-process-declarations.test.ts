@@ -182,7 +182,7 @@ function listTree(path: string): string[] {
 it.runIf(process.platform === "linux")("leaves no file, descriptor or listener after a run ends", () => {
   const countDescriptors = (): number => readdirSync("/proc/self/fd").length;
   const before = countDescriptors();
-  const heard = process.listenerCount("exit");
+  const listenerCount = process.listenerCount("exit");
   for (let run = 0; run < 20; run++) {
     const declarations = createDeclarations();
     declarations.declare(["deny:evil.example"], "tenant");
@@ -197,7 +197,7 @@ it.runIf(process.platform === "linux")("leaves no file, descriptor or listener a
     ]);
   }
   expect([readdirSync(directory), countDescriptors()]).toEqual([[], before]);
-  expect(process.listenerCount("exit") - heard).toBeLessThanOrEqual(1);
+  expect(process.listenerCount("exit") - listenerCount).toBeLessThanOrEqual(1);
   expect(createDeclarations().isManagedElsewhere("ade_1")).toBe(false);
 });
 

@@ -48,15 +48,15 @@ describe("value declared more than once", () => {
   });
 
   it("is rejected on both lists in an entry and a list resource", () => {
-    const ofList = declareList("blocklist", { "evil.example": "deny" });
-    expect(declareAll(ofList, declareEntry("one", allowed))[0]?.reason).toMatch(
+    const listDeclaration = declareList("blocklist", { "evil.example": "deny" });
+    expect(declareAll(listDeclaration, declareEntry("one", allowed))[0]?.reason).toMatch(
       buildReasonPattern(
         "allow evil.example",
         "deny evil.example",
         'entries\\["evil.example"\\] of AllowDenyList "blocklist"',
       ),
     );
-    expect(declareAll(declareEntry("one", allowed), ofList)[0]?.reason).toMatch(
+    expect(declareAll(declareEntry("one", allowed), listDeclaration)[0]?.reason).toMatch(
       buildReasonPattern("deny evil.example", "allow evil.example", 'value of AllowDenyEntry "one"'),
     );
   });

@@ -38,9 +38,9 @@ beforeEach(() => {
 afterEach(() => putBack());
 
 /** Reloads the module, because it prepares each class only once. */
-async function prepareClasses(of: unknown = messages): Promise<void> {
+async function prepareClasses(hostMessages: unknown = messages): Promise<void> {
   vi.resetModules();
-  (await import("../../../provider/resources/host-structs.ts")).enableLazyStructs(of);
+  (await import("../../../provider/resources/host-structs.ts")).enableLazyStructs(hostMessages);
 }
 
 describe("known host", () => {
@@ -154,9 +154,9 @@ it.each<[string, unknown]>([
       },
     },
   ],
-])("changes nothing %s", (_label, of) => {
+])("changes nothing %s", (_label, hostMessages) => {
   const before = [...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])];
-  enableLazyStructs(of);
+  enableLazyStructs(hostMessages);
   expect([...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])]).toEqual(before);
 });
 

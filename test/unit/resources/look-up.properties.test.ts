@@ -126,8 +126,8 @@ async function expectSettled<Inputs, State>(
 
 /** Returns whether a value is both allowed and denied. */
 function isContradictory({ entries }: TenantContents): boolean {
-  const listValues = (wanted: string) =>
-    entries.flatMap(({ list, value }) => (list === wanted ? [canonicalizeValue(value)] : []));
+  const listValues = (listName: string) =>
+    entries.flatMap(({ list, value }) => (list === listName ? [canonicalizeValue(value)] : []));
   const denied = new Set(listValues("deny"));
   return listValues("allow").some((value) => denied.has(value));
 }
@@ -154,9 +154,9 @@ describe("lookUp for an arbitrary tenant", () => {
           expect(lookupResult.state.entryId ?? lookupResult.id).toBe(row.id);
           expect(canonicalizeComment(lookupResult.state.comment)).toBe(canonicalizeComment(row.comment));
           const key = buildNaturalKey(row.entry_type, row.value);
-          const ofValue = tenant.entries.filter((entry) => buildNaturalKey(entry.entry_type, entry.value) === key);
+          const valueRows = tenant.entries.filter((entry) => buildNaturalKey(entry.entry_type, entry.value) === key);
           await expectSettled(allowDenyEntryLifecycle, lookupResult, context);
-          expect(await lookUp(allowDenyEntryLifecycle, formatUniqueEntryName(row, ofValue), context)).toEqual(
+          expect(await lookUp(allowDenyEntryLifecycle, formatUniqueEntryName(row, valueRows), context)).toEqual(
             lookupResult,
           );
         }

@@ -99,7 +99,7 @@ describe("resource in a program", () => {
       call: () => ({}),
     });
     const rejection = Promise.withResolvers<Error>();
-    const heard = process.listeners("unhandledRejection");
+    const listeners = process.listeners("unhandledRejection");
     process.removeAllListeners("unhandledRejection");
     process.on("unhandledRejection", (error: Error) => rejection.resolve(error));
     try {
@@ -112,7 +112,7 @@ describe("resource in a program", () => {
       await turn();
     } finally {
       process.removeAllListeners("unhandledRejection");
-      for (const listener of heard) process.on("unhandledRejection", listener);
+      for (const listener of listeners) process.on("unhandledRejection", listener);
     }
   });
 

@@ -226,7 +226,7 @@ describe("exported CSV", () => {
     .map((text) => text.trim().replace(/ *\n */g, "\n"))
     .filter((text) => /[a-zé0-9]/.test(text));
   const line = word.map((text) => text.replaceAll("\n", " "));
-  const about = {
+  const rowFields = {
     comment: fc.option(word, { nil: undefined }),
     ticket: fc.option(line, { nil: undefined }),
     owner: fc.option(line, { nil: undefined }),
@@ -234,12 +234,12 @@ describe("exported CSV", () => {
     expires: fc.constantFrom(undefined, "never", "2099-12-31"),
   };
   const entry = fc.record({
-    ...about,
+    ...rowFields,
     section: fc.constantFrom("allow" as const, "deny" as const),
     scope: fc.constantFrom(undefined, "graymail"),
     acceptRisk: fc.option(word, { nil: undefined }),
   });
-  const vip = fc.record({ ...about, section: fc.constant("vips" as const) });
+  const vip = fc.record({ ...rowFields, section: fc.constant("vips" as const) });
 
   it.each([",", ";", "\t"])("reads back unchanged with delimiter %j", (delimiter) => {
     fc.assert(

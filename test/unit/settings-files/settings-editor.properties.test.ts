@@ -100,7 +100,7 @@ function buildElement(value: string, style: ElementStyle, at: number, column: nu
 interface GeneratedSection {
   readonly name: "vips" | "allow" | "deny";
   readonly elements: readonly GeneratedElement[];
-  readonly lines: readonly { readonly text: string; readonly of?: string }[];
+  readonly lines: readonly { readonly text: string; readonly element?: string }[];
 }
 
 function generateSection(name: GeneratedSection["name"]): fc.Arbitrary<GeneratedSection> {
@@ -118,17 +118,17 @@ function generateSection(name: GeneratedSection["name"]): fc.Arbitrary<Generated
     .map(({ column, isSorted, elements }) => {
       const ordered = isSorted ? elements.toSorted((a, b) => (a.label < b.label ? -1 : 1)) : elements;
       const pad = " ".repeat(column);
-      const lines: { text: string; of?: string }[] = [{ text: `${name}:   # the ${name}` }];
+      const lines: { text: string; element?: string }[] = [{ text: `${name}:   # the ${name}` }];
       const all = ordered.map(({ label, style, above }, at) => {
         const value = name === "vips" ? `${label}@acme.example` : `${label}.example`;
         if (above.startsWith("apart")) lines.push({ text: `${pad}# group ${name} ${at}` });
         if (above === "blank" || above.startsWith("apart")) lines.push({ text: "" });
         const comments = above === "two comments" ? 2 : Number(above.endsWith("comment"));
         for (let count = 0; count < comments; count += 1) {
-          lines.push({ text: `${pad}# about ${name} ${at} ${count}`, of: value });
+          lines.push({ text: `${pad}# about ${name} ${at} ${count}`, element: value });
         }
         const generatedElement = buildElement(value, style, at, column, name);
-        for (const text of generatedElement.lines) lines.push({ text, of: value });
+        for (const text of generatedElement.lines) lines.push({ text, element: value });
         return generatedElement;
       });
       return { name, elements: all, lines };
@@ -149,10 +149,12 @@ const madeFile = fc
   })
   .map(({ sections, lineEnd, isOpen, hasMark, hasBlankLines }) => {
     const there = sections.filter((section) => section !== null);
-    const lines: { text: string; of?: string }[] = [{ text: "# A file" }, { text: "version: 1" }];
+    const lines: { text: string; element?: string }[] = [{ text: "# A file" }, { text: "version: 1" }];
     for (const { name, lines: own } of there) {
       if (hasBlankLines) lines.push({ text: "" }, { text: `# over ${name}` });
-      lines.push(...own.map(({ text, of }) => (of === undefined ? { text } : { text, of: `${name} ${of}` })));
+      lines.push(
+        ...own.map(({ text, element }) => (element === undefined ? { text } : { text, element: `${name} ${element}` })),
+      );
     }
     lines.push({ text: "ownDomains: [ 'acme.example' ]" });
     const text = lines.map((line) => line.text).join(lineEnd) + (isOpen ? "" : lineEnd);
@@ -193,17 +195,17 @@ function removeBlankLines(text: string): string {
 }
 
 /** Returns whether all lines occur in this order, possibly with others in between. */
-function containsInOrder(lines: readonly string[], wanted: readonly string[]): boolean {
+function containsInOrder(lines: readonly string[], expectedLines: readonly string[]): boolean {
   let at = 0;
-  for (const line of lines) if (at < wanted.length && line === wanted[at]) at += 1;
-  return at === wanted.length;
+  for (const line of lines) if (at < expectedLines.length && line === expectedLines[at]) at += 1;
+  return at === expectedLines.length;
 }
 
 describe("editSettings on files of every style", () => {
   it("applies the edits and leaves every other line unchanged", () => {
     fc.assert(
       fc.property(madeFile, fc.array(anyEdit, { minLength: 1, maxLength: 5 }), (file, wishes) => {
-        const wanted = new Map<string, Data[]>(
+        const expectedElements = new Map<string, Data[]>(
           ["vips", "allow", "deny"].map((name) => [
             name,
             (file.sections.find((section) => section.name === name)?.elements ?? []).map(({ data }) => data),
@@ -214,7 +216,7 @@ describe("editSettings on files of every style", () => {
         const edits: Edit[] = [];
         for (const wish of wishes) {
           const key = wish.section === "vips" ? "email" : "value";
-          const elements = wanted.get(wish.section) ?? [];
+          const elements = expectedElements.get(wish.section) ?? [];
           const section = wish.section as "vips" | "allow" | "deny";
           if (wish.do === "add") {
             const value = wish.section === "vips" ? `${wish.label}@acme.example` : `${wish.label}.example`;
@@ -247,12 +249,12 @@ describe("editSettings on files of every style", () => {
         }
         const result = editSettings(file.text, edits);
 
-        for (const [name, elements] of wanted)
+        for (const [name, elements] of expectedElements)
           expect(sortElements(listElements(result, name))).toEqual(sortElements(elements));
         expect(parseContent(result)["ownDomains"]).toEqual(["acme.example"]);
         // Otherwise only the heading of a section that lost all its elements changes.
-        const isKept = ({ text, of }: { text: string; of?: string }): boolean =>
-          of === undefined ? ![...emptied].some((name) => text.startsWith(`${name}:`)) : !touched.has(of);
+        const isKept = ({ text, element }: { text: string; element?: string }): boolean =>
+          element === undefined ? ![...emptied].some((name) => text.startsWith(`${name}:`)) : !touched.has(element);
         const kept = file.lines.filter(isKept).map(({ text }) => text);
         const lines = result.replace(/^\uFEFF/, "").split(file.lineEnd);
         expect(containsInOrder(lines, kept), `${file.text}\n=====\n${result}\n=====\n${JSON.stringify(edits)}`).toBe(
@@ -263,7 +265,9 @@ describe("editSettings on files of every style", () => {
         if (file.lineEnd === "\r\n") expect(result.replaceAll("\r\n", "")).not.toContain("\n");
         for (const removalEdit of edits) {
           if (removalEdit.action !== "remove") continue;
-          const own = file.lines.filter(({ of }) => of === `${removalEdit.section} ${removalEdit.value.toLowerCase()}`);
+          const own = file.lines.filter(
+            ({ element }) => element === `${removalEdit.section} ${removalEdit.value.toLowerCase()}`,
+          );
           // A line such as "owner: Me" occurs in other elements too.
           for (const { text } of own.filter((line) => line.text.includes("#"))) expect(lines).not.toContain(text);
         }
@@ -283,9 +287,9 @@ describe("editSettings on files of every style", () => {
         ]);
         const value = element.email ?? element.value ?? "";
         expect(added).not.toBe(file.text);
-        const taken = editSettings(added, [{ action: "remove", section, value }]);
-        expect(removeBlankLines(taken)).toBe(removeBlankLines(file.text));
-        if (!/\n\r?\n/.test(file.text)) expect(taken).toBe(file.text);
+        const removedText = editSettings(added, [{ action: "remove", section, value }]);
+        expect(removeBlankLines(removedText)).toBe(removeBlankLines(file.text));
+        if (!/\n\r?\n/.test(file.text)) expect(removedText).toBe(file.text);
       }),
     );
   });
@@ -346,7 +350,7 @@ describe("editSettings on files of every style", () => {
         const written = all.map(({ name, gap, behind, style }) => gap + style(`${name}.example`) + behind);
         const text = `version: 1\ndeny: [${written.join(",")}${hasComma && all.length > 0 ? "," : ""}${last}]\n`;
         const names = new Set(all.map((item) => item.name));
-        const meant = wishes.flatMap(({ do: action, name, to }): Edit[] => {
+        const edits = wishes.flatMap(({ do: action, name, to }): Edit[] => {
           const value = `${name}.example`;
           if ((action === "add") === names.has(name)) return [];
           if (action === "add") {
@@ -358,7 +362,7 @@ describe("editSettings on files of every style", () => {
           names.delete(name);
           return [{ action: "remove", section: "deny", value }];
         });
-        expect(editSettings(text, meant)).toBe(meant.reduce((done, item) => editSettings(done, [item]), text));
+        expect(editSettings(text, edits)).toBe(edits.reduce((done, item) => editSettings(done, [item]), text));
       }),
       { numRuns: getRunCount(250) },
     );

@@ -46,9 +46,9 @@ describe("a value that YAML doesn't read as text", () => {
 
 describe("a word that some tools read as a boolean", () => {
   it.each(["no", "NO", "yes", "on", "Off", "y", "N"])("is reported unless quoted: %s", (word) => {
-    const meant = /^[yo]n?(es)?$/i.test(word) && !/^off$/i.test(word) ? "true" : "false";
+    const suggestion = /^[yo]n?(es)?$/i.test(word) && !/^off$/i.test(word) ? "true" : "false";
     expect(listContentFindings(`deny:\n  - value: evil.example\n    owner: ${word}\n`)).toEqual([
-      `4:12 yaml-boolean: ${word} is read as text by some tools and as ${meant} by others; write "${word}" in quotes for text, or ${meant}`,
+      `4:12 yaml-boolean: ${word} is read as text by some tools and as ${suggestion} by others; write "${word}" in quotes for text, or ${suggestion}`,
     ]);
     expect(listContentFindings(`deny:\n  - value: evil.example\n    owner: "${word}"\n`)).toEqual([]);
   });

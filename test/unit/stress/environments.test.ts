@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { getClockOffset } from "../../stress/clock-jumps.mjs";
-import { buildEnvironment } from "../../stress/environments";
+import { buildRunEnvironment } from "../../stress/environments";
 
 const MINUTE_MS = 60_000;
 
@@ -23,7 +23,7 @@ it("makes the clock jump by minutes, forth and back", () => {
 it("preloads the jumping clock into processes", () => {
   const trueTime = Date.UTC(2026, 10, 21, 12, 0, 20);
   const stopped = `--import=data:text/javascript,Date.now=()=>${trueTime}`;
-  const { NODE_OPTIONS } = buildEnvironment("clock", createEmptyDirectory(), { NODE_OPTIONS: stopped });
+  const { NODE_OPTIONS } = buildRunEnvironment("clock", createEmptyDirectory(), { NODE_OPTIONS: stopped });
   const program =
     "console.log(JSON.stringify([Date.now(), +new Date(), Date(), +new Date(0), new Date() instanceof Date]))";
   const output = execFileSync(process.execPath, ["-e", program], {
@@ -37,7 +37,7 @@ it("preloads the jumping clock into processes", () => {
 it("relocates the home directory, and keeps the cached engine", () => {
   const directory = createEmptyDirectory();
   const cache = createEmptyDirectory();
-  const environment = buildEnvironment("relocated", directory, { EMAIL_SECURITY_CACHE_DIR: cache });
+  const environment = buildRunEnvironment("relocated", directory, { EMAIL_SECURITY_CACHE_DIR: cache });
   expect(environment).toMatchObject({ HOME: join(directory, "home"), LC_ALL: "tr_TR.UTF-8", TZ: "Pacific/Chatham" });
   expect(environment["EMAIL_SECURITY_CACHE_DIR"]).toBeUndefined();
   expect(environment["NODE_OPTIONS"]).toBeUndefined();
@@ -45,5 +45,5 @@ it("relocates the home directory, and keeps the cached engine", () => {
 });
 
 it("changes nothing in the default environment", () => {
-  expect(buildEnvironment("default", createEmptyDirectory())).toEqual({});
+  expect(buildRunEnvironment("default", createEmptyDirectory())).toEqual({});
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { VitestReport } from "../../long/outcome";
 import { readOutcome } from "../../stress/outcome";
-import { formatResults, type StressResult } from "../../stress/results";
+import { formatStressResults, type StressResult } from "../../stress/results";
 
 const RED = { name: "test/unit/a.test.ts > waits", file: "test/unit/a.test.ts", message: "expected\nmore" };
 
@@ -35,7 +35,7 @@ function readTable(page: string): string[][] {
 
 describe("the table", () => {
   it("has one row for each run, in the order of tiers and numbers", () => {
-    const page = formatResults([
+    const page = formatStressResults([
       { ...RESULT, tier: "all", number: 1, seed: 1 },
       {
         ...RESULT,
@@ -62,12 +62,12 @@ describe("the table", () => {
   });
 
   it("has no section of red tests if all are green", () => {
-    expect(formatResults([RESULT])).not.toContain("## Red tests");
+    expect(formatStressResults([RESULT])).not.toContain("## Red tests");
   });
 });
 
 it("shows a red test once, with its runs and the command that repeats the first", () => {
-  const page = formatResults([
+  const page = formatStressResults([
     { ...RESULT, failed: 1, red: [RED] },
     { ...RESULT, tier: "all", number: 3, environment: "clock", failed: 1, red: [RED] },
   ]);

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { buildArguments, formatCommand, listPending, listRuns, parseOptions, type StressRun } from "../../stress/runs";
+import {
+  buildVitestArguments,
+  formatCommand,
+  listPendingRuns,
+  listRuns,
+  parseOptions,
+  type StressRun,
+} from "../../stress/runs";
 
 const RUN: StressRun = { number: 3, tier: "all", files: [], seed: 3, environment: "clock" };
 
@@ -52,7 +59,7 @@ describe("runs", () => {
   });
 
   it("pass their tier, seed and files to vitest", () => {
-    expect(buildArguments({ ...RUN, files: ["test/unit"] })).toEqual([
+    expect(buildVitestArguments({ ...RUN, files: ["test/unit"] })).toEqual([
       "--mode=all",
       "--sequence.shuffle.files",
       "--sequence.seed=3",
@@ -72,8 +79,8 @@ describe("a stopped series", () => {
 
   it("continues with the runs without a result", () => {
     const [first, , third] = runs as [StressRun, StressRun, StressRun];
-    expect(listPending(runs, [{ ...third, sources: "now" }], "now")).toEqual(runs.slice(0, 2));
-    expect(listPending(runs, [{ ...first, sources: "now" }], "now")).toEqual(runs.slice(1));
+    expect(listPendingRuns(runs, [{ ...third, sources: "now" }], "now")).toEqual(runs.slice(0, 2));
+    expect(listPendingRuns(runs, [{ ...first, sources: "now" }], "now")).toEqual(runs.slice(1));
   });
 
   it.each<[string, Partial<StressRun & { sources: string }>]>([
@@ -83,6 +90,6 @@ describe("a stopped series", () => {
     ["other files", { files: ["test/unit"] }],
   ])("repeats a run whose result is of %s", (_difference, more) => {
     const results = runs.map((run) => ({ ...run, sources: "now", ...more }));
-    expect(listPending(runs, results, "now")).toEqual(runs);
+    expect(listPendingRuns(runs, results, "now")).toEqual(runs);
   });
 });

@@ -45,13 +45,15 @@ it("finds an entry by value, and by id only among its duplicates", () => {
       });
       const match = findMatchingEntry(lists, addQueryKey(query));
       const key = buildNaturalKey(query.entryType, query.value);
-      const ofValue = all.filter((row) => getRowNaturalKey(row) === key);
-      const own = ofValue.find(({ id }) => id === query.id);
-      const ofScope = ofValue.filter(({ verdict_scope: scope = query.verdictScope }) => scope === query.verdictScope);
-      const onList = ofScope.filter(({ list }) => list === query.list);
+      const valueRows = all.filter((row) => getRowNaturalKey(row) === key);
+      const own = valueRows.find(({ id }) => id === query.id);
+      const scopeRows = valueRows.filter(
+        ({ verdict_scope: scope = query.verdictScope }) => scope === query.verdictScope,
+      );
+      const onList = scopeRows.filter(({ list }) => list === query.list);
       if (own !== undefined) expect(match).toBe(own);
-      else if (ofScope.length === 0) expect(match).toBeUndefined();
-      else expect(onList.length > 0 ? onList : ofScope).toContain(match);
+      else if (scopeRows.length === 0) expect(match).toBeUndefined();
+      else expect(onList.length > 0 ? onList : scopeRows).toContain(match);
       // Among those, an entry with the declared spelling wins.
       const written = onList.filter(({ value }) => value === query.value);
       if (own === undefined && written.length > 0) expect(written).toContain(match);

@@ -18,20 +18,20 @@ it("closes the rate limit connections of one tenant only", async () => {
   await once(server.listen(path), "listening");
   const connectLimiter = async (token: string): Promise<readonly [NodeJS.ProcessEnv, Socket]> => {
     const environment = { [RATE_LIMIT_SOCKET_VARIABLE]: path, [RATE_LIMIT_SECRET_VARIABLE]: token };
-    const taken = getRateLimiter(environment, "https://service.example")?.acquire();
-    taken?.catch(() => {});
+    const acquiredToken = getRateLimiter(environment, "https://service.example")?.acquire();
+    acquiredToken?.catch(() => {});
     const [socket] = (await once(server, "connection")) as [Socket];
     socket.resume();
     return [environment, socket];
   };
   try {
-    const [first, ofFirst] = await connectLimiter("token-1");
-    const [, ofOther] = await connectLimiter("token-10");
+    const [first, firstClient] = await connectLimiter("token-1");
+    const [, otherClient] = await connectLimiter("token-10");
     closeRateLimiters(first);
-    await once(ofFirst, "close");
-    expect(ofOther.closed).toBe(false);
+    await once(firstClient, "close");
+    expect(otherClient.closed).toBe(false);
     expect(getRateLimiter(first, "https://service.example")).toBeDefined();
-    ofOther.destroy();
+    otherClient.destroy();
   } finally {
     server.close();
     rmSync(directory, { recursive: true });

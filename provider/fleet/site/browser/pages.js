@@ -34,7 +34,7 @@ document.addEventListener("DOMContentLoaded", () => {
   };
 
   /** @param {number} count @param {string} noun */
-  const formatCount = (count, noun) =>
+  const formatNounCount = (count, noun) =>
     `${count.toLocaleString("en-US")} ${count === 1 ? noun : noun.replace(/y$/, "ie").concat("s")}`;
 
   /** Returns the decoded text after `#` in the address; empty if it isn't valid. */
@@ -148,7 +148,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const noMatchMessage = isElsewhere
         ? "No match in the selected list; choose All to search every list."
         : "No match: no valid file declares it, and no tenant that could be read has it.";
-      const message = count === 0 ? noMatchMessage : `${isMore ? "More than " : ""}${formatCount(count, "entry")}.`;
+      const message = count === 0 ? noMatchMessage : `${isMore ? "More than " : ""}${formatNounCount(count, "entry")}.`;
       status.textContent = message + formatUnknownTenants(fleet);
     };
     field.addEventListener("focus", () => void prepare(), { once: true });
@@ -184,15 +184,15 @@ document.addEventListener("DOMContentLoaded", () => {
     const rows = [...document.querySelectorAll("tbody tr")].filter((row) => row instanceof HTMLElement);
     const texts = rows.map((row) => (row.textContent ?? "").toLowerCase());
     const show = () => {
-      const [wanted, syncStatus] = [field.value.trim().toLowerCase(), getChoice("syncStatus")];
+      const [query, syncStatus] = [field.value.trim().toLowerCase(), getChoice("syncStatus")];
       let shownCount = 0;
       for (const [index, row] of rows.entries()) {
         const isShown =
-          (syncStatus === "" || row.dataset["syncStatus"] === syncStatus) && (texts[index] ?? "").includes(wanted);
+          (syncStatus === "" || row.dataset["syncStatus"] === syncStatus) && (texts[index] ?? "").includes(query);
         row.hidden = !isShown;
         if (isShown) shownCount += 1;
       }
-      status.textContent = `${formatCount(shownCount, "tenant")} of ${rows.length.toLocaleString("en-US")}.`;
+      status.textContent = `${formatNounCount(shownCount, "tenant")} of ${rows.length.toLocaleString("en-US")}.`;
     };
     field.addEventListener("input", show);
     onChoice("syncStatus", show);
@@ -261,11 +261,11 @@ document.addEventListener("DOMContentLoaded", () => {
     /** @param {string | undefined} evidence */
     const buildEvidence = (evidence) => (evidence === undefined ? [] : [bdi(evidence)]);
     const show = () => {
-      const [wanted, list] = [fleetSearch.normalize(field.value), getChoice("list")];
+      const [query, list] = [fleetSearch.normalize(field.value), getChoice("list")];
       const matches = ownEntries.filter(
         ({ entry, deviation }, index) =>
           (list === "" || (list === "different" ? deviation !== undefined : entry.list === list)) &&
-          (texts[index] ?? "").includes(wanted),
+          (texts[index] ?? "").includes(query),
       );
       body.replaceChildren(...matches.slice(0, maxRows).map(buildRow));
       more.hidden = matches.length <= maxRows;
@@ -273,7 +273,7 @@ document.addEventListener("DOMContentLoaded", () => {
       status.textContent =
         ownEntries.length === 0 && !own.isRead
           ? "Unknown: its files are invalid, or it could not be read."
-          : `${formatCount(matches.length, "entry")} of ${ownEntries.length.toLocaleString("en-US")}.`;
+          : `${formatNounCount(matches.length, "entry")} of ${ownEntries.length.toLocaleString("en-US")}.`;
     };
     const showFirstRows = () => {
       maxRows = PAGE_SIZE;
@@ -307,16 +307,16 @@ document.addEventListener("DOMContentLoaded", () => {
       const message =
         own.length === 0
           ? "No valid file declares it, and no tenant that could be read has it."
-          : `${formatCount(own.length, "entry")} of this value.`;
+          : `${formatNounCount(own.length, "entry")} of this value.`;
       status.textContent = message + formatUnknownTenants(fleet);
-      body.replaceChildren(...own.map((entry) => buildSection(entry, fleet)));
+      body.replaceChildren(...own.map((entry) => renderPanel(entry, fleet)));
     };
     addEventListener("hashchange", () => void show());
     void show();
   }
 
   /** @param {Entry} entry @param {Fleet} fleet */
-  function buildSection(entry, fleet) {
+  function renderPanel(entry, fleet) {
     // Tenants with a deviation come first.
     const holders = listHolders(entry.number, fleet).sort(
       (one, other) => Number(one.state === "") - Number(other.state === ""),
@@ -339,7 +339,7 @@ document.addEventListener("DOMContentLoaded", () => {
       ),
     );
     const hiddenCount = holders.length - shown.length;
-    const caption = `${formatCount(holders.length, "tenant")}${hiddenCount > 0 ? `, the first ${shown.length}` : ""}`;
+    const caption = `${formatNounCount(holders.length, "tenant")}${hiddenCount > 0 ? `, the first ${shown.length}` : ""}`;
     /** @param {string} name */
     const th = (name) => el("th", { scope: "col" }, name);
     return el(

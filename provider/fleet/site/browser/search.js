@@ -54,16 +54,16 @@ const fleetSearch = (() => {
     return (single?.[1] ?? single?.[2] ?? target).replace(/(?<=\w)\.$/, "");
   };
 
-  /** Converts a search term to the form of listed values: the ASCII host for `mail.münchen.example/path`. @param {string} wanted */
-  const toListedForm = (wanted) => {
-    const at = wanted.lastIndexOf("@");
-    const [, host = wanted.slice(at + 1)] =
-      (at < 0 ? /^([^\s:/?#]+\.[^\s:/?#]+)(?::\d+)?(?:[/?#]|$)/.exec(wanted) : null) ?? [];
-    if (/^[a-z0-9._-]*$/.test(host) || /[\s/?#@\\]/.test(host)) return wanted.slice(0, at + 1) + host;
+  /** Converts a search term to the form of listed values: the ASCII host for `mail.münchen.example/path`. @param {string} query */
+  const toListedForm = (query) => {
+    const at = query.lastIndexOf("@");
+    const [, host = query.slice(at + 1)] =
+      (at < 0 ? /^([^\s:/?#]+\.[^\s:/?#]+)(?::\d+)?(?:[/?#]|$)/.exec(query) : null) ?? [];
+    if (/^[a-z0-9._-]*$/.test(host) || /[\s/?#@\\]/.test(host)) return query.slice(0, at + 1) + host;
     const bare = host.replace(/^\[|\]$/g, "");
     const address = `http://${bare.includes(":") ? `[${bare}]` : bare}`;
     const listed = URL.canParse(address) ? new URL(address).hostname.replace(/^\[|\]$/g, "") : host;
-    return wanted.slice(0, at + 1) + unmapAddress(listed);
+    return query.slice(0, at + 1) + unmapAddress(listed);
   };
 
   /** Converts an IPv4-mapped address to IPv4, the form of listed values. Other hosts stay the same. @param {string} host */
@@ -95,7 +95,7 @@ const fleetSearch = (() => {
   };
 
   /** Lists the domains and wildcards that cover a value, the nearest first. For a mailbox, its own domain is one. @param {string} value */
-  const listCoveringValues = (value) => {
+  const listCoveringDomains = (value) => {
     const at = value.lastIndexOf("@");
     const labels = value.slice(at + 1).split(".");
     if (labels.some((label) => !/^[\p{L}\p{N}_-]+$/u.test(label)) || /^\d+$/.test(labels.at(-1) ?? "")) return [];
@@ -116,41 +116,41 @@ const fleetSearch = (() => {
    * @param {{ list?: string, most?: number }} [options] `list`: search only this list; `most`: the maximum number of other matches
    */
   const search = ({ entries, byValue, ranges, starts, text }, typed, { list = "", most = 100 } = {}) => {
-    const wanted = normalize(typed);
-    const value = toListedForm(wanted);
+    const query = normalize(typed);
+    const value = toListedForm(query);
     /** @type {Set<number>} */
-    const found = new Set();
+    const matchedNumbers = new Set();
     /** The number of lookups and matches, a measure of the search's cost. */
-    let looked = 0;
+    let lookupCount = 0;
     let isMore = false;
     /** @param {string} value */
     const findByValue = (value) => {
-      looked += 1;
+      lookupCount += 1;
       const matches = (byValue.get(value) ?? []).filter(
-        (number) => !found.has(number) && (list === "" || entries[number]?.list === list),
+        (number) => !matchedNumbers.has(number) && (list === "" || entries[number]?.list === list),
       );
-      for (const number of matches) found.add(number);
+      for (const number of matches) matchedNumbers.add(number);
       return matches;
     };
-    const exact = wanted === "" ? [] : findByValue(value);
+    const exact = query === "" ? [] : findByValue(value);
     const address = parseAddress(value);
     const coveringRanges = ranges.filter(
       ({ bits, first, last }) => bits === address?.bits && first <= address.value && address.value <= last,
     );
     const covering =
-      wanted === ""
+      query === ""
         ? []
         : [
-            ...listCoveringValues(value),
+            ...listCoveringDomains(value),
             ...coveringRanges.flatMap(({ number }) => entries[number]?.value ?? []),
           ].flatMap((covers) => findByValue(covers));
     /** @type {number[]} */
     const containing = [];
-    let at = wanted === "" ? -1 : text.indexOf(wanted);
+    let at = query === "" ? -1 : text.indexOf(query);
     while (at >= 0) {
-      looked += 1;
+      lookupCount += 1;
       const number = findLine(starts, at);
-      if (!found.has(number) && (list === "" || entries[number]?.list === list)) {
+      if (!matchedNumbers.has(number) && (list === "" || entries[number]?.list === list)) {
         if (containing.length === most) {
           isMore = true;
           break;
@@ -159,9 +159,9 @@ const fleetSearch = (() => {
       }
       // Skip further matches in the same line.
       const next = starts[number + 1];
-      at = next === undefined ? -1 : text.indexOf(wanted, next);
+      at = next === undefined ? -1 : text.indexOf(query, next);
     }
-    return { wanted, exact, covering, containing, isMore, looked };
+    return { wanted: query, exact, covering, containing, isMore, lookupCount };
   };
 
   /** Finds the line that contains an offset. @param {Uint32Array} starts @param {number} at */
@@ -175,5 +175,5 @@ const fleetSearch = (() => {
     return low;
   };
 
-  return { indexOf, normalize, listCoveringValues, search };
+  return { indexOf, normalize, listCoveringValues: listCoveringDomains, search };
 })();

@@ -102,7 +102,7 @@ function renderPoints(
 ): Html {
   return html`<section><h2>${title}</h2><ul class="points">${points.map(
     (point) =>
-      html`<li><b><bdi>${excerpt(point.withoutTenants.head, MAX_TEXT_LENGTH)}</bdi></b>${point.withoutTenants.details.map(
+      html`<li><b><bdi>${excerpt(point.tenantlessForm.head, MAX_TEXT_LENGTH)}</bdi></b>${point.tenantlessForm.details.map(
         (fact) => html`<p><bdi>${excerpt(fact, MAX_TEXT_LENGTH)}</bdi></p>`,
       )}${renderTenants(point)}</li>`,
   )}${hidden.length > 0 ? html`<li class="rest">and ${formatHiddenPoints(hidden)}</li>` : ""}</ul></section>

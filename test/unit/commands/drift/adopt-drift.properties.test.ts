@@ -109,8 +109,8 @@ it("leaves no drift in adopted values and changes nothing else", () => {
         ...Object.fromEntries(changed.map((file) => [file.file, file.after])),
       });
       const still = after.of(known).items.map(({ key }) => key);
-      const taken = steps.flatMap(({ items }) => items.map(({ key }) => key));
-      expect(still.filter((key) => taken.includes(key))).toEqual([]);
+      const adoptedKeys = steps.flatMap(({ items }) => items.map(({ key }) => key));
+      expect(still.filter((key) => adoptedKeys.includes(key))).toEqual([]);
       expect(
         steps.flatMap(({ items }) => items).length + new Set([...unadopted.map(({ item }) => item)]).size,
       ).toBeLessThanOrEqual(drift.items.length);

@@ -337,11 +337,11 @@ describe("adopting removed entries", () => {
     expect(many.unadoptedItems[0]?.reason).toMatch(
       /^if all missing ones were removed, the files would lose 12 of 30 entries \(40 %\)\. .*; if that is intended, write `confirmRemovals: 12` under `lists: \{entries: …\}`, and remove it afterwards$/,
     );
-    const meant = createAdoption({
+    const adoption = createAdoption({
       files: formatFiles("lists: { entries: { confirmRemovals: 12 } }\n"),
       rows: buildRows(0, 18),
     }).adopt("removed");
-    expect(meant.steps).toHaveLength(12);
+    expect(adoption.steps).toHaveLength(12);
     expect(() =>
       createAdoption({ files: formatFiles(""), rows: [buildRow("deny", "theirs.example")] }).adopt(...ALL),
     ).toThrow("a different tenant than intended");

@@ -13,8 +13,8 @@ interface EntryFields {
 
 /** Formats each decision as `scope: list value, other entries, whether it is certain`. */
 const formatDecisions = (sender: string, rows: readonly EntryFields[]): string[] => {
-  const wanted = parseQueries([], [sender]);
-  const matches = findMatches(new QueryMatcher(wanted), {
+  const queries = parseQueries([], [sender]);
+  const matches = findMatches(new QueryMatcher(queries), {
     rows: rows.map(({ list, value, scope, type }, at) => ({
       id: `${at}`,
       list,
@@ -26,7 +26,7 @@ const formatDecisions = (sender: string, rows: readonly EntryFields[]): string[]
       created_by: undefined,
     })),
   });
-  return buildDecisions(wanted, matches, "tenant").map(
+  return buildDecisions(queries, matches, "tenant").map(
     ({ scope, decidingEntry, otherEntryCount, isCertain }) =>
       `${scope}: ${decidingEntry === undefined ? "none" : `${decidingEntry.list} ${decidingEntry.value}`}, ${otherEntryCount}, ${isCertain ? "certain" : "assumed"}`,
   );

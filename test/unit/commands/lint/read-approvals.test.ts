@@ -69,10 +69,10 @@ describe("GitHub's reviews", () => {
     ],
     ["of none", [], []],
   ])("yield the current approvals: %s", (_name, reviews, logins) => {
-    const wanted = logins.map((login) => ({ login, commit: COMMIT }));
-    expect(readAnswer(reviews)).toEqual(wanted);
+    const expectedApprovals = logins.map((login) => ({ login, commit: COMMIT }));
+    expect(readAnswer(reviews)).toEqual(expectedApprovals);
     // In the form of `gh api --paginate --slurp`.
-    expect(readAnswer([reviews, []])).toEqual(wanted);
+    expect(readAnswer([reviews, []])).toEqual(expectedApprovals);
   });
 
   it("yield the commit of each person's last approval", () => {

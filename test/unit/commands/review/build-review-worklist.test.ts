@@ -51,8 +51,8 @@ const buildMaliciousThreat = (day: string): ThreatFields => ({
 });
 
 describe("a review", () => {
-  const buildOwnFiles = (about: string) => ({
-    "acme.yaml": `version: 1\nallow:\n  - { value: bad.example${about} }\n`,
+  const buildOwnFiles = (settingsText: string) => ({
+    "acme.yaml": `version: 1\nallow:\n  - { value: bad.example${settingsText} }\n`,
   });
 
   it("lists a kept malicious allow again after further malicious mail", () => {
@@ -140,8 +140,8 @@ describe("a review", () => {
 });
 
 describe("a review of people and undeclared entries", () => {
-  const readTextSettings = (about: string) =>
-    readSettings("acme.yaml", { today: TODAY, readFile: () => `version: 1\n${about}` });
+  const readTextSettings = (settingsText: string) =>
+    readSettings("acme.yaml", { today: TODAY, readFile: () => `version: 1\n${settingsText}` });
   const buildRow = (over: Partial<AllowDenyEntryRow>): AllowDenyEntryRow => ({
     id: `${over.value}`,
     list: "allow",
@@ -166,14 +166,18 @@ describe("a review of people and undeclared entries", () => {
     ...rest,
   });
   const listReasons = (
-    about: string,
+    settingsText: string,
     rows: AllowDenyEntryRow[],
     vips: VipEmployeeRow[] = [],
     mail: Parameters<typeof buildEvidenceBase>[0] = {},
     options: ReviewOptions = {},
   ) => {
     const observed = buildObservedState(`${TODAY}T00:00:00Z`, rows, vips);
-    const worklist = buildReviewWorklist(readTextSettings(about), { observed, base: buildEvidenceBase(mail) }, options);
+    const worklist = buildReviewWorklist(
+      readTextSettings(settingsText),
+      { observed, base: buildEvidenceBase(mail) },
+      options,
+    );
     return worklist.items.map(({ list, value, scope, reasons }) =>
       [`${list} ${value}`, scope === "global" ? [] : (scope ?? []), reasons.map(({ kind }) => kind)].flat().join(" "),
     );
@@ -189,9 +193,9 @@ describe("a review of people and undeclared entries", () => {
       buildRow({ value: "turned.example" }),
       buildRow({ value: "no.example", list: "deny" }),
     ];
-    const about =
+    const settingsText =
       "lists: { entries: { ignore: [left.*] } }\nallow:\n  - { value: late.example, expires: 2026-11-01 }\n  - mine.example\ndeny: [turned.example]\n";
-    const matches = listReasons(about, rows, [], {
+    const matches = listReasons(settingsText, rows, [], {
       threats: [buildMaliciousThreat("10"), { sender_email: "x@mine.example", verdict: "spam" }],
       reports: [{ sender: "a@bad.example", verdict: "unknown" }],
     });
@@ -206,15 +210,15 @@ describe("a review of people and undeclared entries", () => {
   it("lists expired allows still at the tenant, even if kept", () => {
     const kept = "expires: 2026-11-01, reviewed: { on: 2026-11-15, by: Dana }";
     const rows = [buildRow({ value: "turned.example" }), buildRow({ value: "bad.example" })];
-    const about = `allow:\n  - { value: bad.example, ${kept} }\n  - { value: gone.example, ${kept} }\ndeny:\n  - { value: turned.example, ${kept} }\n`;
-    expect(listReasons(about, rows, [], { threats: [buildMaliciousThreat("10")] })).toEqual([
+    const settingsText = `allow:\n  - { value: bad.example, ${kept} }\n  - { value: gone.example, ${kept} }\ndeny:\n  - { value: turned.example, ${kept} }\n`;
+    expect(listReasons(settingsText, rows, [], { threats: [buildMaliciousThreat("10")] })).toEqual([
       "allow bad.example malicious expired",
       "allow turned.example undeclared",
     ]);
   });
 
   it("lists owners and VIPs outside the own domains", () => {
-    const about =
+    const settingsText =
       "ownDomains: [acme.example]\nvips: [here@acme.example, gone@acme.example, kept@eu.acme.example, out@else.example]\ndeny:\n  - { value: a.example, owner: x@gone.example }\n  - { value: b.example, owner: x@eu.acme.example }\n  - { value: c.example, owner: The team }\n";
     const rows = ["a", "b", "c"].map((name) =>
       buildRow({ value: `${name}.example`, list: "deny", created_at: `${TODAY}` }),
@@ -224,17 +228,17 @@ describe("a review of people and undeclared entries", () => {
       buildVipRow("Gone@acme.example", { full_name: " " }),
       buildVipRow("kept@eu.acme.example", { full_name: "Kept" }),
     ];
-    expect(listReasons(about, rows, vips)).toEqual([
+    expect(listReasons(settingsText, rows, vips)).toEqual([
       "deny a.example external-owner",
       "vip gone@acme.example departed",
       "vip out@else.example departed",
     ]);
     const nobody = vips.map(({ email = "" }) => buildVipRow(email));
-    expect(listReasons(about, rows, nobody)).toEqual([
+    expect(listReasons(settingsText, rows, nobody)).toEqual([
       "deny a.example external-owner",
       "vip out@else.example departed",
     ]);
-    expect(listReasons(about.replace("ownDomains: [acme.example]\n", ""), rows, nobody)).toEqual([]);
+    expect(listReasons(settingsText.replace("ownDomains: [acme.example]\n", ""), rows, nobody)).toEqual([]);
   });
 
   it("lists targeted people except those the files ignore", () => {
@@ -254,7 +258,7 @@ describe("a review of people and undeclared entries", () => {
   });
 
   it("calls no allow unused for IP addresses or incomplete mail data", () => {
-    const about =
+    const settingsText =
       "allow:\n  - { value: quiet.example, expires: 2027-01-15 }\n  - 192.0.2.7\n  - new.example\n  - { value: soon.example, expires: 2026-12-05 }\n";
     const rows = [
       buildRow({ value: "quiet.example" }),
@@ -262,9 +266,9 @@ describe("a review of people and undeclared entries", () => {
       buildRow({ value: "new.example", created_at: "2026-11-01T00:00:00Z" }),
       buildRow({ value: "soon.example", created_at: "2026-11-01T00:00:00Z" }),
     ];
-    expect(listReasons(about, rows)).toEqual(["allow soon.example expiring", "allow quiet.example unused"]);
-    expect(listReasons(about, rows, [], {}, { withinDays: 13 })).toEqual(["allow quiet.example unused"]);
-    expect(listReasons(about, rows, [], { missing: ["not all"] })).toEqual(["allow soon.example expiring"]);
+    expect(listReasons(settingsText, rows)).toEqual(["allow soon.example expiring", "allow quiet.example unused"]);
+    expect(listReasons(settingsText, rows, [], {}, { withinDays: 13 })).toEqual(["allow quiet.example unused"]);
+    expect(listReasons(settingsText, rows, [], { missing: ["not all"] })).toEqual(["allow soon.example expiring"]);
   });
 
   it("respects a decision in the tenant's own include", () => {

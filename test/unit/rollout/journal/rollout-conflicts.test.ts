@@ -33,8 +33,8 @@ it("doesn't conflict with same-named stacks of other projects or backends", asyn
   try {
     const first = await journal.create(spec, [target]);
     await journal.start(first, { retry: false });
-    const findRivals = async (of: Partial<RolloutSpec>) =>
-      await journal.findConflictingRollouts(await journal.create({ ...spec, ...of }, [target]));
+    const findRivals = async (specFields: Partial<RolloutSpec>) =>
+      await journal.findConflictingRollouts(await journal.create({ ...spec, ...specFields }, [target]));
     expect(await findRivals({})).toMatchObject([{ id: first, stacks: ["acme"], state: "running" }]);
     expect(await findRivals({ project: "another" })).toEqual([]);
     expect(await findRivals({ backend: "another" })).toEqual([]);

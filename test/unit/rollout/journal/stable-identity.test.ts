@@ -56,12 +56,12 @@ async function isRefused(changes: Changes, before: ObservedState, now: ObservedS
 describe("a partially changed tenant", () => {
   const OTHER = buildObserved(buildRows("other", 0, 1, 2));
 
-  it.each<[about: string, changes: Changes]>([
+  it.each<[label: string, changes: Changes]>([
     ["adds", [buildChange("add", "new.example")]],
     ["removes some entries", [buildChange("remove", "evil0.example"), buildChange("remove", "evil1.example")]],
     ["replaces all entries", [0, 1, 2].map((number) => buildChange("change", `evil${number}.example`))],
     ["removes the only VIP", [buildChange("remove", "ceo@acme.example", "vip")]],
-  ])("is still recognized if the plan %s", async (_about, changes) => {
+  ])("is still recognized if the plan %s", async (_label, changes) => {
     expect(await isRefused(changes, BEFORE, OTHER)).toBe(true);
     expect(await isRefused(changes, BEFORE, BEFORE)).toBe(false);
     const removedValues = new Set(changes.filter(({ operation }) => operation !== "add").map(({ value }) => value));

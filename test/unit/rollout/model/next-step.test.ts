@@ -192,8 +192,8 @@ describe("chooseNextStep", () => {
   });
 
   it("skips the gate when nothing changed or nothing is left", () => {
-    const looked = { soakMs: 500, gate: true, health: { timeoutMs: 1 }, state: "running" } as const;
-    const unchanged = buildWave("canary", { unchanged: 3 }, looked);
+    const waveFields = { soakMs: 500, gate: true, health: { timeoutMs: 1 }, state: "running" } as const;
+    const unchanged = buildWave("canary", { unchanged: 3 }, waveFields);
     expect(chooseNextStep(buildRunState([unchanged, buildWave("rest", { pending: 1 })]), NOW)).toEqual({
       kind: "settle",
       wave: 0,
@@ -364,7 +364,7 @@ function buildFailingScenario(maxConcurrent: number, tolerated: number): Rollout
 /** Runs a rollout and checks its guarantees with independent counts of the tenants' events. */
 class Witness {
   readonly rollout: VirtualRollout;
-  readonly #given: RolloutScenario;
+  readonly #scenario: RolloutScenario;
   readonly #fates: ReadonlyMap<string, TenantFate>;
   readonly #looks: boolean[];
   readonly #underWay = new Map<string, VirtualTenant>();
@@ -379,7 +379,7 @@ class Witness {
 
   constructor(scenario: RolloutScenario) {
     const names = scenario.waves.flatMap(({ tenants }) => tenants);
-    this.#given = scenario;
+    this.#scenario = scenario;
     this.#fates = new Map(names.map((name, at) => [name, scenario.tenants[at] as TenantFate]));
     this.#looks = [...scenario.looks];
     const plan: VirtualPlan = {
@@ -403,8 +403,8 @@ class Witness {
   /** Resumes the rollout each time it stops, until nothing is left or nothing helps. */
   runToEnd(): void {
     const { journal } = this.rollout;
-    const most = 3 * (1 + this.#given.tenants.length + this.#given.waves.length) + 10;
-    let until = this.#given.until;
+    const most = 3 * (1 + this.#scenario.tenants.length + this.#scenario.waves.length) + 10;
+    let until = this.#scenario.until;
     let attempts = 0;
     for (let runs = 0; runs < most; runs++) {
       const mayRetry = journal.state === "stopped" || journal.state === "done";
@@ -417,10 +417,10 @@ class Witness {
       // A rollout is also done when its failures are within the tolerance; the next run retries them.
       if (state === "done" && this.#failed.size === 0) return;
       until = undefined;
-      const begun = [...journal.tenants.values()].reduce((sum, { attempt }) => sum + attempt, 0);
+      const attemptCount = [...journal.tenants.values()].reduce((sum, { attempt }) => sum + attempt, 0);
       // The rollout stops because too many plans failed, and there is nothing to retry.
-      if (state === "stopped" && mayRetry && begun === attempts && this.#areTooManyPlansFailed()) return;
-      attempts = begun;
+      if (state === "stopped" && mayRetry && attemptCount === attempts && this.#areTooManyPlansFailed()) return;
+      attempts = attemptCount;
     }
     throw new Error(`It is ${journal.state} after ${most} runs: ${journal.reason}`);
   }
@@ -430,15 +430,15 @@ class Witness {
     const counts = journal.waves.map(({ tenants }) => tenants.filter(({ state }) => state === "failed").length);
     const all = counts.reduce((sum, count) => sum + count, 0);
     return (
-      all > (this.#given.tolerated ?? all) ||
-      counts.some((count, wave) => count > (this.#given.waves[wave]?.tolerated ?? 0))
+      all > (this.#scenario.tolerated ?? all) ||
+      counts.some((count, wave) => count > (this.#scenario.waves[wave]?.tolerated ?? 0))
     );
   }
 
   /** Schedules everything that happens by itself. */
   #plot(): void {
     const { clock, journal } = this.rollout;
-    const { stopsAtMs, diesAtMs, elsewhere, limits } = this.#given;
+    const { stopsAtMs, diesAtMs, elsewhere, limits } = this.#scenario;
     for (const atMs of stopsAtMs) {
       clock.schedule(atMs, () => {
         journal.isStopping = true;
@@ -454,8 +454,8 @@ class Witness {
     }
     for (const { address, atMs, forMs } of elsewhere) {
       const takeSlots = (count: number): void => {
-        const taken = journal.busyElsewhere.get(String(address)) ?? 0;
-        journal.busyElsewhere.set(String(address), taken + count);
+        const busyCount = journal.busyElsewhere.get(String(address)) ?? 0;
+        journal.busyElsewhere.set(String(address), busyCount + count);
         this.rollout.signalChange();
       };
       clock.schedule(atMs, () => {
@@ -495,7 +495,7 @@ class Witness {
   #fail(tenant: VirtualTenant, failures: number): void {
     this.#failures.set(tenant.name, failures);
     this.#failed.set(tenant.name, tenant);
-    const { waves, tolerated } = this.#given;
+    const { waves, tolerated } = this.#scenario;
     const { maxConcurrent, tolerated: toleratedHere } = waves[tenant.wave] as Wave;
     const failedHere = [...this.#failed.values()].filter(({ wave }) => wave === tenant.wave).length;
     expect(failedHere).toBeLessThanOrEqual(toleratedHere + maxConcurrent);
@@ -506,7 +506,7 @@ class Witness {
   }
 
   #mayBegin(tenant: VirtualTenant): void {
-    const { waves, limits, capacity, tolerated } = this.#given;
+    const { waves, limits, capacity, tolerated } = this.#scenario;
     const { journal, clock } = this.rollout;
     const { maxConcurrent, tolerated: toleratedHere } = waves[tenant.wave] as Wave;
     expect(journal.isStopping).toBe(false);

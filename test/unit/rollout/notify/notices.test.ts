@@ -103,12 +103,15 @@ describe("rollout notices", () => {
 
   it("go to the receivers configured for their events", async () => {
     const unhealthyEvent = buildEvent(8, { kind: "wave-health", wave: "canary", isHealthy: false, message: "no mail" });
-    const of = {
+    const noticeFields = {
       slack: { events: ["stopped"] },
       teams: { events: ["done"] },
       mail: { events: ["unhealthy"] },
     } as const;
-    const sent = await sendNotices([WAITING, unhealthyEvent, STOPPED], { ...of, webhook: { events: ["waiting"] } });
+    const sent = await sendNotices([WAITING, unhealthyEvent, STOPPED], {
+      ...noticeFields,
+      webhook: { events: ["waiting"] },
+    });
     expect(sent.map(({ to }) => to).toSorted()).toEqual(["mail", "slack", "webhook"]);
     expect(JSON.stringify(sent)).toContain("a wave is unhealthy");
   });

@@ -96,12 +96,15 @@ describe("the combined plan as Markdown", () => {
     const tenants = summary.report.tenants.map((tenant, at) =>
       at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, unreverted },
     );
-    const of = { ...summary, report: { ...summary.report, mode: "revert-drift" as const, tenants } };
-    for (const text of [renderCombinedPlanMarkdown(of), renderCombinedPlanHtml(of).replace(/<[^>]+>/g, "")]) {
+    const revertSummary = { ...summary, report: { ...summary.report, mode: "revert-drift" as const, tenants } };
+    for (const text of [
+      renderCombinedPlanMarkdown(revertSummary),
+      renderCombinedPlanHtml(revertSummary).replace(/<[^>]+>/g, ""),
+    ]) {
       expect(text).toContain("it only reverts drift");
       expect(text).toContain("Reverted");
     }
-    const text = renderCombinedPlanMarkdown(of);
+    const text = renderCombinedPlanMarkdown(revertSummary);
     expect(text).toContain("### Reverted\n\n- `` deny evil.example: removed, by `@all` `` in `t0`\n");
     expect(text).toContain("### Not reverted\n\n- `1 other change that is pending` in `t1` and `t2`\n");
     expect(text).toContain("- `=` `t1` and `t2`: unchanged\n");
@@ -126,15 +129,15 @@ describe("the combined plan as Markdown", () => {
         reason: "its key is revoked\n# x",
       },
     ];
-    const of = { ...summary, report: { ...summary.report, skipped } };
+    const skippedSummary = { ...summary, report: { ...summary.report, skipped } };
     const words = "since 2026-11-22 02:10 UTC by";
-    expect(renderCombinedPlanMarkdown(of)).toContain(
+    expect(renderCombinedPlanMarkdown(skippedSummary)).toContain(
       "> [!WARNING]\n> **Warning.** 1 of 1 tenant would change, with 1 different change. Skipped: `t003`.",
     );
-    expect(renderCombinedPlanMarkdown(of)).toContain(
+    expect(renderCombinedPlanMarkdown(skippedSummary)).toContain(
       `### Skipped (1)\n\n- \`t003\`, ${words} \`dana@laptop\`: its key is revoked`,
     );
-    expect(renderCombinedPlanHtml(of).replace(/<[^>]+>/g, "")).toContain(
+    expect(renderCombinedPlanHtml(skippedSummary).replace(/<[^>]+>/g, "")).toContain(
       `t003, ${words} dana@laptop: its key is revoked`,
     );
     expect(renderCombinedPlanMarkdown(summary)).not.toContain("Skipped");

@@ -26,8 +26,8 @@ const all = Object.keys(FORMATS);
 const { before } = rollouts.stopped;
 
 /** Returns the report with additional fields for its tenants. */
-function reportWith(about: (tenant: TenantReport, index: number) => Partial<TenantReport>): RolloutReport {
-  return { ...before, tenants: before.tenants.map((tenant, index) => ({ ...tenant, ...about(tenant, index) })) };
+function reportWith(getChanges: (tenant: TenantReport, index: number) => Partial<TenantReport>): RolloutReport {
+  return { ...before, tenants: before.tenants.map((tenant, index) => ({ ...tenant, ...getChanges(tenant, index) })) };
 }
 
 /** Returns the visible text, without the format's markup. */

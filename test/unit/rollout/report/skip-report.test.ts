@@ -90,11 +90,15 @@ it("names skipped tenants in the combined plan's headline", () => {
 it("removes a skipped tenant from the running and failed counts", () => {
   const { before } = rollouts.small;
   const model = new ProgressModel(before);
-  const about = { rollout: before.id, occurredAt: "2026-11-21T03:12:00.000Z", wave: before.waves[0]?.name ?? "" };
+  const rolloutFields = {
+    rollout: before.id,
+    occurredAt: "2026-11-21T03:12:00.000Z",
+    wave: before.waves[0]?.name ?? "",
+  };
   const events: readonly RolloutEvent[] = [
-    { ...about, seq: 1, kind: "tenant-started", tenant: FIRST, attempt: 1, worker: "host:1" },
-    { ...about, seq: 2, kind: "tenant-finished", tenant: FIRST, state: "failed", durationMs: 1_000 },
-    { ...about, seq: 3, kind: "tenant-skipped", tenant: FIRST, reason: `down${HOSTILE_TEXT}`, actor: "dana" },
+    { ...rolloutFields, seq: 1, kind: "tenant-started", tenant: FIRST, attempt: 1, worker: "host:1" },
+    { ...rolloutFields, seq: 2, kind: "tenant-finished", tenant: FIRST, state: "failed", durationMs: 1_000 },
+    { ...rolloutFields, seq: 3, kind: "tenant-skipped", tenant: FIRST, reason: `down${HOSTILE_TEXT}`, actor: "dana" },
   ];
   for (const event of events.slice(0, 2)) model.handleEvent(event);
   expect([model.counts.failed, model.failures.length]).toEqual([1, 1]);

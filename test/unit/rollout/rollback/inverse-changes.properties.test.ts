@@ -139,19 +139,19 @@ describe("invertChanges", () => {
         tenant,
         fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }),
         fc.boolean(),
-        (before, declaredBefore, wanted, doneOrNot, isKnown) => {
+        (before, declaredBefore, expectedRows, doneOrNot, isKnown) => {
           // The tenant has everything that the stack declared, plus the console's own rows.
           const heldRows: TenantRows = {
             entries: new Map([...before.entries, ...declaredBefore.entries]),
             vips: new Map([...before.vips, ...declaredBefore.vips]),
           };
-          fc.pre(isConsistent(heldRows) && isConsistent(wanted) && !hasUndeclaredScope(heldRows, declaredBefore));
+          fc.pre(isConsistent(heldRows) && isConsistent(expectedRows) && !hasUndeclaredScope(heldRows, declaredBefore));
           const stack = buildKnownLists(declaredBefore);
-          const rollout = planText(formatFile(wanted), stack, heldRows);
+          const rollout = planText(formatFile(expectedRows), stack, heldRows);
           const now = applyChanges(heldRows, rollout, (at) => doneOrNot[at] ?? true);
           fc.pre(isConsistent(now));
           // A killed engine: the state contains nothing of the run, or all of it.
-          const stackNow = isKnown ? buildKnownLists(buildDeclaredTenant(declaredBefore, wanted, now)) : stack;
+          const stackNow = isKnown ? buildKnownLists(buildDeclaredTenant(declaredBefore, expectedRows, now)) : stack;
           const { declared, current, isPartlyUnknown, unreverted } = invertChanges(
             rollout,
             stackNow,
@@ -182,16 +182,21 @@ describe("invertChanges", () => {
 
   it("leaves later changes by others unchanged", () => {
     const heldRows = NOTHING;
-    const wanted: TenantRows = {
+    const expectedRows: TenantRows = {
       ...NOTHING,
       entries: new Map([["partner.example", buildDomainRow("allow", "partner.example")]]),
     };
-    const rollout = planText(formatFile(wanted), buildKnownLists(NOTHING), heldRows);
+    const rollout = planText(formatFile(expectedRows), buildKnownLists(NOTHING), heldRows);
     const actual: TenantRows = {
       ...NOTHING,
       entries: new Map([["partner.example", buildDomainRow("deny", "partner.example")]]),
     };
-    const { declared, unreverted } = invertChanges(rollout, buildKnownLists(wanted), buildObserved(actual), "why");
+    const { declared, unreverted } = invertChanges(
+      rollout,
+      buildKnownLists(expectedRows),
+      buildObserved(actual),
+      "why",
+    );
     expect(unreverted.map(({ key }) => key)).toEqual(["partner.example"]);
     expect(declared.entries).toEqual({ "partner.example": "deny" });
   });
@@ -204,11 +209,11 @@ describe("invertChanges", () => {
         ["ceo@acme.example", { email: "ceo@acme.example", comment: "", source: "manual" } as VipEmployeeRow],
       ]),
     };
-    const wanted: TenantRows = {
+    const expectedRows: TenantRows = {
       ...NOTHING,
       entries: new Map(entryRows.map((entryRow) => [entryRow.value, entryRow])),
     };
-    const rollout = planText(formatFile(wanted), buildKnownLists(heldRows), heldRows);
+    const rollout = planText(formatFile(expectedRows), buildKnownLists(heldRows), heldRows);
     const changeComment = (item: AllowDenyEntryRow): AllowDenyEntryRow => ({ ...item, comment: "changed later" });
     const actual: TenantRows = {
       entries: new Map(entryRows.map((entryRow) => [entryRow.value, changeComment(entryRow)])),
@@ -216,7 +221,7 @@ describe("invertChanges", () => {
         ["ceo@acme.example", { email: "ceo@acme.example", comment: "again", source: "manual" } as VipEmployeeRow],
       ]),
     };
-    const { unreverted } = invertChanges(rollout, buildKnownLists(wanted), buildObserved(actual), "why");
+    const { unreverted } = invertChanges(rollout, buildKnownLists(expectedRows), buildObserved(actual), "why");
     expect(unreverted.map(({ key }) => key)).toEqual(["ceo@acme.example", "a.example", "b.example"]);
   });
 });
@@ -247,14 +252,14 @@ function hasUndeclaredScope(heldRows: TenantRows, declared: TenantRows): boolean
   return [...heldRows.entries].some(([key, { value }]) => !declared.entries.has(key) && declaredValues.has(value));
 }
 
-function buildDeclaredTenant(before: TenantRows, wanted: TenantRows, now: TenantRows): TenantRows {
+function buildDeclaredTenant(before: TenantRows, expectedRows: TenantRows, now: TenantRows): TenantRows {
   const keepRows = <Row>(rows: ReadonlyMap<string, Row>, keys: Iterable<string>): Map<string, Row> => {
     const known = new Set(keys);
     return new Map([...rows].filter(([key]) => known.has(key)));
   };
   return {
-    entries: keepRows(now.entries, [...before.entries.keys(), ...wanted.entries.keys()]),
-    vips: keepRows(now.vips, [...before.vips.keys(), ...wanted.vips.keys()]),
+    entries: keepRows(now.entries, [...before.entries.keys(), ...expectedRows.entries.keys()]),
+    vips: keepRows(now.vips, [...before.vips.keys(), ...expectedRows.vips.keys()]),
   };
 }
 

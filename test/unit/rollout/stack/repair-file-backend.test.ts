@@ -37,7 +37,7 @@ it("removes only truncated attribute files of its own stack", () => {
 });
 
 /** Writes a stack lock whose owner is on another machine. */
-function writeLock(stack: string): void {
+function writeStackLock(stack: string): void {
   const locks = join(directory, ".pulumi/locks/organization/p", stack);
   mkdirSync(locks, { recursive: true });
   const owner = { pid: 1, username: "ci", hostname: "runner-7", timestamp: "2026-01-01T00:00:00Z" };
@@ -47,7 +47,7 @@ function writeLock(stack: string): void {
 it("replaces truncated states except of stacks locked elsewhere", () => {
   for (const name of ["t0", "t1", "t2"]) writeStackFile(`${name}.json`, '{"version":3,"che');
   writeStackFile("t1.json.bak", '{"version":3,"checkpoint":{"stack":"t1"}}');
-  writeLock("t2");
+  writeStackLock("t2");
   expect(replaceTruncatedStates({ backend: files.backend, project: "p" })).toHaveLength(2);
   const texts = ["t0", "t1", "t2"].map((name) => readFileSync(join(stacks, `${name}.json`), "utf8"));
   expect(texts).toEqual([
@@ -60,14 +60,14 @@ it("replaces truncated states except of stacks locked elsewhere", () => {
 
 it("removes temporary state files except of stacks locked elsewhere", async () => {
   for (const name of ["t0.json.18ab.tmp", "t0.json.tmp", "t01.json.tmp", "t2.json.tmp"]) writeStackFile(name, "");
-  writeLock("t2");
+  writeStackLock("t2");
   expect(await removeTemporaryFiles({ ...files, stack: "t2" })).toEqual([]);
   expect(await removeTemporaryFiles(files)).toHaveLength(2);
   expect(readdirSync(stacks).sort()).toEqual(["t01.json.tmp", "t2.json.tmp"]);
 });
 
 it("removes only empty or truncated locks", async () => {
-  writeLock("t0");
+  writeStackLock("t0");
   const locks = join(directory, ".pulumi/locks/organization/p/t0");
   writeFileSync(join(locks, "b.json"), "");
   writeFileSync(join(locks, "c.json"), '{"pid":1,"user');

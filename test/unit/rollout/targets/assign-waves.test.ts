@@ -34,8 +34,8 @@ describe("wave sizes and tolerances", () => {
     [7, { limit: { count: 2 } }, 2],
     [7, { limit: { count: 9 } }, 7],
     [7, {}, 7],
-  ])("give %i tenants with %j a wave of %i", (count, rest, taken) => {
-    expect(countWaveTenants([buildRule("a", rest), buildRule("rest")], buildTargets(count))[0]).toBe(taken);
+  ])("give %i tenants with %j a wave of %i", (count, rest, waveSize) => {
+    expect(countWaveTenants([buildRule("a", rest), buildRule("rest")], buildTargets(count))[0]).toBe(waveSize);
   });
 
   it("apply to all matching tenants and take from those left", () => {

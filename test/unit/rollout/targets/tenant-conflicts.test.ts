@@ -87,8 +87,9 @@ describe("findTenantConflicts", () => {
 });
 
 describe("validateTenantIdentities", () => {
-  const createRecordReader = (declared: Readonly<Record<string, TenantIdentity>>) => async (of: "declared" | "all") =>
-    buildRecords(of === "all" ? { ...declared, former: FORMER } : declared);
+  const createRecordReader =
+    (declared: Readonly<Record<string, TenantIdentity>>) => async (selection: "declared" | "all") =>
+      buildRecords(selection === "all" ? { ...declared, former: FORMER } : declared);
 
   it("recognizes a tenant that has left the file", async () => {
     const same = await validateTenantIdentities(buildReadIdentities({ a: FORMER }), createRecordReader({ a: A }));

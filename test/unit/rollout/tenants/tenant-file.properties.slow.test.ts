@@ -66,13 +66,13 @@ it("generates a tenant file whose first run only adds missing baseline items", (
   fc.assert(
     fc.property(entries, vip, entries, vip, fc.nat(3), (rows, vips, others, otherVips, share) => {
       // Some of the tenant's entries are in the baseline: identical, on the other list or with another comment.
-      const taken = rows.slice(0, share).map((row, at) => ({
+      const generatedRows = rows.slice(0, share).map((row, at) => ({
         ...row,
         list: at === 1 && row.list === "allow" ? "deny" : row.list,
         comment: at === 2 ? "another" : row.comment,
       }));
       const below = exportBaseline(
-        [...taken, ...others].map((row, at) => ({ ...row, id: `x${at}` })),
+        [...generatedRows, ...others].map((row, at) => ({ ...row, id: `x${at}` })),
         otherVips,
       );
       const baseline: Baseline = { include: "settings.yaml", settings: below.settings };
