@@ -25,8 +25,8 @@ const WAIT_PATTERN =
  */
 export function parseRetryAfterMs({ headers }: { readonly headers: ResponseHeaders }): number | undefined {
   const now = parseFirstDateMs(headers["date"]) ?? Date.now();
-  const waits = getHeaderValues(headers["retry-after"]).flatMap((text) => parseWaits(text, now));
-  return waits.length === 0 ? undefined : Math.min(MAX_RETRY_AFTER_MS, Math.max(...waits));
+  const delays = getHeaderValues(headers["retry-after"]).flatMap((text) => parseDelays(text, now));
+  return delays.length === 0 ? undefined : Math.min(MAX_RETRY_AFTER_MS, Math.max(...delays));
 }
 
 /**
@@ -43,22 +43,22 @@ export function formatWait(waitMs: number | undefined, longWaitMs: number): stri
   return `${wait} (${boundText}until ${until}), which is longer than a run waits`;
 }
 
-function parseWaits(header: string, now: number): number[] {
-  const waits: number[] = [];
+function parseDelays(header: string, now: number): number[] {
+  const delays: number[] = [];
   let remaining = header;
   for (const pattern of DATE_PATTERNS) {
     remaining = remaining.replace(pattern, (text) => {
       const timeMs = parseDateMs(text);
-      if (timeMs !== undefined) waits.push(Math.max(0, timeMs - now));
+      if (timeMs !== undefined) delays.push(Math.max(0, timeMs - now));
       return "";
     });
   }
   for (const part of remaining.split(/[,;]/)) {
     const [, count, milliseconds, minutes, hours] = WAIT_PATTERN.exec(part.trim()) ?? [];
     const unitMs = milliseconds ? 1 : minutes ? 60_000 : hours ? 3_600_000 : 1_000;
-    if (count !== undefined) waits.push(Number(count) * unitMs);
+    if (count !== undefined) delays.push(Number(count) * unitMs);
   }
-  return waits;
+  return delays;
 }
 
 /** Date.parse takes a date without a zone for local time. */

@@ -31,7 +31,7 @@ export interface SharingOptions {
  * The declarations of the running program, so that no declared object is deleted.
  *
  * A stack may have several provider processes on one tenant: the default one, and one for each explicit instance. When
- * a resource moves from one to another under a new name, one process adopts what the other is told to delete. So the
+ * a resource moves from one to another under a new name, one process adopts what the engine lets the other delete. So the
  * processes of a run share the keys of a tenant in files, which contain only hashes. If no file can be written, each
  * process knows only its own.
  *

@@ -49,8 +49,8 @@ export interface TenantCacheOptions {
  * list, however many resources read it. Own writes keep the snapshots current. Concurrent additions and removals of
  * VIPs share requests too.
  *
- * The client applies the rate limit and retries safe requests. Before other writes are retried, their outcome is looked
- * up in the list ({@link resolveOutcome}).
+ * The client applies the rate limit and retries safe requests. Before a retry of another write, it reads the list to
+ * verify the outcome ({@link resolveOutcome}).
  */
 export class TenantCache {
   readonly #client: SettingsClient;

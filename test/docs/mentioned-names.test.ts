@@ -32,8 +32,8 @@ it("names only existing commands and options", () => {
   const commands = /(?:^|[\s(=])email-security +([a-z][a-z-]*)((?: +[^|;&#`]+)?)/g;
   expect(
     listWrongLines((text) =>
-      [...text.matchAll(commands)].flatMap(([, verb = "", rest = ""]) =>
-        findCommandProblems(all, [verb, ...rest.split(/\s+/)]),
+      [...text.matchAll(commands)].flatMap(([, subcommand = "", rest = ""]) =>
+        findCommandProblems(all, [subcommand, ...rest.split(/\s+/)]),
       ),
     ),
   ).toEqual([]);
@@ -44,10 +44,10 @@ function findCommandProblems(all: Command, words: readonly string[]): string[] {
   let command = all;
   const rest = words.filter(Boolean);
   while (command.commands.length > 0 && /^[a-z]+$/.test(rest[0] ?? "")) {
-    const verb = command.commands.find((candidate) => candidate.name() === rest[0]);
+    const subcommand = command.commands.find((candidate) => candidate.name() === rest[0]);
     // In prose, any word can follow `rollout`.
-    if (verb === undefined) return rest[0] === "help" ? [] : [`${command.name()} ${rest[0]}`];
-    command = verb;
+    if (subcommand === undefined) return rest[0] === "help" ? [] : [`${command.name()} ${rest[0]}`];
+    command = subcommand;
     rest.shift();
   }
   const known = new Set([...command.options.flatMap(({ long }) => long ?? []), "--help", "--version"]);

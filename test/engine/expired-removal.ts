@@ -88,7 +88,7 @@ export async function isGuarded(its: SettingsProject): Promise<void> {
  * match the tenant.
  */
 export async function testKilledRemoval(its: SettingsProject): Promise<void> {
-  const lapsing = ["one.example", "two.example", "three.example"];
+  const expiringValues = ["one.example", "two.example", "three.example"];
   const formatExclusiveSettings = (expires: string, comment: string): string =>
     [
       "version: 1",
@@ -96,7 +96,7 @@ export async function testKilledRemoval(its: SettingsProject): Promise<void> {
       "deny:",
       `  - { value: evil.example, comment: ${comment} }`,
     ]
-      .concat(lapsing.map((value) => `  - { value: ${value}, expires: ${expires} }`))
+      .concat(expiringValues.map((value) => `  - { value: ${value}, expires: ${expires} }`))
       .join("\n");
   const listHeldValues = () => its.sandbox.allowDenyEntries("acme").map(({ value }) => value);
   await click(its.sandbox, "POST", "/allow_deny_entries", {
@@ -106,7 +106,7 @@ export async function testKilledRemoval(its: SettingsProject): Promise<void> {
   });
   await its.declare(formatExclusiveSettings(TODAY, "INC-7"));
   expect((await its.apply()).code).toBe(0);
-  expect(listHeldValues().sort()).toEqual(["console.example", "evil.example", ...lapsing].sort());
+  expect(listHeldValues().sort()).toEqual(["console.example", "evil.example", ...expiringValues].sort());
   await its.declare(formatExclusiveSettings("2026-01-02", "INC-8"));
 
   for (const removals of [1, 2]) {
@@ -134,7 +134,7 @@ export async function testKilledRemoval(its: SettingsProject): Promise<void> {
   const plan = await its.plan();
   expect(plan.output).toContain("Plan: 0 to add, 1 to change, 1 to remove");
   expect(plan.output).toContain("console.example");
-  for (const value of lapsing) expect(plan.output).not.toContain(`remove deny ${value}`);
+  for (const value of expiringValues) expect(plan.output).not.toContain(`remove deny ${value}`);
 }
 
 /**

@@ -216,8 +216,10 @@ sources:
     expect((await run("worker")).stderr).toContain("[ERR_MISSING_PACKAGE]");
 
     await install(directory.path, manager, packed(), requiredVersions);
-    for (const verb of ["rollout", "worker"]) {
-      expect((await run(verb)).stderr).toMatch(/^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/);
+    for (const subcommand of ["rollout", "worker"]) {
+      expect((await run(subcommand)).stderr).toMatch(
+        /^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/,
+      );
     }
     expect((await run("sync", "sources.yaml", "--format", "json")).stdout).not.toContain("ERR_MISSING_PACKAGE");
     const { stdout } = await run("doctor");

@@ -29,10 +29,10 @@ it("passes no closed gate by a rerun or without its journal", async () => {
   const first = await fleet.start(notified, "rollout", "--yes").result;
   expect(summarizeRun(first)).toEqual([2, ["t0"]]);
   const { id } = first.report();
-  const [waits, ...more] = hook.received.map(({ body }) => noticeSchema.parse(JSON.parse(body)));
+  const [waitingNotice, ...more] = hook.received.map(({ body }) => noticeSchema.parse(JSON.parse(body)));
   expect(more).toEqual([]);
-  expect(waits).toMatchObject({ kind: "waiting", rollout: { id, wave: "canary", done: 1, remaining: 1 } });
-  expect(waits?.advice[0]?.command).toContain(`rollout resume ${id}`);
+  expect(waitingNotice).toMatchObject({ kind: "waiting", rollout: { id, wave: "canary", done: 1, remaining: 1 } });
+  expect(waitingNotice?.advice[0]?.command).toContain(`rollout resume ${id}`);
   // A rerun has nothing left to do in the first wave, but still must not pass the gate.
   const again = await fleet.runRollout("--yes");
   expect(summarizeRun(again)).toEqual([1, []]);

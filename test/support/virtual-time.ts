@@ -23,7 +23,7 @@ export class VirtualTime implements Time {
   };
 
   /** Batches start only at {@link endGathering}. */
-  readonly gather = (begin: () => void) => {
+  readonly scheduleBatch = (begin: () => void) => {
     this.#gatherings.push(begin);
   };
 

@@ -103,13 +103,13 @@ export async function searchTenantMail(
 
 function buildTenantMail(plan: Plan): TenantMailEvidence {
   const report = buildPlanView(plan);
-  const cards = [...report.dangers, ...report.accepted, ...report.warnings, ...report.others];
+  const views = [...report.dangers, ...report.accepted, ...report.warnings, ...report.others];
   const severities = { danger: report.dangers.length, accepted: report.accepted.length };
   return {
     changes: new Map(
-      cards.map((card) => [
-        getSharedChangeKey(card),
-        { severity: card.change.severity, facts: card.details.filter(({ label }) => MAIL_LABELS.has(label)) },
+      views.map((view) => [
+        getSharedChangeKey(view),
+        { severity: view.change.severity, facts: view.details.filter(({ label }) => MAIL_LABELS.has(label)) },
       ]),
     ),
     severities: { ...severities, warning: report.warnings.length },

@@ -50,8 +50,8 @@ async function runWithoutParts(more: Record<string, string>, ...args: string[]) 
 
 it("fails each rollout command before any work without the PostgreSQL packages", async () => {
   const before = await readdir(directory.path);
-  const verbs = [["rollout"], ["rollout", "resume"], ["rollout", "rollback"], ["worker"]];
-  const runs = await Promise.all(verbs.map((args) => runWithoutParts(POSTGRES, ...args)));
+  const subcommands = [["rollout"], ["rollout", "resume"], ["rollout", "rollback"], ["worker"]];
+  const runs = await Promise.all(subcommands.map((args) => runWithoutParts(POSTGRES, ...args)));
   for (const run of runs) expect(run).toMatchObject({ code: 1, stdout: "", stderr: NO_POSTGRES });
   expect(sandbox.requests).toEqual([]);
   expect(await readdir(directory.path)).toEqual(before);

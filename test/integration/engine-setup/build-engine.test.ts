@@ -124,8 +124,8 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     const log = installFakeGo(toolchain);
     // The first build continues once the other process waits for it, however long that takes to start.
     const goOn = join(toolchain.directory, "go-on");
-    const waits = `list) while [ ! -e '${goOn}' ]; do sleep 0.05; done;`;
-    const go = readFileSync(join(toolchain.programs, "go"), "utf8").replace("list)", waits);
+    const blockingList = `list) while [ ! -e '${goOn}' ]; do sleep 0.05; done;`;
+    const go = readFileSync(join(toolchain.programs, "go"), "utf8").replace("list)", blockingList);
     toolchain.write("programs/go", go, 0o755);
     const children = [buildInChild(toolchain), buildInChild(toolchain)];
     const exited = Promise.all(children.map((child) => once(child, "close")));

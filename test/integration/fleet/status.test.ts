@@ -161,10 +161,10 @@ it("creates no journal when a read-only command names a missing one", async () =
     ["why", "evil.example", "--tenant", "acme"],
   ];
   const expectedError = 'error: There is no rollout journal at "no\\u{1b}where.db", and none was created: ';
-  for (const verb of readers) {
-    const named = await runCli(directory.path, [...verb, "--database", "no\u001bwhere.db"], buildFleetKeys());
-    expect([verb, named.code, named.stdout, named.stderr.slice(0, expectedError.length)]).toEqual([
-      verb,
+  for (const args of readers) {
+    const named = await runCli(directory.path, [...args, "--database", "no\u001bwhere.db"], buildFleetKeys());
+    expect([args, named.code, named.stdout, named.stderr.slice(0, expectedError.length)]).toEqual([
+      args,
       1,
       "",
       expectedError,

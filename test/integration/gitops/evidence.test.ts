@@ -18,8 +18,8 @@ afterEach(async () => {
 
 describe("mail evidence of a tenant", () => {
   it("makes one request per page of mail", async () => {
-    const { sandbox, gather } = await startTenant();
-    const base = await gather({ vips: ["Ruth.Castellan@acme.example"] });
+    const { sandbox, readHistory } = await startTenant();
+    const base = await readHistory({ vips: ["Ruth.Castellan@acme.example"] });
 
     const window = sandbox.threats("acme").filter(({ time }) => time >= "2026-10-22T12:00:00.000Z");
     const reports = sandbox
@@ -78,8 +78,8 @@ describe("mail evidence of a tenant", () => {
   });
 
   it("reports incomplete coverage at the page limit", async () => {
-    const { sandbox, gather } = await startTenant();
-    const base = await gather({ maxPages: 1 });
+    const { sandbox, readHistory } = await startTenant();
+    const base = await readHistory({ maxPages: 1 });
     const all = sandbox.threats("acme").filter(({ time }) => time >= "2026-10-22T12:00:00.000Z");
     expect(getEvidenceSummary(base)).toMatchObject({
       threats: 100,
@@ -90,11 +90,11 @@ describe("mail evidence of a tenant", () => {
   });
 
   it("omits page_size when the service rejects it", async () => {
-    const { sandbox, gather } = await startTenant({
+    const { sandbox, readHistory } = await startTenant({
       intercept: ({ query }) =>
         "page_size" in query ? { status: 400, body: { error: "unknown parameter" } } : undefined,
     });
-    const base = await gather({});
+    const base = await readHistory({});
     expect(getEvidenceSummary(base)).toMatchObject({ complete: true, missing: [] });
     const lines = formatEvidenceRequests(sandbox).filter((line) => line.startsWith("/threats"));
     expect(lines.slice(0, 3)).toEqual([
@@ -105,11 +105,11 @@ describe("mail evidence of a tenant", () => {
   });
 
   it("continues with reports when the key may not read threats", async () => {
-    const { gather } = await startTenant({
+    const { readHistory } = await startTenant({
       intercept: ({ path }) =>
         path.endsWith("/threats") ? { status: 403, body: { error: "no access \u001b[2J" } } : undefined,
     });
-    const base = await gather({});
+    const base = await readHistory({});
     const { threats, reports, complete, missing } = getEvidenceSummary(base);
     expect({ threats, complete }).toEqual({ threats: 0, complete: false });
     expect(reports).toBeGreaterThan(0);
@@ -122,9 +122,9 @@ describe("mail evidence of a tenant", () => {
   });
 
   it("is undefined when neither threats nor reports can be read", async () => {
-    const { sandbox, gather } = await startTenant();
+    const { sandbox, readHistory } = await startTenant();
     await sandbox.close();
-    const base = await gather({});
+    const base = await readHistory({});
     expect(getEvidenceSummary(base).missing).toHaveLength(2);
     expect(getEvidenceSummary(base)).not.toHaveProperty("from");
     expect(collectEvidence(base, { kind: "entry", value: "evil.example" })).toBeUndefined();
@@ -137,7 +137,7 @@ describe("mail evidence of a tenant", () => {
       release = resolve;
     });
     const delaysMs: number[] = [];
-    const { gather } = await startTenant({
+    const { readHistory } = await startTenant({
       intercept: async ({ path, query }) => {
         if (!path.endsWith("/threats") || query["page"] === "1") return undefined;
         over.abort();
@@ -145,7 +145,7 @@ describe("mail evidence of a tenant", () => {
         return undefined;
       },
     });
-    const base = await gather({
+    const base = await readHistory({
       timeBudgetMs: 1234,
       timer: (ms) => {
         delaysMs.push(ms);
@@ -163,7 +163,7 @@ describe("mail evidence of a tenant", () => {
 
 interface EvidenceTenant {
   readonly sandbox: Sandbox;
-  gather(options: Omit<EvidenceOptions, "client">): ReturnType<typeof readMailHistory>;
+  readHistory(options: Omit<EvidenceOptions, "client">): ReturnType<typeof readMailHistory>;
 }
 
 async function startTenant(options: SandboxOptions = {}): Promise<EvidenceTenant> {
@@ -171,7 +171,7 @@ async function startTenant(options: SandboxOptions = {}): Promise<EvidenceTenant
   open.push(sandbox);
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci", retries: false });
   open.push(client);
-  return { sandbox, gather: (more) => readMailHistory({ client, now: NOW, ...more }) };
+  return { sandbox, readHistory: (more) => readMailHistory({ client, now: NOW, ...more }) };
 }
 
 function formatEvidenceRequests({ requests }: Sandbox): string[] {

@@ -79,7 +79,7 @@ it(`changes ${ENTRIES} entries and ${VIPS} VIPs ${ROUNDS} times without a leak o
     // An idle connection that isn't closed would also end by itself, but only after this wait.
     const listLeftHandles = (): Record<string, number> => listIncreases(handlesBefore, countHandles());
     // Not `expect.poll`, because the test runner's timer would count as a handle.
-    for (let waits = 0; waits < 100 && Object.keys(listLeftHandles()).length > 0; waits += 1) await sleep(100);
+    for (let attempt = 0; attempt < 100 && Object.keys(listLeftHandles()).length > 0; attempt += 1) await sleep(100);
     expect(listLeftHandles()).toEqual({});
   }
   expect(computeSlope(heap.slice(WARM))).toBeLessThan(MOST_LEFT_BYTES);

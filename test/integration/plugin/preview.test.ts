@@ -83,17 +83,17 @@ describe.each(CASES)("$label", ({ kind, inputs, unknownOutputs, updates }) => {
     const { provider, sandbox } = tenant();
     const resource = provider.getResource(kind);
     sandbox.clearRequests();
-    const foreseen = await resource.create(inputs, PREVIEW);
-    expect(foreseen.id).toBe("");
+    const previewed = await resource.create(inputs, PREVIEW);
+    expect(previewed.id).toBe("");
     expect(sandbox.requests).toEqual([]);
     const createdResource = await resource.create(inputs);
     const { people: _fingerprint, ...knownOutputs } = createdResource.properties;
     const unknown = Object.fromEntries(unknownOutputs.map((name) => [name, UNKNOWN]));
-    expect(foreseen.properties).toEqual({
+    expect(previewed.properties).toEqual({
       ...(unknownOutputs.length === 0 ? knownOutputs : omitUnknown(knownOutputs)),
       ...unknown,
     });
-    expect(foreseen.properties["tenant"]).toBe(getHost());
+    expect(previewed.properties["tenant"]).toBe(getHost());
 
     let { properties } = createdResource;
     let before = inputs;

@@ -4,7 +4,7 @@ import { ManagedResource } from "../../support/managed-resource";
 
 /*
  * A service permits several rows for one value, and somebody adds one in the console on the other list. The stack keeps
- * its own row, names the other one in each run, and removes it only when told to.
+ * its own row, names the other one in each run, and removes it only on request.
  */
 
 const VALUE = "evil.example";

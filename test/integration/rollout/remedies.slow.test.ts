@@ -243,24 +243,24 @@ async function expectToWork(directory: string, place: string, command: string): 
   const output = await runShell(directory, command);
   expect(output, command).not.toMatch(/ERR_ROLLOUT_NOT_FOUND|ERR_ROLLOUT_BUSY|ERR_CONFIGURATION|error: unknown/);
   const [, id = ""] = /^email-security rollout (?:\S+ )?(\S+?)(?: --|$)/.exec(command) ?? [];
-  const verb = getSubcommand(command);
+  const subcommand = getSubcommand(command);
   const journal = await openTestJournal(directory, place);
   try {
-    if (verb === "skip") {
+    if (subcommand === "skip") {
       expect(output, command).toContain('Skipped from now on: "t0"');
       return;
     }
-    if (verb === "plan") {
+    if (subcommand === "plan") {
       expect(output, command).toContain(`Plan of ${id}: 2 tenants in 2 waves`);
       return;
     }
     const events = (await journal.listEvents(id, 0)).map(({ kind }) => kind);
     const { state } = await journal.getRollout(id);
-    if (verb === "rollback") expect(output, command).toContain(`Plan to roll back the rollout ${id}`);
-    if (verb === "abandon") expect(state, command).toBe("abandoned");
-    if (verb === "status") expect(output, command).toContain(`Rollout ${id}`);
+    if (subcommand === "rollback") expect(output, command).toContain(`Plan to roll back the rollout ${id}`);
+    if (subcommand === "abandon") expect(state, command).toBe("abandoned");
+    if (subcommand === "status") expect(output, command).toContain(`Rollout ${id}`);
     // The rollout started again and got as far as the missing key.
-    if (verb === "resume") {
+    if (subcommand === "resume") {
       expect(
         events.filter((kind) => kind === "started"),
         command,

@@ -148,10 +148,10 @@ it("applies the same permissions to a rollout in the journal as to a file", asyn
   const { id } = await foreignRollouts.plan({ file: join(directory, "tenants.yaml") });
   await foreignRollouts.journal.start(id, { retry: false });
   await foreignRollouts.close();
-  for (const verb of [["resume"], ["rollback"]]) {
-    const { code, output } = await runRollout({}, ...verb);
+  for (const args of [["resume"], ["rollback"]]) {
+    const { code, output } = await runRollout({}, ...args);
     expect(code, output).toBe(1);
-    if (verb[0] === "resume") expect(output).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");
+    if (args[0] === "resume") expect(output).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");
     expect(stranger.receivedKeys, output).not.toContain("secret-of-the-pipeline");
   }
 });
@@ -159,14 +159,14 @@ it("applies the same permissions to a rollout in the journal as to a file", asyn
 it("sends the API key only to addresses that the run allows", async () => {
   writeFileSync(join(directory, "settings/acme.yaml"), "version: 1\n");
   const access = { EMAIL_SECURITY_BASE_URL: stranger.url, EMAIL_SECURITY_API_KEY: "the-one-key" };
-  for (const verb of [
+  for (const args of [
     ["plan", "settings/acme.yaml"],
     ["export", "--to", "exported"],
     ["drift", "settings/acme.yaml"],
     ["doctor"],
   ]) {
     const environment = buildEnvironment({ ...access, EMAIL_SECURITY_SERVICES: service.url });
-    const { code, output } = await createCli(directory, environment)(...verb);
+    const { code, output } = await createCli(directory, environment)(...args);
     expect(code, output).toBe(1);
     expect(output).toContain(`EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}`);
     expect(stranger.receivedKeys, output).toEqual([]);

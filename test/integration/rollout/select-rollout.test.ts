@@ -167,9 +167,9 @@ it("resumes and abandons only idle rollouts, and stops running ones", async () =
   try {
     expect([await findRolloutId("resume"), await findRolloutId("abandon")]).toEqual([newest, newest]);
     await expect(findRolloutId("stop")).rejects.toThrow("There is no rollout that can be stopped in");
-    const waits = `${newest} waits for approval, and no run is in progress. To abandon it: \`email-security rollout abandon ${newest}`;
-    await expect(findRolloutId("stop")).rejects.toThrow(waits);
-    await expect(rollouts.find(newest, "stop")).rejects.toThrow(waits);
+    const waitingText = `${newest} waits for approval, and no run is in progress. To abandon it: \`email-security rollout abandon ${newest}`;
+    await expect(findRolloutId("stop")).rejects.toThrow(waitingText);
+    await expect(rollouts.find(newest, "stop")).rejects.toThrow(waitingText);
     await expect(rollouts.stop(selectedBefore ?? "")).rejects.toThrow(/can't be stopped: its run was interrupted/);
     const hold = await rollouts.journal.database.lock(`rollout-${selectedBefore}`, () => {});
     expect(await findRolloutId("stop")).toBe(selectedBefore);

@@ -60,12 +60,12 @@ it("creates no journal when none exists", async () => {
     code: 1,
     stderr: expect.stringContaining("There is no rollout journal at"),
   });
-  for (const verb of ["status", "resume", "rollback", "skip", "history"]) {
-    expect(await runInDirectory(["rollout", verb, "--database", "nowhere.db"]), verb).toMatchObject({
+  for (const subcommand of ["status", "resume", "rollback", "skip", "history"]) {
+    expect(await runInDirectory(["rollout", subcommand, "--database", "nowhere.db"]), subcommand).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("There is no rollout journal at"),
     });
-    expect(existsSync(directory.at("nowhere.db")), verb).toBe(false);
+    expect(existsSync(directory.at("nowhere.db")), subcommand).toBe(false);
   }
   await using journal = await openFleetJournal(
     await openSqlite(directory.at("rollouts.db")),

@@ -14,7 +14,7 @@ describe.concurrent("a worker of a distributed rollout", () => {
   it("loses its job when it stalls past the lease", async () => {
     await using postgres = await startPostgres();
     await using rollout = await startRollout(postgres, "one", [[1, 1]]);
-    const ended = rollout.conducted();
+    const ended = rollout.waitForEnd();
     const createHourLongWorker = (name: string) =>
       new RolloutWorker({ url: postgres.url, name, concurrency: 1, jobMs: 3_600_000 });
     await using still = createHourLongWorker("still");
@@ -41,7 +41,7 @@ describe.concurrent("a worker of a distributed rollout", () => {
   it("gives up its jobs when the database stays silent", async () => {
     await using postgres = await startPostgres();
     await using rollout = await startRollout(postgres, "one", [[1, 1]]);
-    const ended = rollout.conducted();
+    const ended = rollout.waitForEnd();
     await using worker = new RolloutWorker({
       url: postgres.url,
       name: "only",
@@ -67,7 +67,7 @@ describe.concurrent("a host cut off from the database", () => {
     const { address, inside, cut } = host.it;
     await using postgres = await startPostgres({ listen: [address] });
     await using rollout = await startRollout(postgres, "one", [[1, 1]]);
-    const ended = rollout.conducted();
+    const ended = rollout.waitForEnd();
     const settings = {
       name: "far",
       url: postgres.getUrl(address),
@@ -108,7 +108,7 @@ describe.concurrent("the job queue", () => {
   it("finishes jobs on stop and hands them over on abort", async () => {
     await using postgres = await startPostgres();
     await using rollout = await startRollout(postgres, "one", [[4, 2]]);
-    const ended = rollout.conducted();
+    const ended = rollout.waitForEnd();
     const createTwoJobWorker = (name: string) =>
       new RolloutWorker({ url: postgres.url, name, concurrency: 2, jobMs: 3_600_000 });
     await using polite = createTwoJobWorker("polite");

@@ -16,7 +16,7 @@ describe("a distributed rollout", () => {
       6,
     );
     await using other = await startRollout(postgres, "other", [[20, 4]], 6);
-    const ended = [rollout.conducted(), other.conducted()];
+    const ended = [rollout.waitForEnd(), other.waitForEnd()];
     const createWorker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 3, jobMs: 250 });
     await using first = createWorker("first");
     await using second = createWorker("second");

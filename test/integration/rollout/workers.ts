@@ -19,7 +19,7 @@ export interface StartedRollout extends AsyncDisposable {
   readonly journal: Journal;
   readonly events: readonly RolloutEvent[];
   /** Runs it to its end and returns its final state. */
-  conducted(): Promise<string>;
+  waitForEnd(): Promise<string>;
 }
 
 /** Starts a rollout with waves of the given sizes and concurrency. */
@@ -53,7 +53,7 @@ export async function startRollout(
     id,
     journal,
     events,
-    conducted: () =>
+    waitForEnd: () =>
       runRollout(id, {
         journal,
         queue,

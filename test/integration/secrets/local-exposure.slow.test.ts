@@ -12,7 +12,7 @@ import { Machine, setConsoleRows } from "./machine";
 /* Other users of the machine, and programs started on it, see only the tenant data that they need. */
 
 describe("file written by a command", () => {
-  const REPORTS: readonly (readonly [verb: string, args: readonly string[], files: readonly string[]])[] = [
+  const REPORTS: readonly (readonly [subcommand: string, args: readonly string[], files: readonly string[]])[] = [
     [
       "plan",
       ["plan", "settings/t0.yaml", "--no-evidence", "--output", "a.md", "--output", "a.html", "--output", "a.json"],
@@ -33,7 +33,7 @@ describe("file written by a command", () => {
 
   it.runIf(hasShell).each(REPORTS)(
     "by %s is this user's alone, and one that is there keeps its mode",
-    async (_verb, args, files) => {
+    async (_subcommand, args, files) => {
       using machine = new Machine();
       const readMode = (file: string): string => (statSync(join(machine.work, file)).mode & 0o777).toString(8);
       const run = await machine.run(args);
@@ -100,16 +100,16 @@ describe("text from the console", () => {
 describe("password in --database", () => {
   it.each([["rollout", "tenants.yaml"], ["rollout", "history"], ["worker"]])(
     "is warned about once by %s and never printed",
-    async (...verb) => {
+    async (...command) => {
       using machine = new Machine();
       const place = "postgres://me:s3cr3t-w0rd@127.0.0.1:1/rollouts";
-      const run = await machine.run([...verb, "--database", place]);
+      const run = await machine.run([...command, "--database", place]);
       expect(run.code).toBe(1);
       expect(run.output.match(/^warning: /gm)?.length).toBe(1);
       expect(run.output).toMatch(/EMAIL_SECURITY_DATABASE.*PGPASSWORD.*~\/\.pgpass/);
       expect(run.output).not.toContain("s3cr3t");
-      const named = await machine.run([...verb, "--database", place.replace(":s3cr3t-w0rd", "")]);
-      const set = await machine.run(verb, { EMAIL_SECURITY_DATABASE: place });
+      const named = await machine.run([...command, "--database", place.replace(":s3cr3t-w0rd", "")]);
+      const set = await machine.run(command, { EMAIL_SECURITY_DATABASE: place });
       for (const { output } of [named, set]) expect(output).not.toMatch(/warning: |s3cr3t/);
     },
   );

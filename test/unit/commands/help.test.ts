@@ -7,19 +7,19 @@ import { createProgram, EXAMPLES, forEachCommand, getCommandPath } from "../../.
 
 function listCommands(): Command[] {
   const all: Command[] = [];
-  forEachCommand(createProgram(), (verb) => {
-    if (verb.parent !== null && verb.name() !== "complete") all.push(verb);
+  forEachCommand(createProgram(), (command) => {
+    if (command.parent !== null && command.name() !== "complete") all.push(command);
   });
   return all;
 }
 
 /** Parses a command line without running the command. Returns the command that would run, and the error output. */
-async function parseCommandLine(words: readonly string[]): Promise<{ verb?: string; output: string }> {
+async function parseCommandLine(words: readonly string[]): Promise<{ command?: string; output: string }> {
   const all = createProgram();
-  const outcome: { verb?: string; output: string } = { output: "" };
-  forEachCommand(all, (verb) => {
-    const { outputError } = verb.configureOutput();
-    verb.exitOverride().configureOutput({
+  const outcome: { command?: string; output: string } = { output: "" };
+  forEachCommand(all, (command) => {
+    const { outputError } = command.configureOutput();
+    command.exitOverride().configureOutput({
       writeOut: () => {},
       writeErr: (text) => {
         outcome.output += text;
@@ -29,13 +29,13 @@ async function parseCommandLine(words: readonly string[]): Promise<{ verb?: stri
     // Commands with subcommands do nothing themselves, except `review` and `rollout`; the latter itself distinguishes a
     // mistyped subcommand from a file.
     if (
-      verb.commands.length > 0 &&
-      (!["review", "rollout"].includes(verb.name()) ||
+      command.commands.length > 0 &&
+      (!["review", "rollout"].includes(command.name()) ||
         ["statsu", "continue", "export"].some((word) => words.includes(word)))
     )
       return;
-    verb.action(() => {
-      outcome.verb = getCommandPath(verb);
+    command.action(() => {
+      outcome.command = getCommandPath(command);
     });
   });
   const { exitCode } = process;
@@ -61,7 +61,7 @@ describe("the help", () => {
     expect(EXAMPLES).toHaveLength(4);
   });
 
-  it.each(listCommands().map((verb) => [getCommandPath(verb), getHelp(verb)] as const))(
+  it.each(listCommands().map((command) => [getCommandPath(command), getHelp(command)] as const))(
     "has two or three examples for %s",
     (_path, help) => {
       expect(help?.examples.length).toBeGreaterThanOrEqual(2);
@@ -69,15 +69,15 @@ describe("the help", () => {
     },
   );
 
-  const examples = listCommands().flatMap((verb) =>
-    (getHelp(verb)?.examples ?? []).map(({ line }) => [line, getCommandPath(verb)] as const),
+  const examples = listCommands().flatMap((command) =>
+    (getHelp(command)?.examples ?? []).map(({ line }) => [line, getCommandPath(command)] as const),
   );
   it.each([...examples, ...EXAMPLES.map(({ line }) => [line, ""] as const)])(
     "shows an example that parses: %s",
     async (line, path) => {
-      const { verb, output } = await parseCommandLine(splitWords(line));
+      const { command, output } = await parseCommandLine(splitWords(line));
       expect(output).toBe("");
-      expect(verb).toMatch(new RegExp(`^${path}`));
+      expect(command).toMatch(new RegExp(`^${path}`));
     },
   );
 
@@ -86,9 +86,9 @@ describe("the help", () => {
     (line) => line.startsWith("email-security ") && !/--(?:help|version)$/.test(line),
   );
   it.each(ours)("accepts the next command of an explanation: %s", async (line) => {
-    const { verb, output } = await parseCommandLine(splitWords(line).slice(1));
+    const { command, output } = await parseCommandLine(splitWords(line).slice(1));
     expect(output).toBe("");
-    expect(verb).toBeDefined();
+    expect(command).toBeDefined();
   });
 });
 

@@ -192,7 +192,7 @@ describe("editSettings", () => {
       /isn't listed under deny/,
     ],
     [
-      "what is there already",
+      "an existing element",
       FILE,
       { action: "add", section: "deny", element: { value: "A.example" } },
       /already listed under deny/,

@@ -47,7 +47,7 @@ function createHarness(answer: AdditionHandler = addAll) {
       },
     },
     write: (call) => call(),
-    scheduleBatch: time.gather,
+    scheduleBatch: time.scheduleBatch,
     findListed: async () => listed,
     canRetry: () => true,
   });
