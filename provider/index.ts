@@ -57,4 +57,4 @@ export {
 export { Provider, type ProviderArgs } from "./resources/provider";
 export { VipEmployee, type VipEmployeeArgs } from "./resources/vip-employee";
 export { VipList, type VipListArgs, type VipListMemberArgs } from "./resources/vip-list";
-export { type Finding, type FindingLevel, type Place, SettingsFileError } from "./settings-files/finding";
+export { type FileLocation, type Finding, type FindingLevel, SettingsFileError } from "./settings-files/finding";

@@ -86,14 +86,15 @@ for (const file of listRepositoryFiles("provider", "test")) {
   const applicable = rules.filter(({ files, exceptions = [] }) => files.test(file) && !exceptions.includes(file));
   if (!/\.m?ts$/.test(file) || /\/fixtures\//.test(file)) continue;
   const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
-  const getPlace = (node: ts.Node): string =>
+  const formatNodeLocation = (node: ts.Node): string =>
     `${file}:${source.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
   ts.forEachChild(source, function visit(node) {
     for (const { check } of applicable) {
       const problem = check(node);
-      if (problem !== undefined) problems.push(`${getPlace(node)}: ${problem}.`);
+      if (problem !== undefined) problems.push(`${formatNodeLocation(node)}: ${problem}.`);
     }
-    if (file.startsWith("provider/")) for (const name of readVariables(node)) variables.set(name, getPlace(node));
+    if (file.startsWith("provider/"))
+      for (const name of readVariables(node)) variables.set(name, formatNodeLocation(node));
     ts.forEachChild(node, visit);
   });
 }
@@ -110,8 +111,8 @@ function checkVariables(page: string): void {
   for (const name of ["PATH", "TMPDIR"]) variables.set(name, page);
   // A rollout extends it for its own processes.
   variables.delete("NODE_OPTIONS");
-  for (const [name, place] of variables) {
-    if (!documented.has(name)) problems.push(`${place}: ${name} is missing in ${page}.`);
+  for (const [name, location] of variables) {
+    if (!documented.has(name)) problems.push(`${location}: ${name} is missing in ${page}.`);
   }
   for (const name of documented) {
     if (!variables.has(name)) problems.push(`${page}: nothing in provider/ reads ${name}. Remove it.`);

@@ -97,8 +97,11 @@ export async function openStackStates(file: string, project: string): Promise<St
   const { getProjectDirectory, resolveStateBackend } = await import("../rollout/stack/state-backend.js");
   const { readStateFromFile, listStackNames } = await import("../rollout/stack/state-file.js");
   try {
-    const place = { backend: resolveStateBackend(process.env, getProjectDirectory(file)).url, project };
-    return { read: (stack) => readStateFromFile(stack, place), listStacks: () => listStackNames(place) };
+    const backendProject = { backend: resolveStateBackend(process.env, getProjectDirectory(file)).url, project };
+    return {
+      read: (stack) => readStateFromFile(stack, backendProject),
+      listStacks: () => listStackNames(backendProject),
+    };
   } catch (error) {
     if (error instanceof EmailSecurityError) return undefined;
     throw error;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../model/json-schema-builders";
 import { formatJson } from "../model/text";
-import { placeSchema, planEntryStateSchema, subjectShape } from "../plan/plan-schema";
+import { fileLocationSchema, planEntryStateSchema, subjectShape } from "../plan/plan-schema";
 
 export const DRIFT_FORMAT = 1;
 
@@ -18,7 +18,7 @@ const itemSchema = jsonObject({
     .describe("Its state at the tenant, with its author and time according to the service.")
     .exactOptional(),
   declared: planEntryStateSchema.describe("Its declaration in the files.").exactOptional(),
-  place: placeSchema.describe("The line that declares it.").exactOptional(),
+  place: fileLocationSchema.describe("The line that declares it.").exactOptional(),
   reason: jsonTextField(
     "Why it will be removed (expired on 2026-10-31, no longer declared), and what changed at the tenant since the stack's last run.",
   ).exactOptional(),

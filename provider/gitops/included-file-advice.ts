@@ -22,11 +22,11 @@ export function formatIncludedFileAlternatives(
   item: DeclaredItem,
   { subject, formatIncludedFileAdvice, ownFileAdvice }: IncludedFileChange,
 ): string {
-  const place = getDeclarationLocations(item).find(({ file }) => !isOwnFile(file, settings)) ?? item.location;
-  const locationText = formatLineLocation(place);
-  const source = settings.generatedFiles.find(({ file }) => file === place.file)?.record.name;
+  const location = getDeclarationLocations(item).find(({ file }) => !isOwnFile(file, settings)) ?? item.location;
+  const locationText = formatLineLocation(location);
+  const source = settings.generatedFiles.find(({ file }) => file === location.file)?.record.name;
   if (source !== undefined) {
     return `${subject} is from the source ${source} (${locationText}), and \`email-security sync\` would overwrite a change there; ${ownFileAdvice}`;
   }
-  return `${subject} is in an included file (${locationText}); either ${formatIncludedFileAdvice(place.file)}, for all tenants that include it, or ${ownFileAdvice}`;
+  return `${subject} is in an included file (${locationText}); either ${formatIncludedFileAdvice(location.file)}, for all tenants that include it, or ${ownFileAdvice}`;
 }

@@ -2,7 +2,7 @@ import type { Transition } from "../model/danger";
 import { EmailSecurityError } from "../model/email-security-error";
 import type { RefangedValue } from "../model/refang";
 import type { pickTextFields } from "../settings-files/element-fields";
-import type { Place } from "../settings-files/finding";
+import type { FileLocation } from "../settings-files/finding";
 import type { SectionName, SettingsElement } from "../settings-files/settings-editor";
 import type { DeclaredEntry, DeclaredVip } from "../settings-files/settings-model";
 import type { ElementReview } from "../settings-files/settings-schema";
@@ -81,6 +81,6 @@ export function getListName(section: SectionName): string {
 }
 
 /** Returns all locations of a declaration, including overridden ones. */
-export function getDeclarationLocations(element: DeclaredItem): readonly Place[] {
+export function getDeclarationLocations(element: DeclaredItem): readonly FileLocation[] {
   return [element.location, ...element.overrides];
 }

@@ -6,8 +6,8 @@ import {
   entryRemovalEstimateSchema,
   evidenceSchema,
   evidenceSummarySchema,
+  fileLocationSchema,
   kindSchema,
-  placeSchema,
 } from "../plan/plan-schema";
 import { declaredFieldsShape } from "../settings-files/element-fields";
 import { elementSourceSchema } from "../settings-files/element-source";
@@ -27,10 +27,10 @@ const declaredSchema = jsonObject({
     .enum(["declared", "expired", "removed"])
     .describe("expired: its last day is past. removed: an included file declares it, and another one removes it."),
   list: z.enum(ENTRY_LISTS).exactOptional(),
-  place: placeSchema,
+  place: fileLocationSchema,
   includeChain: jsonArray(z.string(), "The files through which it is included, starting with the requested one."),
-  overrides: jsonArray(placeSchema, "The entries of included files that it replaces, nearest first."),
-  removedAt: placeSchema.describe("Where it is removed.").exactOptional(),
+  overrides: jsonArray(fileLocationSchema, "The entries of included files that it replaces, nearest first."),
+  removedAt: fileLocationSchema.describe("Where it is removed.").exactOptional(),
   ...declaredFieldsShape,
   source: elementSourceSchema.exactOptional(),
   daysLeft: z.int().describe("Days until its last day; negative if that is past.").exactOptional(),
@@ -42,7 +42,7 @@ const parentSchema = jsonObject({
   list: z.string(),
   value: z.string(),
   verdictScope: z.string(),
-  place: placeSchema.describe("Where a file declares it; absent if only the tenant has it.").exactOptional(),
+  place: fileLocationSchema.describe("Where a file declares it; absent if only the tenant has it.").exactOptional(),
 });
 
 export type CoveringEntry = z.infer<typeof parentSchema>;

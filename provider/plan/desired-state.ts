@@ -3,7 +3,7 @@ import type { ListKind } from "../model/list-arguments";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../model/list-arguments";
 import { hashJson } from "../model/plan-digest";
 import { METADATA_FIELD_NAMES } from "../settings-files/element-fields";
-import type { Finding, Place } from "../settings-files/finding";
+import type { FileLocation, Finding } from "../settings-files/finding";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../settings-files/settings-model";
 
 export interface DesiredState
@@ -33,7 +33,7 @@ export interface DesiredList {
   /** The section of the settings file that holds its options; only for settings files. */
   readonly section?: "entries" | "vips";
   /** The location of the resource; only for programs. */
-  readonly location?: Place;
+  readonly location?: FileLocation;
 }
 
 export interface StackLists {

@@ -162,7 +162,7 @@ function findRiskyAllows(
     if (malicious === 0) return [];
     const location = lists
       .map(({ declarations }) => declarations.get(key)?.location)
-      .find((place) => place !== undefined);
+      .find((location) => location !== undefined);
     const lastText =
       evidence?.lastThreatAt === undefined ? "" : `, last ${sanitizeLine(evidence.lastThreatAt.slice(0, 10))}`;
     return [

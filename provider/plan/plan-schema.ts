@@ -3,20 +3,20 @@ import { ENTRY_LISTS } from "../model/assumptions";
 import { entryStateShape } from "../model/entry-fields";
 import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../model/json-schema-builders";
 import { metadataShape } from "../settings-files/element-fields";
-import type { Finding, Place } from "../settings-files/finding";
+import type { FileLocation, Finding } from "../settings-files/finding";
 
 export const PLAN_FORMAT = 1;
 
 const listSchema = z.enum(ENTRY_LISTS);
 
-/** A {@link Place} as a zod schema. Programs see the type without zod. */
-export const placeSchema = jsonObject({
+/** A {@link FileLocation} as a zod schema. Programs see the type without zod. */
+export const fileLocationSchema = jsonObject({
   file: jsonTextField("The file, relative to the working directory."),
   line: z.int().min(1).describe("From 1."),
   column: z.int().min(1).describe("From 1, in UTF-16 units."),
   endLine: z.int().min(1).exactOptional(),
   endColumn: z.int().min(1).describe("Exclusive.").exactOptional(),
-} satisfies Record<keyof Place, z.ZodType>).meta({ id: "Place", description: "A location in a file." });
+} satisfies Record<keyof FileLocation, z.ZodType>).meta({ id: "FileLocation", description: "A location in a file." });
 
 export const kindSchema = z.enum(["entry", "vip"]);
 export const operationSchema = z.enum(["add", "change", "remove"]);
@@ -24,8 +24,8 @@ export const operationSchema = z.enum(["add", "change", "remove"]);
 const findingSchema = jsonObject({
   code: jsonTextField("A stable name of the kind of finding, such as allow-free-mail."),
   level: z.enum(["error", "warning", "note"]),
-  message: jsonTextField("A sentence for people, without the place."),
-  place: placeSchema.exactOptional(),
+  message: jsonTextField("A sentence for people, without the location."),
+  place: fileLocationSchema.exactOptional(),
   subject: jsonObject({ kind: kindSchema, key: z.string() }).exactOptional(),
 } satisfies Record<keyof Finding, z.ZodType>).meta({ id: "Finding", description: "The finding's message." });
 
@@ -103,8 +103,8 @@ export const planChangeSchema = jsonObject({
   acceptedRiskReason: jsonTextField(
     "The reason for accepting its risks: the acceptRisk of the declared or expired entry.",
   ).exactOptional(),
-  place: placeSchema.describe("The line that declares it, or declared the expired entry.").exactOptional(),
-  overrides: jsonArray(placeSchema, "The entries of included files that it replaces.").exactOptional(),
+  place: fileLocationSchema.describe("The line that declares it, or declared the expired entry.").exactOptional(),
+  overrides: jsonArray(fileLocationSchema, "The entries of included files that it replaces.").exactOptional(),
   resource: jsonTextField("For a program: the resource that declares it.").exactOptional(),
   findings: jsonArray(findingSchema),
   evidence: evidenceSchema.exactOptional(),
@@ -229,7 +229,7 @@ export const planSchema = jsonObject({
       ...subjectShape,
       list: listSchema.exactOptional(),
       expires: jsonTextField("The last day (UTC)."),
-      place: placeSchema.exactOptional(),
+      place: fileLocationSchema.exactOptional(),
       isPresent: z.boolean().describe("Whether the tenant still has it."),
       isKept: z
         .literal(true)

@@ -8,7 +8,7 @@ import { omitUndefined } from "../model/omit-undefined";
 import { quote, sanitizeMultiline } from "../model/text";
 import { isDefaultProvider } from "../resources/configuration";
 import { getUrnName, getUrnType, parseResourceKind, type ResourceKind } from "../resources/resource-type";
-import type { Place } from "../settings-files/finding";
+import type { FileLocation } from "../settings-files/finding";
 import type { DesiredList, DesiredState } from "./desired-state";
 import type { PlanBlocker } from "./plan";
 import type { PlanBlockerCode } from "./plan-codes";
@@ -178,7 +178,7 @@ function createUnknownValueError(label: string): PulumiError {
 }
 
 /** Parses `project:///index.ts#3,1`. */
-function parseSourcePosition(position: string | undefined): Place | undefined {
+function parseSourcePosition(position: string | undefined): FileLocation | undefined {
   const [, file, line, column] = /^project:\/\/\/([^#]+)#(\d+),(\d+)$/.exec(position ?? "") ?? [];
   return file === undefined ? undefined : { file: decodeURI(file), line: Number(line), column: Number(column) };
 }

@@ -4,7 +4,7 @@ import { pickEntryState } from "../model/entry-fields";
 import { parseEntryValue, parseMailbox } from "../model/entry-value";
 import { omitUndefined } from "../model/omit-undefined";
 import { pickMetadata } from "./element-fields";
-import type { Place } from "./finding";
+import type { FileLocation } from "./finding";
 import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 import type { SettingsFile } from "./settings-schema";
 
@@ -14,7 +14,7 @@ type RawVip = NonNullable<SettingsFile["vips"]>[number];
 export function parseDeclaredEntry(
   list: List,
   raw: RawEntry,
-  location: Place,
+  location: FileLocation,
   isShort: true | undefined,
 ): DeclaredEntry {
   const parsed = parseEntryValue(raw.value);
@@ -58,9 +58,9 @@ export function parseDeclaredEntry(
   };
 }
 
-const NO_LOCATIONS: readonly Place[] = Object.freeze([]);
+const NO_LOCATIONS: readonly FileLocation[] = Object.freeze([]);
 
-export function parseDeclaredVip(raw: RawVip, location: Place, isShort: true | undefined): DeclaredVip {
+export function parseDeclaredVip(raw: RawVip, location: FileLocation, isShort: true | undefined): DeclaredVip {
   const email = normalizeMailbox(raw.email);
   const entryState = pickEntryState(raw);
   return omitUndefined({

@@ -6,7 +6,7 @@ import type { Settings } from "./settings-model";
 import { createCachingYamlReader, type YamlReader } from "./yaml-source";
 
 export interface FileEdit {
-  /** See {@link Place.file}. */
+  /** See {@link FileLocation.file}. */
   readonly file: string;
   readonly edit: Edit;
 }

@@ -2,7 +2,7 @@ import { allowDenyEntryArguments, checkEntryArguments } from "../model/arguments
 import { getKeyBaseName } from "../model/encoded-list";
 import { quote } from "../model/text";
 import { normalizeMailbox, normalizeValue, parseDeclaredEntry, parseDeclaredVip } from "./declaration-parser";
-import { type Finding, formatLineLocation, type Place } from "./finding";
+import { type FileLocation, type Finding, formatLineLocation } from "./finding";
 import type { ParsedSettingsFile } from "./parsed-settings-file";
 import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 import { POLICY_SUBJECTS, type SettingsFile } from "./settings-schema";
@@ -44,7 +44,7 @@ function readFileDeclarations(
   today: string,
 ): FileDeclarations {
   const findings: Finding[] = [];
-  const addError = (code: string, message: string, location: Place): void => {
+  const addError = (code: string, message: string, location: FileLocation): void => {
     findings.push({ code, level: "error", message, place: location });
   };
   const declarations: (DeclaredEntry | DeclaredVip)[] = [];
@@ -118,7 +118,7 @@ export function parseRemovals(source: YamlSource, { remove = {} }: SettingsFile)
 export interface Removal {
   readonly section: "allow" | "deny" | "vips";
   readonly value: string;
-  readonly location: Place;
+  readonly location: FileLocation;
   count: number;
 }
 

@@ -1,8 +1,8 @@
 import { EmailSecurityError } from "../model/email-security-error";
 import { sanitizeLine } from "../model/text";
 
-/** A location in a file: lines and columns from 1, columns in UTF-16 units as in editors. */
-export interface Place {
+/** A location in a file: lines and columns from 1, columns in UTF-16 units as in editors. In JSON, the key of a location is `place`. */
+export interface FileLocation {
   /** The file as named on the command line or in `include`, relative to the working directory. */
   readonly file: string;
   readonly line: number;
@@ -22,18 +22,18 @@ export interface Finding {
   readonly level: FindingLevel;
   /** A sentence for people, without the location: the problem and what to do. */
   readonly message: string;
-  readonly place?: Place;
+  readonly place?: FileLocation;
   /** The key of the effective entry or VIP in the encoded list, if the finding is about one. */
   readonly subject?: { readonly kind: "entry" | "vip"; readonly key: string };
 }
 
 /** Formats `settings/acme.yaml:12:5`, which terminals and editors can open. */
-export function formatLocation({ file, line, column }: Place): string {
+export function formatLocation({ file, line, column }: FileLocation): string {
   return `${sanitizeLine(file)}:${line}:${column}`;
 }
 
 /** Formats `settings/acme.yaml:12`, for people. */
-export function formatLineLocation({ file, line }: Place): string {
+export function formatLineLocation({ file, line }: FileLocation): string {
   return `${sanitizeLine(file)}:${line}`;
 }
 

@@ -1,5 +1,5 @@
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from "yaml";
-import type { Finding, Place } from "./finding";
+import type { FileLocation, Finding } from "./finding";
 import { isJsonFile, reportInvalidJson } from "./json-syntax";
 import { buildYamlLayout, type YamlLayout } from "./yaml-layout";
 import { parseYamlDocument, type ReportProblem } from "./yaml-parser";
@@ -14,9 +14,9 @@ export interface YamlSource {
   /** The content in YAML 1.2: maps, arrays, texts, numbers, booleans and null. */
   readonly value: unknown;
   /** Returns the location of the value at a path, or of its nearest parent. */
-  readonly locate: (path: readonly PropertyKey[]) => Place;
+  readonly locate: (path: readonly PropertyKey[]) => FileLocation;
   /** Returns the location of the key at a path. */
-  readonly locateKey: (path: readonly PropertyKey[]) => Place;
+  readonly locateKey: (path: readonly PropertyKey[]) => FileLocation;
   /** Returns the source of the plain scalar at a path; undefined if there is none. */
   readonly getRawText: (path: readonly PropertyKey[]) => string | undefined;
   /** Returns the layout for editing. */
@@ -33,7 +33,7 @@ export interface YamlSource {
 export function readFullYaml(text: string, file: string, valueCount = 0): YamlSource {
   const lines = createLineCounter(text);
   const findings: Finding[] = [];
-  const locate = (start: number, end = start): Place => {
+  const locate = (start: number, end = start): FileLocation => {
     const startPosition = lines.linePos(start);
     if (end <= start) return { file, line: startPosition.line, column: startPosition.col };
     const endPosition = lines.linePos(end);

@@ -4,7 +4,7 @@ import { parseValidPatterns } from "../model/list-protection";
 import { quote } from "../model/text";
 import { getExpiryDate, NO_EXPIRY } from "./expiry-date";
 import { formatDeclarationName } from "./file-declarations";
-import { type Finding, formatLineLocation, type Place } from "./finding";
+import { type FileLocation, type Finding, formatLineLocation } from "./finding";
 import { buildOverrideFinding, type OptionDemand } from "./policy-override";
 import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 import type { OptionPath } from "./settings-schema";
@@ -12,7 +12,7 @@ import type { OptionPath } from "./settings-schema";
 /** Reports an included declaration that this file removes; an error if it is protected. */
 export function checkDeclarationRemoval(
   declaration: DeclaredEntry | DeclaredVip,
-  location: Place,
+  location: FileLocation,
   demands: readonly OptionDemand[],
 ): readonly Finding[] {
   const protection = getProtection(declaration, demands);
@@ -59,7 +59,7 @@ export function checkDeclarationOverride(
 function buildDeclarationOverride(
   text: string,
   { kind, key }: DeclaredEntry | DeclaredVip,
-  location: Place,
+  location: FileLocation,
   { path, demands }: ReturnType<typeof getProtection>,
 ): Finding {
   const [demand] = demands;

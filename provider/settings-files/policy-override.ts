@@ -1,7 +1,7 @@
 import { parseTermDays } from "../model/expiry-term";
 import { canPruneAny, isLooserMode, type ListMode } from "../model/list-mode";
 import { quote } from "../model/text";
-import { type Finding, formatLineLocation, type Place } from "./finding";
+import { type FileLocation, type Finding, formatLineLocation } from "./finding";
 import { OPTION_PATHS, type OptionPath, type SettingsFile } from "./settings-schema";
 
 /*
@@ -13,7 +13,7 @@ import { OPTION_PATHS, type OptionPath, type SettingsFile } from "./settings-sch
 export interface OptionDemand {
   readonly path: OptionPath;
   readonly value: unknown;
-  readonly location: Place;
+  readonly location: FileLocation;
   /** Whether the file allows weakening it. */
   readonly isOverridable: boolean;
 }
@@ -105,7 +105,10 @@ const OPTION_ORDERS = {
 } as const satisfies Readonly<Record<OptionPath, Pick<OptionOrder<never>, "isWeaker">>>;
 
 /** Returns the demands of a file, with their locations. */
-export function listDemands(content: SettingsFile, getLocation: (path: readonly string[]) => Place): OptionDemand[] {
+export function listDemands(
+  content: SettingsFile,
+  getLocation: (path: readonly string[]) => FileLocation,
+): OptionDemand[] {
   const overridablePaths = new Set<string>(content.allowedOverrides);
   return OPTION_PATHS.flatMap((path): OptionDemand[] => {
     const keys = path.split(".");
@@ -152,7 +155,7 @@ const ALLOW_FROM = "policy.allowFrom";
 export function listImpliedDenials(
   { allowedOverrides = [], source }: SettingsFile,
   demands: readonly OptionDemand[],
-  getLocation: (path: readonly string[]) => Place,
+  getLocation: (path: readonly string[]) => FileLocation,
 ): OptionDemand[] {
   if (source !== undefined || demands.some(({ path }) => path === ALLOW_FROM)) return [];
   return [
@@ -205,7 +208,7 @@ export function findOverrides(ownDemands: readonly OptionDemand[], inherited: re
 export function buildOverrideFinding(
   description: string,
   path: OptionPath,
-  location: Place,
+  location: FileLocation,
   demands: readonly OptionDemand[],
   subject?: NonNullable<Finding["subject"]>,
 ): Finding {
@@ -268,7 +271,7 @@ export class EffectiveOptions {
     return [...this.#demandByPath.values()];
   }
 
-  getLocation(path: string): Place | undefined {
+  getLocation(path: string): FileLocation | undefined {
     return this.#demandByPath.get(path as OptionPath)?.location;
   }
 

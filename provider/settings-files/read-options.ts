@@ -1,4 +1,4 @@
-import type { Finding, Place } from "./finding";
+import type { FileLocation, Finding } from "./finding";
 import type { ParsedSettingsFile } from "./parsed-settings-file";
 import type { Settings } from "./settings-model";
 import type { YamlReader } from "./yaml-source";
@@ -27,8 +27,8 @@ export interface SettingsReadResult {
   readonly draft: Settings | undefined;
   /** Errors, warnings and notes, in the order of files and lines. */
   readonly findings: readonly Finding[];
-  /** All files that were read or failed to be read, the requested one first; see {@link Place.file}. */
+  /** All files that were read or failed to be read, the requested one first; see {@link FileLocation.file}. */
   readonly files: readonly string[];
   /** The location of the first `include` of each file. */
-  readonly includedAt: ReadonlyMap<string, Place>;
+  readonly includedAt: ReadonlyMap<string, FileLocation>;
 }

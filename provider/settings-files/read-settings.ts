@@ -13,7 +13,14 @@ import {
   getRemovalKey,
   parseRemovals,
 } from "./file-declarations";
-import { type Finding, formatLineLocation, hasErrors, type Place, SettingsFileError, sortFindings } from "./finding";
+import {
+  type FileLocation,
+  type Finding,
+  formatLineLocation,
+  hasErrors,
+  SettingsFileError,
+  sortFindings,
+} from "./finding";
 import { checkDeclarationOverride, checkDeclarationRemoval } from "./included-declaration-checks";
 import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-file";
 import {
@@ -137,7 +144,7 @@ type Readers = Required<Pick<SettingsReadOptions, "readFile" | "readYaml">>;
 class SettingsReader {
   readonly findings: Finding[] = [];
   readonly files = new Set<string>();
-  readonly includedAt = new Map<string, Place>();
+  readonly includedAt = new Map<string, FileLocation>();
   readonly expired: (DeclaredEntry | DeclaredVip)[] = [];
   readonly excluded: RemovedDeclaration[] = [];
   readonly sources: DeclaredSource[] = [];
@@ -161,7 +168,7 @@ class SettingsReader {
   }
 
   /** @param from the location of the include. */
-  readFile(path: string, from?: Place): EffectiveFile | undefined {
+  readFile(path: string, from?: FileLocation): EffectiveFile | undefined {
     const name = normalize(path);
     const identity = resolve(name);
     if (this.#includeStack.includes(identity)) {
@@ -191,7 +198,7 @@ class SettingsReader {
     return effective;
   }
 
-  #readEffective(file: string, from: Place | undefined): EffectiveFile | undefined {
+  #readEffective(file: string, from: FileLocation | undefined): EffectiveFile | undefined {
     const parsed = this.#parseFile(file, from);
     if (parsed === undefined) return undefined;
     const { source, content, validIndexes } = parsed;
@@ -205,10 +212,10 @@ class SettingsReader {
     }
 
     const included = (content.include ?? []).map((path, index) => {
-      const place = source.locate(["include", index]);
+      const location = source.locate(["include", index]);
       const refusal = validateIncludePath(path);
-      if (refusal === undefined) return this.readFile(join(dirname(file), path), place);
-      this.#reportError(...refusal, place);
+      if (refusal === undefined) return this.readFile(join(dirname(file), path), location);
+      this.#reportError(...refusal, location);
       this.isComplete = false;
       return undefined;
     });
@@ -217,7 +224,7 @@ class SettingsReader {
   }
 
   /** Parses a file; undefined if it can't be read. */
-  #parseFile(file: string, from: Place | undefined): ParsedSettingsFile | undefined {
+  #parseFile(file: string, from: FileLocation | undefined): ParsedSettingsFile | undefined {
     const path = resolve(file);
     const before = this.#cache?.get(path);
     // A cached file with another name would have wrong locations.
@@ -388,8 +395,8 @@ class SettingsReader {
     this.findings.push(finding);
   }
 
-  #reportError(code: string, message: string, place: Place | undefined): void {
-    this.findings.push({ code, level: "error", message, ...(place === undefined ? {} : { place }) });
+  #reportError(code: string, message: string, location: FileLocation | undefined): void {
+    this.findings.push({ code, level: "error", message, ...(location === undefined ? {} : { place: location }) });
   }
 }
 

@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { findNearestName } from "../model/nearest-name";
 import { quote, sanitizeLine } from "../model/text";
 import { readRegularFile } from "../system/regular-file";
-import type { Finding, Place } from "./finding";
+import type { FileLocation, Finding } from "./finding";
 import { createOutsideRepositoryTest } from "./repository";
 import { readYaml, type YamlReader, type YamlSource } from "./yaml-source";
 
@@ -16,7 +16,7 @@ import { readYaml, type YamlReader, type YamlSource } from "./yaml-source";
 export function readYamlFile(
   file: string,
   { readFile, readYaml: readYamlFile = readYaml }: SourceReaders,
-  includedFrom: Place | undefined,
+  includedFrom: FileLocation | undefined,
 ): YamlSource | Finding {
   let text: string;
   try {

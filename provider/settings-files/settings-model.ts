@@ -1,6 +1,6 @@
 import type { ListedEntry, ListedVip } from "../model/encoded-list";
 import type { ElementMetadata } from "./element-fields";
-import type { Finding, Place } from "./finding";
+import type { FileLocation, Finding } from "./finding";
 import type { ElementReview, ListsOptions, Policy, SettingsFile } from "./settings-schema";
 import type { ElementSeen, SourceDeclaration, SourceRecord } from "./source-schema";
 
@@ -15,11 +15,11 @@ export interface DeclaredElement extends ElementMetadata {
   /** When it was in its source, for an element of a generated file. */
   readonly seen?: ElementSeen;
   /** The location of the value. */
-  readonly location: Place;
+  readonly location: FileLocation;
   /** Whether it is a plain text instead of a mapping. */
   readonly isShort?: true;
   /** The overridden declarations in included files, nearest first. */
-  readonly overrides: readonly Place[];
+  readonly overrides: readonly FileLocation[];
 }
 
 /** A declared entry of the allow/deny list. */
@@ -40,30 +40,30 @@ export interface DeclaredVip extends DeclaredElement, Omit<ListedVip, "unknown">
 export interface RemovedDeclaration {
   readonly declaration: DeclaredEntry | DeclaredVip;
   /** The location of the `remove` line, or of the expired override. */
-  readonly location: Place;
+  readonly location: FileLocation;
 }
 
 /** A source that a settings file declares. */
 export interface DeclaredSource {
   readonly name: string;
   readonly source: SourceDeclaration;
-  readonly location: Place;
+  readonly location: FileLocation;
 }
 
 /** A file that `email-security sync` wrote for a source. */
 export interface GeneratedFile {
-  /** See {@link Place.file}. */
+  /** See {@link FileLocation.file}. */
   readonly file: string;
   readonly record: SourceRecord;
   /** The location of `source`. */
-  readonly location: Place;
+  readonly location: FileLocation;
 }
 
 /** The combined settings of a tenant's files on a given day. */
 export interface Settings {
   /** The requested file, as specified by the caller. */
   readonly file: string;
-  /** All files, the requested one first; see {@link Place.file}. */
+  /** All files, the requested one first; see {@link FileLocation.file}. */
   readonly files: readonly string[];
   /** The day (UTC) to which `expires` is compared: `2026-11-21`. */
   readonly today: string;

@@ -1,5 +1,5 @@
 import type { Document } from "yaml";
-import type { Place } from "./finding";
+import type { FileLocation } from "./finding";
 import { readFullYaml, type YamlSource } from "./full-yaml";
 import { isJsonFile } from "./json-syntax";
 import { extractPlainElements, type PlainElement, type PlainScanResult, type PlainSection } from "./plain-elements";
@@ -122,7 +122,7 @@ class PartialYamlSource implements YamlSource {
     return this.#layout;
   };
 
-  readonly locate = (path: readonly PropertyKey[]): Place => {
+  readonly locate = (path: readonly PropertyKey[]): FileLocation => {
     const [section = "", index, key] = path;
     const element = this.#findElement(section, index);
     if (typeof element === "object") {
@@ -136,7 +136,7 @@ class PartialYamlSource implements YamlSource {
     return this.#locateIn(path, (source, at) => source.locate(at));
   };
 
-  readonly locateKey = (path: readonly PropertyKey[]): Place => {
+  readonly locateKey = (path: readonly PropertyKey[]): FileLocation => {
     // An element has no key, so use the location of its list.
     if (path.length < 3) return this.#getFullSource().locateKey(path);
     return this.#locateIn(path, (source, at) => source.locateKey(at));
@@ -156,7 +156,10 @@ class PartialYamlSource implements YamlSource {
   }
 
   /** Queries the smallest part that contains a path: a single element, the remaining text, or the whole file. */
-  #locateIn(path: readonly PropertyKey[], locate: (source: YamlSource, path: readonly PropertyKey[]) => Place): Place {
+  #locateIn(
+    path: readonly PropertyKey[],
+    locate: (source: YamlSource, path: readonly PropertyKey[]) => FileLocation,
+  ): FileLocation {
     const [section = "", index, ...rest] = path;
     // A missing section gets the location of the whole file.
     if (!Object.hasOwn(this.value as object, section)) return locate(this.#getFullSource(), path);
@@ -188,7 +191,7 @@ class PartialYamlSource implements YamlSource {
       : { start: shiftedStart, end: end + getRemovedBefore(this.#gaps, "at", end - 1)("characters") };
   }
 
-  #shiftLines(location: Place): Place {
+  #shiftLines(location: FileLocation): FileLocation {
     const { line, endLine = line, endColumn } = location;
     const lastLine = endColumn === 1 && endLine > line ? endLine - 1 : endLine;
     const getLineShift = (at: number): number => getRemovedBefore(this.#gaps, "line", at)("lines");
@@ -196,7 +199,7 @@ class PartialYamlSource implements YamlSource {
   }
 }
 
-function replaceLines(location: Place, line: number, endLine: number): Place {
+function replaceLines(location: FileLocation, line: number, endLine: number): FileLocation {
   return location.endLine === undefined ? { ...location, line } : { ...location, line, endLine };
 }
 

@@ -434,14 +434,14 @@ export function buildHugePlan(count: number): Plan {
 
 /** Returns a plan with the given text in every place that outsiders control. */
 export function buildTextPlan(text: string): Plan {
-  const place = { file: text, line: 3, column: 5 };
+  const location = { file: text, line: 3, column: 5 };
   const counts = [{ name: text, count: 3 }];
   const recipients = [{ email: text, isVip: true, count: 3 }];
   const finding: Finding = {
     code: "odd",
     level: "warning",
     message: text,
-    place,
+    place: location,
     subject: { kind: "entry", key: text },
   };
   const sharedFields = { list: "allow", comment: text, acceptRisk: text, createdBy: text, createdAt: text } as const;
@@ -460,8 +460,8 @@ export function buildTextPlan(text: string): Plan {
     owner: text,
     approvedBy: text,
     expires: text,
-    place,
-    overrides: [place, place],
+    place: location,
+    overrides: [location, location],
     resource: text,
     findings: [finding, finding],
     evidence: {
@@ -491,7 +491,7 @@ export function buildTextPlan(text: string): Plan {
     changes: (["danger", "warning", "none"] as const).map((severity) => ({ ...change, severity })),
     blockers: [{ code: text, message: text }],
     unmanaged: [{ ...subject, before: sharedFields }],
-    expired: [{ ...subject, list: "deny", expires: text, place, isPresent: true }],
+    expired: [{ ...subject, list: "deny", expires: text, place: location, isPresent: true }],
     findings: [finding, { ...finding, message: `${text}!` }],
     counts: { added: 0, changed: 3, removed: 0, unchanged: 5, unmanaged: 1 },
     evidence: { days: 30, threats: 3, reports: 3, from: text, until: text, complete: false, missing: [text] },

@@ -15,7 +15,7 @@ export function buildReviewReport(items: readonly ReviewItem[], rest: Partial<Re
   };
 }
 
-const place = { file: "settings/acme.yaml", line: 12, column: 5 };
+const location = { file: "settings/acme.yaml", line: 12, column: 5 };
 
 /** One item of most kinds, the most severe first. */
 export const mixedReview = buildReviewReport(
@@ -24,7 +24,7 @@ export const mixedReview = buildReviewReport(
       list: "allow",
       value: "supplier-portal.test",
       scope: "global",
-      place,
+      place: location,
       comment: "Contract 7\nasked for by sales",
       ticket: "INC-1042",
       owner: "noah.keller@acme.example",
@@ -42,7 +42,7 @@ export const mixedReview = buildReviewReport(
       list: "allow",
       value: "billing@partner.example",
       scope: "graymail",
-      place: { ...place, file: "settings/baseline.yaml", line: 4 },
+      place: { ...location, file: "settings/baseline.yaml", line: 4 },
       isShared: true,
       owner: "dana@elsewhere.example",
       reasons: [
@@ -72,7 +72,7 @@ export const mixedReview = buildReviewReport(
       list: "deny",
       value: "xn--pypal-4ve.example",
       scope: "global",
-      place: { ...place, line: 30 },
+      place: { ...location, line: 30 },
       expires: "2026-11-01",
       reasons: [
         {
@@ -107,7 +107,7 @@ export function buildHugeReview(count: number): ReviewReport {
       list: "deny",
       value: `d${at}.example`,
       scope: "global",
-      place: { ...place, line: at + 5 },
+      place: { ...location, line: at + 5 },
       reasons: [{ kind: "unused", evidence: "No mail that the service detected came from it." }],
     })),
   );
@@ -119,7 +119,7 @@ export function buildTextReview(text: string): ReviewReport {
     list: "allow",
     value: text,
     scope: text,
-    place: { ...place, file: text },
+    place: { ...location, file: text },
     comment: text,
     ticket: text,
     owner: text,

@@ -294,7 +294,7 @@ class ListChangePlanner implements ListChangePlan {
 
   #remove(item: DeclaredItem): void {
     // Several of the tenant's own files may declare the same entry.
-    for (const file of new Set(getDeclarationLocations(item).map((place) => place.file))) {
+    for (const file of new Set(getDeclarationLocations(item).map((location) => location.file))) {
       const edit = {
         action: "remove",
         section: getSection(item),

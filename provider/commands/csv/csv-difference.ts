@@ -4,7 +4,7 @@ import { buildReviewCells } from "../../settings-files/csv-columns";
 import type { CsvTable } from "../../settings-files/csv-reader";
 import type { CsvRow } from "../../settings-files/csv-row";
 import { isEntryOnlyField, pickTextFields, TEXT_FIELD_NAMES } from "../../settings-files/element-fields";
-import type { Place } from "../../settings-files/finding";
+import type { FileLocation } from "../../settings-files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../../settings-files/settings-model";
 
 /** A cell that differs from the settings file, which stays unchanged. */
@@ -16,7 +16,7 @@ export interface CsvDifference {
   /** The value or mailbox, as declared. */
   readonly subject: string;
   /** The location of the declaration. */
-  readonly location: Place;
+  readonly location: FileLocation;
   /** The value in the file; empty if none. */
   readonly fileValue: string;
   /** The value in the cell; empty if none. */

@@ -7,7 +7,7 @@ import { omitUndefined } from "../../model/omit-undefined";
 import type { StackLists } from "../../plan/desired-state";
 import { encodeRowKey } from "../../resources/lifecycle/entry-match";
 import { pickTextFields } from "../../settings-files/element-fields";
-import type { Place } from "../../settings-files/finding";
+import type { FileLocation } from "../../settings-files/finding";
 import type { SettingsReadResult } from "../../settings-files/read-settings";
 import type { DeclaredEntry, DeclaredVip } from "../../settings-files/settings-model";
 import type {
@@ -76,7 +76,7 @@ export function findMatches(
   }
   for (const row of vips)
     if (row.email !== undefined) getSubject(getVipIdentity(row.email))?.actual.push(buildVipOccurrence(row));
-  const includedAt = files?.includedAt ?? new Map<string, Place>();
+  const includedAt = files?.includedAt ?? new Map<string, FileLocation>();
   const getDeclaredSubject = (item: DeclaredEntry | DeclaredVip): FindSubject | undefined =>
     getSubject(item.kind === "entry" ? item : getVipIdentity(item.email));
   for (const entry of [...(files?.draft?.entries ?? []), ...(files?.draft?.vips ?? [])]) {
@@ -182,7 +182,7 @@ function buildVipOccurrence(row: VipEmployeeRow): TenantOccurrence {
 
 function buildDeclaredOccurrence(
   declaration: DeclaredEntry | DeclaredVip,
-  includedAt: ReadonlyMap<string, Place>,
+  includedAt: ReadonlyMap<string, FileLocation>,
 ): DeclaredOccurrence {
   const { location, overrides } = declaration;
   return {
@@ -194,7 +194,7 @@ function buildDeclaredOccurrence(
   };
 }
 
-function getIncludeChain(file: string, includedAt: ReadonlyMap<string, Place>): readonly FileLine[] {
+function getIncludeChain(file: string, includedAt: ReadonlyMap<string, FileLocation>): readonly FileLine[] {
   const chain: FileLine[] = [];
   let includeLocation = includedAt.get(file);
   // Reading the files has already rejected include cycles.
@@ -205,6 +205,6 @@ function getIncludeChain(file: string, includedAt: ReadonlyMap<string, Place>): 
   return chain;
 }
 
-function toLine({ file, line }: Place): FileLine {
+function toLine({ file, line }: FileLocation): FileLine {
   return { file, line };
 }

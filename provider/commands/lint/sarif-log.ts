@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Finding, type FindingLevel, type Place, sortBySeverity } from "../../settings-files/finding";
+import { type FileLocation, type Finding, type FindingLevel, sortBySeverity } from "../../settings-files/finding";
 import { getFindingRule } from "../../settings-files/finding-rules";
 import { isOutsideDirectory } from "../../settings-files/repository";
 
@@ -116,7 +116,7 @@ function buildArtifactLocation(file: string, root: string, directory: string): {
   return { uri, uriBaseId: URI_BASE_ID };
 }
 
-function buildRegion({ line, column, endLine, endColumn }: Place): Record<string, number> {
+function buildRegion({ line, column, endLine, endColumn }: FileLocation): Record<string, number> {
   return {
     startLine: line,
     startColumn: column,

@@ -2,7 +2,7 @@ import { omitUndefined } from "../../model/omit-undefined";
 import { OwnDomains } from "../../model/own-domains";
 import { sanitizeLine } from "../../model/text";
 import { getElementSource } from "../../settings-files/element-source";
-import type { Place } from "../../settings-files/finding";
+import type { FileLocation } from "../../settings-files/finding";
 import { checkSettings } from "../../settings-files/lint";
 import { isReviewValid } from "../../settings-files/reviews";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
@@ -71,9 +71,9 @@ export function buildReviewWorklist(
           expiringDays: withinDays,
           maxVips: MAX_TARGETED_MAILBOXES,
         });
-  const byLocation = new Map(allDeclared.map((declaration) => [formatPlaceKey(declaration.location), declaration]));
+  const byLocation = new Map(allDeclared.map((declaration) => [formatLocationKey(declaration.location), declaration]));
   for (const { kind, evidence, place } of suggestions) {
-    const declaration = place === undefined ? undefined : byLocation.get(formatPlaceKey(place));
+    const declaration = place === undefined ? undefined : byLocation.get(formatLocationKey(place));
     const reasonKind = KIND_BY_SUGGESTION[kind];
     if (declaration === undefined || reasonKind === undefined) continue;
     if (reasonKind === "expiring" && endsBySync(declaration)) continue;
@@ -175,6 +175,6 @@ function buildReviewItem(declaration: Declaration, settings: Settings): Omit<Rev
   };
 }
 
-function formatPlaceKey({ file, line, column }: Place): string {
+function formatLocationKey({ file, line, column }: FileLocation): string {
   return `${line}:${column} ${file}`;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonArray, jsonObject, jsonTextField } from "../../model/json-schema-builders";
 import { formatJson } from "../../model/text";
-import { placeSchema } from "../../plan/plan-schema";
+import { fileLocationSchema } from "../../plan/plan-schema";
 import { elementSourceSchema } from "../../settings-files/element-source";
 import { REVIEW_KINDS } from "./review-kinds";
 
@@ -11,7 +11,7 @@ const itemSchema = jsonObject({
   list: z.enum(["allow", "deny", "vip"]),
   value: jsonTextField("The value or mailbox in canonical form; or as the service reports it, if no file declares it."),
   scope: jsonTextField("Of entries.").exactOptional(),
-  place: placeSchema.describe("Where it is declared. Absent if no file declares it.").exactOptional(),
+  place: fileLocationSchema.describe("Where it is declared. Absent if no file declares it.").exactOptional(),
   isShared: z.boolean().describe("Whether its file is included, possibly by other tenants too.").exactOptional(),
   comment: jsonTextField("Why it is here, as declared or as the tenant has it.").exactOptional(),
   ticket: z.string().exactOptional(),

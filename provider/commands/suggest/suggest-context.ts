@@ -8,7 +8,7 @@ import { sanitizeLine } from "../../model/text";
 import { collectEvidence, type TenantMailHistory } from "../../plan/evidence";
 import type { ObservedState } from "../../plan/observed-state";
 import type { Evidence } from "../../plan/plan";
-import type { Place } from "../../settings-files/finding";
+import type { FileLocation } from "../../settings-files/finding";
 import type { SectionName } from "../../settings-files/settings-editor";
 import type { DeclaredEntry, Settings } from "../../settings-files/settings-model";
 import { findOwnFile } from "../../settings-files/tenant-own-file";
@@ -113,7 +113,7 @@ export class SuggestContext {
   }
 
   /** Returns a note for declarations outside the tenant's own file. */
-  formatIncludedNote({ file }: Place): string {
+  formatIncludedNote({ file }: FileLocation): string {
     if (file === this.settings.files[0]) return "";
     return `${sanitizeLine(file)} is included; other tenants may include it too.`;
   }

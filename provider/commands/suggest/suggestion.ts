@@ -1,5 +1,5 @@
 import type { FileEdit } from "../../settings-files/edit-files";
-import type { Place } from "../../settings-files/finding";
+import type { FileLocation } from "../../settings-files/finding";
 
 export const SUGGESTION_KINDS = [
   "vip",
@@ -21,7 +21,7 @@ export interface Suggestion {
   readonly action: string;
   readonly evidence: string;
   /** The present declaration, for suggestions about declared entries. */
-  readonly place?: Place;
+  readonly place?: FileLocation;
   /** The edits to the files; empty if only a person can decide. */
   readonly edits: readonly FileEdit[];
 }

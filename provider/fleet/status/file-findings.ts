@@ -1,6 +1,6 @@
 import { DEFAULT_VERDICT_SCOPE } from "../../model/assumptions";
 import { omitUndefined } from "../../model/omit-undefined";
-import type { Finding, Place } from "../../settings-files/finding";
+import type { FileLocation, Finding } from "../../settings-files/finding";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../settings-files/settings-model";
 import type { ExpiringEntry, FleetFinding, FleetLine } from "./status-schema";
 
@@ -130,6 +130,6 @@ function buildExpiringEntry(
   };
 }
 
-function toFileLine(place: Place | undefined): FleetLine | undefined {
-  return place && { file: place.file, line: place.line };
+function toFileLine(location: FileLocation | undefined): FleetLine | undefined {
+  return location && { file: location.file, line: location.line };
 }

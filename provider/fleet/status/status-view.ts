@@ -278,10 +278,10 @@ function describeDifference({ difference, members }: DifferenceGroup): string[] 
   }
   if (actual !== undefined) facts.push(describeAuthors(members));
   if (reason !== undefined) facts.push(excerpt(reason, 300));
-  const places = new Set(
+  const locations = new Set(
     members.flatMap(({ difference: { place } }) => (place === undefined ? [] : [formatFileLine(place)])),
   );
-  const [only, another] = places;
+  const [only, another] = locations;
   if (only !== undefined) facts.push(another === undefined ? `declared at ${only}` : "declared in each tenant's files");
   return facts;
 }

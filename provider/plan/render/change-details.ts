@@ -12,7 +12,7 @@ import {
   untrustedSentence,
 } from "../../render/safe-text";
 import { labelTextFields, pickMetadata } from "../../settings-files/element-fields";
-import type { Place } from "../../settings-files/finding";
+import type { FileLocation } from "../../settings-files/finding";
 import type { BacktestAllow, BacktestDeny, Evidence, NamedCount, Plan, PlanChange, RecipientCount } from "../plan";
 import {
   describeCreation,
@@ -257,7 +257,7 @@ function describeOrigin({ place, overrides, resource }: PlanChange): SafeText {
   return joinTexts(parts, ", ");
 }
 
-function describeLocations(locations: readonly Place[]): SafeText {
+function describeLocations(locations: readonly FileLocation[]): SafeText {
   const visibleLocations = locations.slice(0, MAX_LOCATIONS).map(describeLine);
   return joinWithAnd(
     locations.length > MAX_LOCATIONS

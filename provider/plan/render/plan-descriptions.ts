@@ -10,7 +10,7 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
-import type { Finding, Place } from "../../settings-files/finding";
+import type { FileLocation, Finding } from "../../settings-files/finding";
 import type { BacktestExample, ExpiredItem, PlanChange, PlanEntryState, UnmanagedItem } from "../plan";
 
 /**
@@ -81,7 +81,7 @@ export function describeExpired(item: ExpiredItem): SafeText {
 }
 
 /** Formats `settings/acme.yaml:12`; empty without a location. */
-export function describeLine(location: Place | undefined): SafeText {
+export function describeLine(location: FileLocation | undefined): SafeText {
   return location === undefined ? [] : [untrusted(`${location.file}:${location.line}`)];
 }
 

@@ -43,11 +43,11 @@ export class RolloutLocks implements Disposable {
   readonly #journalLocation: string;
   readonly #commands: RolloutCommands;
 
-  /** @param place the journal: a file, or the URL of a database. */
-  constructor(locks: LockStore, journal: Journal, place: string, commands = new RolloutCommands()) {
+  /** @param journalLocation the journal: a file, or the URL of a database. */
+  constructor(locks: LockStore, journal: Journal, journalLocation: string, commands = new RolloutCommands()) {
     this.#store = locks;
     this.#journal = journal;
-    this.#journalLocation = formatJournalLocation(place);
+    this.#journalLocation = formatJournalLocation(journalLocation);
     this.#commands = commands;
   }
 
@@ -386,7 +386,7 @@ function formatStacks(stacks: readonly string[]): string {
 }
 
 /** `ci-7:/builds/settings/.email-security/rollouts.db`, or the URL of a database without user and password. */
-function formatJournalLocation(place: string): string {
-  const address = isPostgresUrl(place) ? stripPostgresCredentials(place) : undefined;
-  return address ?? `${hostname()}:${resolve(place)}`;
+function formatJournalLocation(location: string): string {
+  const address = isPostgresUrl(location) ? stripPostgresCredentials(location) : undefined;
+  return address ?? `${hostname()}:${resolve(location)}`;
 }

@@ -1,5 +1,5 @@
 import type { ProviderKind } from "../../resources/resource-type";
-import type { Finding, Place } from "../../settings-files/finding";
+import type { FileLocation, Finding } from "../../settings-files/finding";
 import type { NotificationSettings } from "./notification-settings";
 import type { Wave } from "./wave";
 
@@ -21,7 +21,7 @@ export interface Target {
   readonly provider?: ProviderKind;
   /** Whether to allow plain http to another machine. Default: false. */
   readonly allowInsecureHttp: boolean;
-  readonly place: Place;
+  readonly place: FileLocation;
 }
 
 /** The source of a key, never the key itself. */
@@ -64,5 +64,5 @@ export interface WaveRule extends Pick<Wave, "name" | "maxConcurrent" | "soakMs"
   readonly limit?: CountOrPercent;
   /** Default: none. */
   readonly failureTolerance: CountOrPercent;
-  readonly place: Place;
+  readonly place: FileLocation;
 }

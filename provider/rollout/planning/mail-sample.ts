@@ -36,9 +36,9 @@ export function chooseMailSample(candidates: readonly MailCandidate[], maxTenant
     choose(best);
   }
   const remainingCandidates = [...remaining];
-  const freePlaces = maxTenants - chosen.size;
-  for (let position = 0; position < freePlaces; position += 1) {
-    const candidate = remainingCandidates[Math.floor(((position + 0.5) * remainingCandidates.length) / freePlaces)];
+  const freeSlots = maxTenants - chosen.size;
+  for (let position = 0; position < freeSlots; position += 1) {
+    const candidate = remainingCandidates[Math.floor(((position + 0.5) * remainingCandidates.length) / freeSlots)];
     if (candidate !== undefined) choose(candidate);
   }
   return candidates.filter(({ name }) => chosen.has(name)).map(({ name }) => name);

@@ -5,7 +5,7 @@ import { truncateByDanger } from "../../model/danger";
 import { isSameEntryState } from "../../model/entry-fields";
 import { excerpt, formatFirstItems, quote } from "../../model/text";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
-import { formatLocation, type Place } from "../../settings-files/finding";
+import { type FileLocation, formatLocation } from "../../settings-files/finding";
 import { inspectSettings, type SettingsReadCache } from "../../settings-files/read-settings";
 import { findFileRepository, getRepositoryPath } from "../../settings-files/repository";
 import { minimalEnv } from "../../system/child-environment";
@@ -95,7 +95,7 @@ function getFileOfLocation(location: string): string {
   return location.slice(0, location.lastIndexOf(":"));
 }
 
-function formatLineKey({ file, line }: Place): string {
+function formatLineKey({ file, line }: FileLocation): string {
   return formatLocation({ file, line, column: 1 }).replace(/:1$/, "");
 }
 

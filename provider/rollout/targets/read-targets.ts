@@ -31,8 +31,8 @@ export function readTargets(file: string, readFile?: (path: string) => string): 
   const tenantTargets = new TargetBuilder(name, targetsFindings);
   const targets = parts.flatMap((part) => tenantTargets.buildTargets(part, topPart));
   if (targets.length === 0 && !hasErrors(targetsFindings.list)) {
-    const place = topPart.source.locate(["tenants"]);
-    targetsFindings.addError("no-tenants", "declares no tenant; write one under `tenants`", place);
+    const location = topPart.source.locate(["tenants"]);
+    targetsFindings.addError("no-tenants", "declares no tenant; write one under `tenants`", location);
   }
   reportDuplicateTargets(targets, targetsFindings);
   const waves = buildWaveRules(topPart, targetsFindings);

@@ -3,7 +3,7 @@ import { normalizeBaseUrl } from "../../client/base-url";
 import { getErrorMessage } from "../../model/email-security-error";
 import { omitUndefined } from "../../model/omit-undefined";
 import { quote } from "../../model/text";
-import type { Place } from "../../settings-files/finding";
+import type { FileLocation } from "../../settings-files/finding";
 import { validateIncludePath } from "../../settings-files/read-yaml-file";
 import { createOutsideRepositoryTest } from "../../settings-files/repository";
 import type { YamlSource } from "../../settings-files/yaml-source";
@@ -16,8 +16,8 @@ import type { RawTenant } from "./targets-schema";
 /** A target, with the places of its values that must be unique. */
 export interface LocatedTarget {
   readonly target: Target;
-  readonly stackLocation: Place;
-  readonly keyLocation: Place;
+  readonly stackLocation: FileLocation;
+  readonly keyLocation: FileLocation;
 }
 
 export class TargetBuilder {
@@ -44,11 +44,11 @@ export class TargetBuilder {
       });
   }
 
-  #buildTarget(name: string, layers: readonly Layer[], place: Place): LocatedTarget | undefined {
+  #buildTarget(name: string, layers: readonly Layer[], location: FileLocation): LocatedTarget | undefined {
     const allowInsecureHttp = findLayerValue(layers, "allowInsecureHttp")?.value ?? false;
-    const baseUrl = this.#requireField(layers, "baseUrl", name, place);
-    const key = this.#requireField(layers, "key", name, place);
-    const settings = this.#requireField(layers, "settings", name, place);
+    const baseUrl = this.#requireField(layers, "baseUrl", name, location);
+    const key = this.#requireField(layers, "key", name, location);
+    const settings = this.#requireField(layers, "settings", name, location);
     if (baseUrl === undefined || key === undefined || settings === undefined) return undefined;
     const address = this.#resolveAddress(baseUrl, name, allowInsecureHttp);
     const keySource = this.#resolveKeySource(key, name);
@@ -67,22 +67,22 @@ export class TargetBuilder {
       resource: findLayerValue(layers, "resource")?.value,
       provider: findLayerValue(layers, "provider")?.value,
       allowInsecureHttp,
-      place,
+      place: location,
     });
-    const isOwnKey = key.location.file === place.file && key.path[0] === "tenants";
-    return { target, stackLocation: stack?.location ?? place, keyLocation: isOwnKey ? key.location : place };
+    const isOwnKey = key.location.file === location.file && key.path[0] === "tenants";
+    return { target, stackLocation: stack?.location ?? location, keyLocation: isOwnKey ? key.location : location };
   }
 
   #requireField<Field extends "baseUrl" | "key" | "settings">(
     layers: readonly Layer[],
     field: Field,
     name: string,
-    place: Place,
+    location: FileLocation,
   ): LayerValue<Field> | undefined {
     const layerValue = findLayerValue(layers, field);
     if (layerValue === undefined) {
       const message = `${quote(name)} has no ${field}; write it here, or for all tenants under \`defaults\``;
-      this.#findings.addError("tenant-incomplete", message, place);
+      this.#findings.addError("tenant-incomplete", message, location);
     }
     return layerValue;
   }
@@ -132,7 +132,7 @@ export class TargetBuilder {
     return undefined;
   }
 
-  #fillText(text: string, name: string, field: string, place: Place): string | undefined {
+  #fillText(text: string, name: string, field: string, location: FileLocation): string | undefined {
     const filledText = fillPlaceholders(text, name);
     const [unknownPlaceholder] = /\{\w*\}/.exec(filledText) ?? [];
     if (unknownPlaceholder === undefined) return filledText;
@@ -141,7 +141,7 @@ export class TargetBuilder {
     this.#findings.addError(
       "placeholder",
       `${field} contains ${placeholderText}; the placeholders are {name} and {NAME}`,
-      place,
+      location,
     );
     return undefined;
   }
@@ -156,7 +156,7 @@ interface Layer {
 
 interface LayerValue<Field extends keyof RawTenant> {
   readonly value: NonNullable<RawTenant[Field]>;
-  readonly location: Place;
+  readonly location: FileLocation;
   readonly path: readonly PropertyKey[];
 }
 

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { quote } from "../../model/text";
 import { isMapping } from "../../settings-files/element-identity";
-import type { Finding, Place } from "../../settings-files/finding";
+import type { FileLocation, Finding } from "../../settings-files/finding";
 import { getFindingRule } from "../../settings-files/finding-rules";
 import { createFileReader, isFinding, readYamlFile, validateIncludePath } from "../../settings-files/read-yaml-file";
 import { buildSchemaFindings, type FileFormat } from "../../settings-files/schema-findings";
@@ -26,7 +26,7 @@ export class TargetsFileReader {
   }
 
   /** @param includedAt the place that includes the file. */
-  read(name: string, format: FileFormat<TargetsFile>, includedAt?: Place): ParsedTargetsFile | undefined {
+  read(name: string, format: FileFormat<TargetsFile>, includedAt?: FileLocation): ParsedTargetsFile | undefined {
     this.files.add(name);
     const source = readYamlFile(name, { readFile: this.#readFile }, includedAt);
     if (isFinding(source)) {
@@ -51,19 +51,19 @@ export class TargetsFileReader {
 
   readIncluded({ source, content }: ParsedTargetsFile): ParsedTargetsFile[] {
     return (content.include ?? []).flatMap((path, index) => {
-      const place = source.locate(["include", index]);
+      const location = source.locate(["include", index]);
       const includeProblem = validateIncludePath(path);
       if (includeProblem !== undefined) {
-        this.#findings.addError(...includeProblem, place);
+        this.#findings.addError(...includeProblem, location);
         return [];
       }
       const name = join(dirname(source.file), path);
       const isAlreadyRead = [...this.files].some((knownFile) => resolve(knownFile) === resolve(name));
       if (isAlreadyRead) {
-        this.#findings.addError("duplicate-include", `${quote(path)} is already included; remove this line`, place);
+        this.#findings.addError("duplicate-include", `${quote(path)} is already included; remove this line`, location);
         return [];
       }
-      return this.read(name, INCLUDED_FILE_FORMAT, place) ?? [];
+      return this.read(name, INCLUDED_FILE_FORMAT, location) ?? [];
     });
   }
 }
@@ -82,8 +82,8 @@ function findPrototypeKeys(source: YamlSource): Finding[] {
     return Object.entries(value).flatMap(([key, nestedValue]): Finding[] => {
       const keyPath = [...path, Array.isArray(value) ? Number(key) : key];
       if (key !== "__proto__") return findUnder(nestedValue, keyPath);
-      const place = source.locateKey(keyPath);
-      return [{ code: "invalid-value", level: "error", message: `"__proto__" can't be used here`, place }];
+      const location = source.locateKey(keyPath);
+      return [{ code: "invalid-value", level: "error", message: `"__proto__" can't be used here`, place: location }];
     });
   };
   return findUnder(source.value, []);

@@ -11,7 +11,7 @@ import {
   type TenantIdentity,
 } from "../../model/tenant-identity";
 import { quote } from "../../model/text";
-import { formatLineLocation, type Place } from "../../settings-files/finding";
+import { type FileLocation, formatLineLocation } from "../../settings-files/finding";
 import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import { describeKeySource } from "./read-key";
@@ -20,7 +20,7 @@ export interface IdentityRecord {
   readonly stack: string;
   readonly name: string;
   /** The place in the targets file. Absent if the file doesn't declare the tenant, or isn't available. */
-  readonly place?: Place;
+  readonly place?: FileLocation;
   readonly rollout: string;
   /** The rollout's position in the order in which rollouts started. 0 in journals of earlier releases. */
   readonly seq: number;

@@ -1,7 +1,7 @@
 import { formatNameSuggestion } from "../../model/nearest-name";
 import { omitUndefined } from "../../model/omit-undefined";
 import { quote } from "../../model/text";
-import { formatLineLocation, hasErrors, type Place } from "../../settings-files/finding";
+import { type FileLocation, formatLineLocation, hasErrors } from "../../settings-files/finding";
 import type { Target, WaveRule } from "../model/target";
 import type { HealthCheck } from "../model/wave";
 import { describeOmittedChecks, isLabelMatch } from "./assign-waves";
@@ -13,16 +13,16 @@ import { DEFAULT_THREAT_LIMIT, type RawWave } from "./wave-schema";
 export function buildWaveRules({ source, content }: ParsedTargetsFile, findings: TargetsFindings): WaveRule[] {
   const { waves } = content;
   if (waves === undefined) return [{ ...buildWaveRule({ name: "all" }), place: source.locate([]) }];
-  const locations = new Map<string, Place>();
+  const locations = new Map<string, FileLocation>();
   return waves.map((rawWave, index) => {
-    const place = source.locate(["waves", index, "name"]);
+    const location = source.locate(["waves", index, "name"]);
     const firstLocation = locations.get(rawWave.name);
-    if (firstLocation === undefined) locations.set(rawWave.name, place);
+    if (firstLocation === undefined) locations.set(rawWave.name, location);
     else {
       const message = `the wave ${quote(rawWave.name)} is declared twice, here and at ${formatLineLocation(firstLocation)}; rename one of the two`;
-      findings.addError("duplicate-wave", message, place);
+      findings.addError("duplicate-wave", message, location);
     }
-    return { ...buildWaveRule(rawWave), place };
+    return { ...buildWaveRule(rawWave), place: location };
   });
 }
 

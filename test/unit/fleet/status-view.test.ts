@@ -142,13 +142,13 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
 it("renders hostile text as plain text", () => {
   const assertEscaped = (hostile: string): void => {
     const rowFields = { comment: hostile, createdBy: hostile, createdAt: hostile };
-    const place = { file: hostile, line: 1 };
-    const entryFields = { tenants: [hostile], place };
+    const location = { file: hostile, line: 1 };
+    const entryFields = { tenants: [hostile], place: location };
     const status: FleetStatus = {
       ...buildFleetStatus([
         {
           ...buildTenantStatus(hostile, [
-            buildAddition(hostile, rowFields, { place, scope: hostile, reason: hostile }),
+            buildAddition(hostile, rowFields, { place: location, scope: hostile, reason: hostile }),
           ]),
           error: { code: "Error", message: hostile },
           unappliedRollout: { id: hostile, wave: hostile, state: "pending", rolloutState: "running" },

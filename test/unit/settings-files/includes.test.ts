@@ -11,8 +11,8 @@ function readIncluding(files: Record<string, string>, today = TODAY) {
     Object.fromEntries(Object.entries(files).map(([file, content]) => [file, `version: 1\n${content}`])),
   );
   const shortenPath = (file: string): string => file.replace(`${directory.path}/`, "");
-  const formatPlace = (place: { file: string; line: number } | undefined): string =>
-    `${shortenPath(place?.file ?? "")}:${place?.line}`;
+  const formatLineText = (location: { file: string; line: number } | undefined): string =>
+    `${shortenPath(location?.file ?? "")}:${location?.line}`;
   const result = inspectSettings(directory.at("tenant.yaml"), { today });
   const { settings, findings } = result;
   return {
@@ -22,18 +22,18 @@ function readIncluding(files: Record<string, string>, today = TODAY) {
     files: result.files.map(shortenPath),
     entries: settings?.entries.map(({ key, text, location, overrides }) => [
       `${key} = ${text}`,
-      [location, ...overrides].map(formatPlace),
+      [location, ...overrides].map(formatLineText),
     ]),
     vips: settings?.vips.map(({ key, text, location, overrides }) => [
       `${key} = ${text}`,
-      [location, ...overrides].map(formatPlace),
+      [location, ...overrides].map(formatLineText),
     ]),
     excluded: settings?.excluded.map(({ declaration, location }) => [
       declaration.key,
-      formatPlace(declaration.location),
-      formatPlace(location),
+      formatLineText(declaration.location),
+      formatLineText(location),
     ]),
-    expired: settings?.expired.map(({ key, location }) => [key, formatPlace(location)]),
+    expired: settings?.expired.map(({ key, location }) => [key, formatLineText(location)]),
   };
 }
 

@@ -130,7 +130,7 @@ const fleetElements = (() => {
     });
     const facts = buildFacts(entry);
     const { expires, place } = entry;
-    const expiryAndPlace = [
+    const expiryAndLocation = [
       ...(expires === "" ? [] : [expires === "never" ? "never expires" : `until ${expires}`]),
       ...(place === "" ? ["not in any file"] : [place]),
     ].join(" · ");
@@ -139,7 +139,7 @@ const fleetElements = (() => {
       { class: "hit" },
       el("p", { class: "head" }, buildBadge(entry.list), " ", ...buildValueLink(entry, "")),
       ...(facts.length === 0 ? [] : [el("p", { class: "facts" }, ...facts)]),
-      el("p", { class: "facts" }, bdi(expiryAndPlace)),
+      el("p", { class: "facts" }, bdi(expiryAndLocation)),
       ...lines,
     );
   };

@@ -106,8 +106,12 @@ describe("a SARIF log", () => {
 
 describe("a file location", () => {
   const getResultUri = (file: string, root: string, directory: string): unknown => {
-    const place = { file, line: 1, column: 1 };
-    const [result] = buildRun([{ code: "shadowed", level: "warning", message: "…", place }], root, directory).results;
+    const location = { file, line: 1, column: 1 };
+    const [result] = buildRun(
+      [{ code: "shadowed", level: "warning", message: "…", place: location }],
+      root,
+      directory,
+    ).results;
     return result?.locations[0]?.physicalLocation.artifactLocation;
   };
 

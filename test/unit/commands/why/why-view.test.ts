@@ -40,8 +40,8 @@ const buildHistoryEvent = (subject: string, before: unknown, after: unknown) =>
     before,
     after,
   }) as unknown as WhyReport["history"][number];
-const place = { file: "a.yaml", line: 3, column: 1 };
-const chain = { place, includeChain: ["a.yaml"], overrides: [] };
+const location = { file: "a.yaml", line: 3, column: 1 };
+const chain = { place: location, includeChain: ["a.yaml"], overrides: [] };
 const formatPlainText = (words: SafeText): string =>
   words.map((word) => (typeof word === "string" ? word : word.untrusted)).join("");
 
@@ -158,7 +158,7 @@ it("sanitizes hostile text in every output format", () => {
         state: "declared",
         kind: "vip",
         key: HOSTILE,
-        place: { ...place, file: HOSTILE },
+        place: { ...location, file: HOSTILE },
         includeChain: [HOSTILE, HOSTILE],
         overrides: [],
         ...metadata,

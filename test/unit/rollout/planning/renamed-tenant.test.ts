@@ -95,9 +95,9 @@ it("blocks a tenant that gets another stack", () => {
     formatCommand: (command: string, stack: string) => `${command} ${stack}`,
     formatMove: (stack: string) => `move ${stack}`,
   };
-  const place = { file: "tenants.yaml", line: 3 } as Target["place"];
+  const location = { file: "tenants.yaml", line: 3 } as Target["place"];
   const message = buildRenamedTenantBlocker(
-    { target: { ...target, place }, hasStack: true },
+    { target: { ...target, place: location }, hasStack: true },
     former,
     commands,
   )?.message;

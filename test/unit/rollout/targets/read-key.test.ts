@@ -7,7 +7,7 @@ import { buildTarget, buildVariableSource } from "../../../support/rollout-targe
 import { runEnvironment } from "../../../support/run-environment";
 import { createTestDirectory } from "../../../support/test-directory";
 
-const PLACE = { file: "tenants.yaml", line: 7, column: 3 };
+const LOCATION = { file: "tenants.yaml", line: 7, column: 3 };
 const ENVIRONMENT = { ...runEnvironment(), ACME_API_KEY: "abc-123" };
 
 function readTestKey(
@@ -22,7 +22,7 @@ function readTestKey(
     ...(key.from === "file" ? { EMAIL_SECURITY_KEY_FILES: key.path } : {}),
     ...(key.from === "command" ? { EMAIL_SECURITY_COMMANDS: JSON.stringify(key.command) } : {}),
   };
-  return readKey(buildTarget("acme", {}, { key, place: PLACE }), {
+  return readKey(buildTarget("acme", {}, { key, place: LOCATION }), {
     environment: { ...allowing, ...environment },
     timeoutMs,
   });
@@ -170,7 +170,7 @@ it.each([
     AWS_SECRET_ACCESS_KEY: "secret",
     EMAIL_SECURITY_SERVICES: "https://mail-security.example",
   };
-  const keyPromise = readKey(buildTarget("acme", {}, { key, place: PLACE }), { environment });
+  const keyPromise = readKey(buildTarget("acme", {}, { key, place: LOCATION }), { environment });
   await expect(keyPromise).rejects.toMatchObject({ code: "ERR_ROLLOUT_NOT_ALLOWED" });
   await expect(keyPromise).rejects.toThrow(setting);
 });
