@@ -13,14 +13,8 @@ import {
   getRemovalKey,
   parseRemovals,
 } from "./file-declarations";
-import {
-  type FileLocation,
-  type Finding,
-  formatLineLocation,
-  hasErrors,
-  SettingsFileError,
-  sortFindings,
-} from "./finding";
+import type { FileLocation, Finding } from "./finding";
+import { formatLineLocation, hasErrors, SettingsFileError, sortFindings } from "./finding";
 import { checkDeclarationOverride, checkDeclarationRemoval } from "./included-declaration-checks";
 import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-file";
 import {
