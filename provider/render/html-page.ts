@@ -88,7 +88,7 @@ ${body}
   return page.toString();
 }
 
-export type PageStatus = "refused" | "danger" | "accepted" | "warning" | "none" | "nothing" | "running";
+export type PageStatus = "refused" | "danger" | "accepted" | "warning" | "none" | "empty" | "running";
 
 /** Renders the summary at the top: one or two words, and a sentence. */
 export function renderStatusBanner(status: PageStatus, label: string, headline: SafeText): Html {
@@ -113,6 +113,6 @@ const ICONS: Readonly<Record<PageStatus, Html>> = {
   accepted: WARNING_ICON,
   warning: WARNING_ICON,
   none: CHECK_ICON,
-  nothing: CHECK_ICON,
+  empty: CHECK_ICON,
   running: createIcon('<circle cx="12" cy="12" r="9.5"/><path d="M12 6.500V12l3.500 2"/>'),
 };

@@ -39,7 +39,7 @@ p { margin: .4rem 0; }
 .verdict.is-refused, .verdict.is-danger { background: var(--red-card); border-color: var(--red-line); color: var(--red); }
 .verdict.is-warning, .verdict.is-accepted { background: var(--amber-card); border-color: var(--amber-line); color: var(--amber); }
 .verdict.is-running { background: var(--blue-card); border-color: var(--blue-line); color: var(--blue); }
-.verdict.is-none, .verdict.is-nothing { background: var(--green-card); border-color: var(--green-line); color: var(--green); }
+.verdict.is-none, .verdict.is-empty { background: var(--green-card); border-color: var(--green-line); color: var(--green); }
 .tallies { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem; margin: 0; padding: 0; list-style: none; }
 .tallies li { padding: .7rem 1rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; color: var(--soft); font-size: .9rem; }
 .tallies b { display: block; color: var(--ink); font-size: 1.55rem; line-height: 1.2; font-variant-numeric: tabular-nums; letter-spacing: -.01em; }

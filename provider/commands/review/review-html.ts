@@ -40,18 +40,18 @@ ${renderNoteList("Not known", limitations)}
 
 const MAX_TITLE_LENGTH = 200;
 
-type ReviewStatus = Extract<PageStatus, "danger" | "warning" | "none" | "nothing">;
+type ReviewStatus = Extract<PageStatus, "danger" | "warning" | "none" | "empty">;
 
 const STATUS_TEXT: Readonly<Record<ReviewStatus, string>> = {
   danger: "Urgent",
   warning: "To review",
   none: "To review",
-  nothing: "Nothing to review",
+  empty: "Nothing to review",
 };
 
 function getReviewStatus({ items: [first], missingEvidence }: ReviewReport): ReviewStatus {
   if (first !== undefined) return getReviewSeverity(first);
-  return missingEvidence.length > 0 ? "warning" : "nothing";
+  return missingEvidence.length > 0 ? "warning" : "empty";
 }
 
 function getReviewSeverity({ reasons: [first] }: ReviewItem): "danger" | "warning" | "none" {

@@ -22,7 +22,7 @@ main a, footer a { color: var(--blue); text-underline-offset: .15em; }
 .tallies a:focus-visible, input:focus-visible, button:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
 .tallies li[class^="is-"] b { color: var(--tone); }
 .find { margin: 1.5rem 0; padding: 1.1rem 1.35rem 1.2rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; }
-.find label.of { display: block; margin-bottom: .4rem; font-weight: 600; }
+.find label.title { display: block; margin-bottom: .4rem; font-weight: 600; }
 input[type=search] { width: 100%; padding: .6rem .8rem; border: 1px solid var(--soft); border-radius: .6rem; background: var(--page); color: var(--ink); font: inherit; }
 .filters { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center; margin: .7rem 0 0; }
 .status { min-height: 1.55em; margin: .6rem 0 0; color: var(--soft); font-size: .9rem; }
@@ -51,7 +51,7 @@ input[type=search] { width: 100%; padding: .6rem .8rem; border: 1px solid var(--
 .plot { display: block; width: 100%; height: 9rem; overflow: visible; }
 .plot polyline { fill: none; stroke-width: 2.5; stroke-linejoin: round; vector-effect: non-scaling-stroke; }
 .plot .grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
-.ends { display: flex; justify-content: space-between; color: var(--soft); font-size: .8125rem; font-variant-numeric: tabular-nums; }
+.axis-labels { display: flex; justify-content: space-between; color: var(--soft); font-size: .8125rem; font-variant-numeric: tabular-nums; }
 .key { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; margin: .5rem 0 0; padding: 0; list-style: none; font-size: .875rem; }
 .key li::before { content: ""; display: inline-block; width: 1.4rem; margin: 0 .45em .25em 0; border-top: 3px solid var(--series); }
 .key .series-1::before { border-top-style: dashed; }
@@ -69,8 +69,8 @@ input[type=search] { width: 100%; padding: .6rem .8rem; border: 1px solid var(--
 .bars .old rect { fill: var(--bar-spam); }
 .timeline { margin: .6rem 0 0; padding: 0; list-style: none; display: grid; gap: .45rem; }
 .timeline li { display: grid; grid-template-columns: 8rem 1fr 19rem; gap: 1rem; align-items: center; font-size: .925rem; }
-.timeline .of { font-weight: 600; }
-.timeline .took { color: var(--soft); font-size: .875rem; }
+.timeline .wave-name { font-weight: 600; }
+.timeline .duration { color: var(--soft); font-size: .875rem; }
 .track { display: block; width: 100%; height: 1rem; border-radius: .3rem; background: var(--sunk); }
 .track .ran { fill: var(--tone); }
 .track .soaked { fill: var(--blue-line); }

@@ -196,7 +196,7 @@ const ALERT_TYPES: Readonly<Record<PlanStatus, string>> = {
   accepted: "WARNING",
   warning: "WARNING",
   none: "TIP",
-  nothing: "NOTE",
+  empty: "NOTE",
 };
 
 function formatPlanFooter({ basis, source, unmanagedNote, digest }: PlanView, artifact: string): string {

@@ -109,7 +109,7 @@ const STATUS_STYLES: Readonly<Record<PlanStatus, Style>> = {
   accepted: ["bold", "yellow"],
   warning: ["bold", "yellow"],
   none: ["bold", "green"],
-  nothing: ["bold", "green"],
+  empty: ["bold", "green"],
 };
 
 const SYMBOL_STYLES = { "+": "green", "~": "yellow", "-": "red" } as const;

@@ -63,7 +63,7 @@ export interface PlanView {
   readonly digest: string;
 }
 
-export type PlanStatus = "refused" | ChangeSeverity | "nothing";
+export type PlanStatus = "refused" | ChangeSeverity | "empty";
 
 export interface ChangeCount {
   readonly symbol: string;
@@ -131,7 +131,7 @@ const STATUS_LABELS: Readonly<Record<PlanStatus, string>> = {
   accepted: "Risk accepted",
   warning: "Warning",
   none: "No risks found",
-  nothing: "No changes",
+  empty: "No changes",
 };
 
 /** Returns the name of a plan's status. It says that there are no risks only if all evidence was read. */
@@ -148,7 +148,7 @@ export function getPlanStatus(
   hasChanges: boolean,
 ): PlanStatus {
   if (isBlocked) return "refused";
-  return STATUS_ORDER.find((candidate) => severityCounts[candidate] > 0) ?? (hasChanges ? "none" : "nothing");
+  return STATUS_ORDER.find((candidate) => severityCounts[candidate] > 0) ?? (hasChanges ? "none" : "empty");
 }
 
 /** Names a blocker; an unknown code of another version stays as it is. */

@@ -149,13 +149,13 @@ function renderTimelineHtml({ waves }: RolloutReport, times: ReadonlyMap<string,
   const formatPercent = (ms: number) => `${((ms / totalMs) * 100).toFixed(2)}%`;
   return html`<section><h2>Time</h2><ul class="timeline">${startedWaves.map(
     ({ wave, from, until, workMs, soaked }) =>
-      html`<li><span class="of">${formatShortName(wave.name)}</span><span class="track" aria-hidden="true"><span class="ran is-${wave.state}" style="left:${formatPercent(
+      html`<li><span class="wave-name">${formatShortName(wave.name)}</span><span class="track" aria-hidden="true"><span class="ran is-${wave.state}" style="left:${formatPercent(
         from - firstStartMs,
       )};width:${formatPercent(until - from)}"></span>${
         soaked > until
           ? html`<span class="soaked" style="left:${formatPercent(until - firstStartMs)};width:${formatPercent(soaked - until)}"></span>`
           : ""
-      }</span><span class="took">${formatDuration(workMs)}${
+      }</span><span class="duration">${formatDuration(workMs)}${
         soaked > until ? `, soak ${formatDuration(wave.exitCriteria.soakMs)}` : ""
       }</span></li>`,
   )}</ul></section>`;
@@ -176,7 +176,7 @@ function renderWaveHtml(
     ...(wave.health?.isHealthy === true ? [safeText`health: ${untrustedSentence(wave.health.message)}`] : []),
     ...(wave.exitCriteria.hasGate ? [["manual approval after the wave"]] : []),
   ];
-  return html`<section class="wave"><h2><span class="of">${formatShortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${symbol}</i> ${renderHtmlText(formatWaveState(wave, labels))}</span></h2>
+  return html`<section class="wave"><h2><span class="wave-name">${formatShortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${symbol}</i> ${renderHtmlText(formatWaveState(wave, labels))}</span></h2>
 ${renderBarHtml(wave)}<p class="facts">${renderHtmlText(joinTexts(details, " · "))}</p>
 <ul class="grid${waveTenants.length > MAX_DETAILED ? " dense" : ""}">
 ${waveTenants.map(renderCellHtml)}</ul></section>
@@ -247,7 +247,7 @@ const MAX_UNFOLDED = 30;
 
 function renderTenantHtml({ tenant, anchor, label: { symbol, word } }: AnchoredTenant, isOpen: boolean): Html {
   const { error, durationMs } = tenant;
-  return html`<li class="tenant is-${tenant.state}"><details${isOpen ? new Html(" open") : ""}><summary><span class="state is-${tenant.state}"><i>${symbol}</i> ${word}</span><span class="name"><bdi>${renderUntrustedHtml(tenant.name)}</bdi></span><span class="counts">${formatPlannedCounts(tenant)}</span><span class="took">${durationMs === undefined ? "" : formatDuration(durationMs)}</span></summary><div class="body" id="${anchor}">${
+  return html`<li class="tenant is-${tenant.state}"><details${isOpen ? new Html(" open") : ""}><summary><span class="state is-${tenant.state}"><i>${symbol}</i> ${word}</span><span class="name"><bdi>${renderUntrustedHtml(tenant.name)}</bdi></span><span class="counts">${formatPlannedCounts(tenant)}</span><span class="duration">${durationMs === undefined ? "" : formatDuration(durationMs)}</span></summary><div class="body" id="${anchor}">${
     error === undefined ? "" : renderErrorHtml(tenant, error)
   }${renderTenantChangesHtml(tenant)}<dl>${buildTenantDetails(tenant).map(
     ([label, value]) => html`<dt>${label}</dt><dd>${renderHtmlText(value)}</dd>`,

@@ -15,8 +15,8 @@ i { font: 700 1em var(--mono); }
 .advice pre { border-color: var(--line); margin: .3rem 0 1rem; }
 .timeline { margin: 0; padding: 0; list-style: none; display: grid; gap: .45rem; }
 .timeline li { display: grid; grid-template-columns: 10rem 1fr 13rem; gap: 1rem; align-items: center; font-size: .925rem; }
-.timeline .of { font-weight: 600; max-height: 3em; overflow: hidden; }
-.timeline .took { color: var(--soft); font-variant-numeric: tabular-nums; }
+.timeline .wave-name { font-weight: 600; max-height: 3em; overflow: hidden; }
+.timeline .duration { color: var(--soft); font-variant-numeric: tabular-nums; }
 .track { position: relative; height: 1rem; border-radius: .3rem; background: var(--sunk); overflow: hidden; }
 .track span { position: absolute; top: 0; bottom: 0; min-width: 3px; }
 .ran { background: var(--tone); }
@@ -49,9 +49,9 @@ i { font: 700 1em var(--mono); }
 .tenant summary, .aside .tenant summary { padding: .5rem .9rem; font-weight: 400; }
 .tenant .state { flex: none; min-width: 6.5rem; font-size: .875rem; font-weight: 600; }
 .tenant .name { flex: 1 1 auto; min-width: 0; font-weight: 600; }
-.tenant .counts, .tenant .took { flex: none; color: var(--soft); font-size: .875rem; font-variant-numeric: tabular-nums; }
+.tenant .counts, .tenant .duration { flex: none; color: var(--soft); font-size: .875rem; font-variant-numeric: tabular-nums; }
 .tenant .counts { font-family: var(--mono); }
-.tenant .took { min-width: 5.5rem; text-align: right; }
+.tenant .duration { min-width: 5.5rem; text-align: right; }
 .tenant .body { scroll-margin-top: 4.5rem; }
 .tenant:has(.body:target) { outline: 3px solid var(--focus); }
 .reason { margin: .1rem 0; color: var(--red); font-weight: 600; }
@@ -67,7 +67,7 @@ i { font: 700 1em var(--mono); }
   .tenant summary { flex-wrap: wrap; gap: .1rem .7rem; padding: .5rem .7rem; }
   .tenant .state { min-width: 0; }
   .tenant .name { flex-basis: 60%; }
-  .tenant .took { min-width: 0; }
+  .tenant .duration { min-width: 0; }
   .aside .tenants { padding: 0 .4rem .6rem; }
   .edits .operation, .edits .list { min-width: 0; }
 }

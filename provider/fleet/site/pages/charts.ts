@@ -24,11 +24,11 @@ export function renderLineChart(title: string, times: readonly string[], series:
   const formatPoints = ({ values }: ChartSeries) =>
     times.map((time, index) => `${formatX(time)},${formatY(values[index] ?? 0)}`).join(" ");
   return html`<figure class="chart"><figcaption>${title}</figcaption>
-<div class="ends" aria-hidden="true"><span>${formatNumber(axisMax)}</span></div>
+<div class="axis-labels" aria-hidden="true"><span>${formatNumber(axisMax)}</span></div>
 <svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><line class="grid" x1="0" x2="${WIDTH}" y1="0" y2="0"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT / 2}" y2="${HEIGHT / 2}"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>${series.map(
     (chartSeries, index) => html`<polyline class="series-${index}" points="${formatPoints(chartSeries)}"/>`,
   )}</svg>
-<div class="ends" aria-hidden="true"><span>${formatTime(first)}</span><span>${formatTime(last)}</span></div>
+<div class="axis-labels" aria-hidden="true"><span>${formatTime(first)}</span><span>${formatTime(last)}</span></div>
 <ul class="key">${series.map(
     ({ name, values }, index) => html`<li class="series-${index}">${name}: ${formatNumber(values.at(-1) ?? 0)}</li>`,
   )}</ul>

@@ -92,7 +92,7 @@ function renderTotals({ tenants, expiring, reviews }: FleetStatus): Html {
 }
 
 function renderSearch(): Html {
-  return html`<form class="find" role="search"><label class="of" for="search">Find where a value is allowed or denied</label>
+  return html`<form class="find" role="search"><label class="title" for="search">Find where a value is allowed or denied</label>
 <input type="search" id="search" placeholder="evil.example, ceo@partner.example, INC-1042" autocomplete="off" spellcheck="false" autocapitalize="off">
 <div class="filters">${renderListFilter()}</div>
 <p class="status" id="search-status" role="status"></p>${NO_SCRIPT}<div id="results"></div></form>`;

@@ -127,7 +127,7 @@ export function renderTimeline(report: RolloutReport): Html {
       start === undefined
         ? ""
         : html`, took ${formatDuration(end - start)}${soakEnd > end ? html`, waited ${formatDuration(soakEnd - end)}` : ""}`;
-    return html`<li class="is-${wave.state}"><span class="of"><bdi>${excerpt(wave.name)}</bdi></span><svg class="track" aria-hidden="true">${bars}</svg><span class="took">${states[wave.state].word}: ${renderHtmlText(describeTenantCounts(wave.counts, "no tenants"))}${durationText}</span></li>`;
+    return html`<li class="is-${wave.state}"><span class="wave-name"><bdi>${excerpt(wave.name)}</bdi></span><svg class="track" aria-hidden="true">${bars}</svg><span class="duration">${states[wave.state].word}: ${renderHtmlText(describeTenantCounts(wave.counts, "no tenants"))}${durationText}</span></li>`;
   })}</ul>`;
 }
 
