@@ -62,13 +62,13 @@ const LINES: [typed: string, whole: string][] = [
 ];
 
 describe.skipIf(!isInstalled("script") || !isInstalled("bash"))("bash", () => {
-  it.each(LINES)("%s", async (typed, whole) => {
+  it.each(LINES)("completes %j to %j in bash", async (typed, whole) => {
     expect(await completeLine("bash --norc -i", "source <(email-security completion bash)", typed)).toBe(whole);
   });
 });
 
 describe.skipIf(!isInstalled("script") || !isInstalled("zsh"))("zsh", () => {
-  it.each(LINES)("%s", async (typed, whole) => {
+  it.each(LINES)("completes %j to %j in zsh", async (typed, whole) => {
     const set = "autoload -U compinit; compinit -u; source <(email-security completion zsh)";
     // zsh removes a trailing slash if no name follows.
     expect(await completeLine("zsh -f -i", set, typed)).toBe(whole.replace(/\/$/, ""));
@@ -76,7 +76,7 @@ describe.skipIf(!isInstalled("script") || !isInstalled("zsh"))("zsh", () => {
 });
 
 describe.skipIf(!isInstalled("fish"))("fish", () => {
-  it.each(LINES)("%s", async (typed, whole) => {
+  it.each(LINES)("completes %j to %j in fish", async (typed, whole) => {
     const script = `email-security completion fish | source; complete -C '${typed}'`;
     const printed = await new Promise<string>((done) => {
       execFile("fish", ["--no-config", "-c", script], { cwd: directory, env: buildEnvironment() }, (_error, stdout) =>

@@ -82,7 +82,7 @@ describe.runIf(hasShell)("--format json", () => {
     expect([...Object.keys(RUNS), ...ENGINE_COMMANDS].sort()).toEqual([...JSON_COMMANDS].sort());
   });
 
-  it.each(Object.keys(RUNS))("prints %s as one document and nothing else", async (path) => {
+  it.each(Object.keys(RUNS))("prints %s as exactly one document", async (path) => {
     const { stdout, stderr } = await runForJson(path, "--format", "json", "--output", "-");
     expect({ stderr, begins: stdout.slice(0, 1) }).toEqual({ stderr, begins: "{" });
     expect(JSON.parse(stdout)).toBeTypeOf("object");

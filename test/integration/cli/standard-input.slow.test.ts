@@ -15,7 +15,7 @@ async function findFrom(writer: string): Promise<{ stdout: string; stderr: strin
   return await run("sh", ["-c", command], { cwd: directory.path, env });
 }
 
-it("reads values from a slow writer, skipping blank lines and comments", async () => {
+it("reads values from a slow writer", async () => {
   const { stdout, stderr } = await findFrom(
     "sleep 1; printf 'hxxp://evil[.]ex'; sleep 0.3; printf 'ample/x # why\\r\\n\\n# none\\nother.example'",
   );

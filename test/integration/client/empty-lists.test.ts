@@ -35,12 +35,12 @@ const NONE = { page: 1, page_size: 200, total: 0 };
 
 describe("valid empty lists", () => {
   test.each<[string, object, object, object?]>([
-    ["as the reference has it", NONE, { items: [] }, { status: 200 }],
+    ["that follows the reference", NONE, { items: [] }, { status: 200 }],
     ["with null for its items", NONE, { items: null }],
-    ["with a status that is another success, or a word", NONE, { items: [] }, { status: "success" }],
-    ["with an error that says nothing", NONE, { items: [] }, { status: 200, error: null }],
+    ['with a status of "success"', NONE, { items: [] }, { status: "success" }],
+    ["with a null error", NONE, { items: [] }, { status: 200, error: null }],
     ["without a total", { ...NONE, total: null }, { items: [] }],
-  ])("%s", async (_name, numbers, results, more) => {
+  ])("reads a list %s as empty", async (_name, numbers, results, more) => {
     await using service = await startEmptyService(numbers, results, more);
     await using client = new TestClient(service);
     for (const [name, read] of Object.entries(READINGS)) expect(await read(client), name).toEqual([]);
@@ -77,10 +77,10 @@ describe("responses that only look like an empty list", () => {
     ["null, and no total", { ...NONE, total: null }, { items: null }, {}, "ERR_INVALID_RESPONSE", /results\.items/],
     ["a total that is a string", { ...NONE, total: "0" }, EMPTY, {}, "ERR_INVALID_RESPONSE", /total: /],
     ["a negative total", { ...NONE, total: -1 }, EMPTY, {}, "ERR_INVALID_RESPONSE", /total: /],
-    ["a total of some", { ...NONE, total: 3 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /have 0 items, but its total is 3/],
+    ["a nonzero total", { ...NONE, total: 3 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /have 0 items, but its total is 3/],
     ["another page", { ...NONE, page: 2 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /for page 1, it returned page 2/],
-    ["not found", NONE, EMPTY, { error: "no such list" }, "ERR_NOT_FOUND", /returned 404: no such list/, 404],
-  ])("%s", async (_name, numbers, results, more, code, reasonPattern, status) => {
+    ["status 404", NONE, EMPTY, { error: "no such list" }, "ERR_NOT_FOUND", /returned 404: no such list/, 404],
+  ])("rejects a response with %s", async (_name, numbers, results, more, code, reasonPattern, status) => {
     await using service = await startEmptyService(numbers, results, more, status);
     await using client = new TestClient(service);
     for (const [name, read] of Object.entries(READINGS)) {
@@ -102,7 +102,7 @@ describe("responses that only look like an empty list", () => {
     }
   });
 
-  test.each([204, 205])("rejects status %i, which has no body", async (status) => {
+  test.each([204, 205])("rejects status %i without a body", async (status) => {
     await using service = await RecordingService.start((_request, response) => response.writeHead(status).end());
     await using client = new TestClient(service);
     for (const read of Object.values(READINGS)) {

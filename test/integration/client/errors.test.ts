@@ -287,7 +287,7 @@ describe("response timeouts", () => {
         response.writeHead(200, { "content-type": "application/json" }).write('{"results": {');
       },
     ],
-  ])("%s", async (_name, answer) => {
+  ])("raises TimeoutError for a response with %s", async (_name, answer) => {
     const { ofRead, ofWrite, url } = await captureFailures(answer, { timeoutMs: 300 });
     for (const error of [ofRead, ofWrite]) expect(error).toBeInstanceOf(client.TimeoutError);
     expect(ofRead).toMatchObject({
@@ -333,14 +333,14 @@ describe("unreadable success responses", () => {
       `200 with JSON that is invalid or truncated: '{"results": {'`,
     ],
     [
-      "a body in whose middle the connection breaks",
+      "a body cut off by a reset",
       (_request, response) => breakOff(response, 200),
       TruncatedBodyError,
       "ERR_TRUNCATED_BODY",
       "200 with a truncated body: the connection ended before the end of the body",
     ],
     [
-      "chunks in whose middle the connection ends",
+      "chunks cut off by the end of the connection",
       (_request, response) => {
         response.writeHead(200, { "content-type": "application/json" });
         response.write('{"results": {', () => response.socket?.end());
@@ -419,7 +419,7 @@ describe("unreadable success responses", () => {
       "ERR_RESPONSE_TOO_LARGE",
       "more than 2000 bytes; reading was stopped",
     ],
-  ])("%s", async (_name, answer, errorClass, code, description) => {
+  ])("rejects a success response with %s", async (_name, answer, errorClass, code, description) => {
     const { ofRead, ofWrite, url } = await captureFailures(answer, { maxResponseBytes: 2000 });
     for (const error of [ofRead, ofWrite]) {
       expect(error).toBeInstanceOf(client.InvalidResponseError);

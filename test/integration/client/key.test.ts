@@ -43,11 +43,11 @@ describe("errors when the service echoes the key", () => {
 
   test.each<[string, Answerer, Partial<SettingsClientOptions>?]>([
     ...[400, 401, 403, 404, 409, 418, 429, 500, 503].map((status): [string, Answerer] => [
-      `the words of a ${status}`,
+      `the error message of a ${status}`,
       createFixedAnswerer(status, { error: `unknown key ${KEY}`, [KEY]: [{ key: KEY }] }),
     ]),
     [
-      "escapes in the words",
+      "an escaped error message",
       createHeaderAnswerer(
         401,
         {},
@@ -58,21 +58,27 @@ describe("errors when the service echoes the key", () => {
       "addresses outside the organization",
       createFixedAnswerer(400, { error: KEY, not_in_org: [`${KEY}@else.example`] }),
     ],
-    ["the same, under 200", createFixedAnswerer(200, { results: { not_in_org: [`${KEY}@else.example`] } })],
-    ["an answer of another shape", createFixedAnswerer(200, { results: { added: KEY } })],
-    ["the words of an error under 200", createFixedAnswerer(200, { error: `unknown key ${KEY}` })],
+    [
+      "addresses outside the organization, under status 200",
+      createFixedAnswerer(200, { results: { not_in_org: [`${KEY}@else.example`] } }),
+    ],
+    ["a response of another shape", createFixedAnswerer(200, { results: { added: KEY } })],
+    ["an error message under status 200", createFixedAnswerer(200, { error: `unknown key ${KEY}` })],
     ["HTML", createHeaderAnswerer(200, { "content-type": "text/html" }, `<h1>${inHtml}</h1>`)],
-    ["the same without care for HTML", createHeaderAnswerer(200, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
+    ["HTML without escapes", createHeaderAnswerer(200, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
     ["HTML of a 502", createHeaderAnswerer(502, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
     ["a content type", createHeaderAnswerer(200, { "content-type": `text/${KEY}` }, "x")],
     ["half a body of JSON", createHeaderAnswerer(200, {}, `{"key": ${JSON.stringify(KEY)}, `)],
     ["the location of a redirect", createHeaderAnswerer(302, { location: `https://else.example/${KEY}` }, "")],
-    ["the same, percent-encoded", createHeaderAnswerer(302, { location: `/?key=${encodeURIComponent(KEY)}` }, KEY)],
+    [
+      "the percent-encoded location of a redirect",
+      createHeaderAnswerer(302, { location: `/?key=${encodeURIComponent(KEY)}` }, KEY),
+    ],
     ["Retry-After", createHeaderAnswerer(429, { "retry-after": KEY }, "")],
     ["a body that is too large", createHeaderAnswerer(200, {}, KEY.repeat(100)), { maxResponseBytes: 500 }],
-    ["a body that does not end", (_request, response) => response.writeHead(200).write(KEY), { timeoutMs: 300 }],
-    ["nowhere: the connection breaks", (_request, response) => response.socket?.resetAndDestroy()],
-  ])("%s", async (_name, answer, options) => {
+    ["a body that doesn't end", (_request, response) => response.writeHead(200).write(KEY), { timeoutMs: 300 }],
+    ["no response, because the connection breaks", (_request, response) => response.socket?.resetAndDestroy()],
+  ])("hide a key echoed in %s", async (_name, answer, options) => {
     await using service = await RecordingService.start(answer);
     await using client = new TestClient(service, options);
     const error = await getRejection(client.vipEmployees.add(["jane@example.com"]));
@@ -107,12 +113,12 @@ describe("configuration errors that involve the key", () => {
   test.each<[string, Partial<SettingsClientOptions>]>([
     ["the key has a line break", { apiKey: `${KEY}\n` }],
     ["the key has a letter outside ASCII", { apiKey: `${KEY}é` }],
-    ["the key stands where the address belongs", { baseUrl: KEY, apiKey: "https://mail-security.example" }],
-    ["the same, with a colon in it", { baseUrl: `${CANARY}:secret` }],
+    ["the key is in place of the address", { baseUrl: KEY, apiKey: "https://mail-security.example" }],
+    ["a key with a colon is in place of the address", { baseUrl: `${CANARY}:secret` }],
     ["the key is the address's password", { baseUrl: `https://x:${CANARY}@mail-security.example` }],
-    ["the same in an address that can't be read", { baseUrl: `https://x:${CANARY}@mail security` }],
+    ["the key is the password in an invalid address", { baseUrl: `https://x:${CANARY}@mail security` }],
     ["the key is in the address's query", { baseUrl: `https://mail-security.example/?key=${CANARY}` }],
-  ])("%s", (_name, options) => {
+  ])("hide the key when %s", (_name, options) => {
     let error: unknown;
     try {
       new SettingsClient({ baseUrl: "https://mail-security.example", apiKey: KEY, ...options });

@@ -41,13 +41,13 @@ async function startRecordingService(mail: Answerer): Promise<RecordingService> 
 
 describe("failing mail endpoints", () => {
   test.each<[string, Answerer]>([
-    ["odd answers", createFixedAnswerer(200, { results: 7 })],
-    ["answers of the wrong envelope", createFixedAnswerer(200, { error: "no" })],
+    ["invalid responses", createFixedAnswerer(200, { results: 7 })],
+    ["responses with the wrong envelope", createFixedAnswerer(200, { error: "no" })],
     ["an HTML page", (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>")],
     ["failures", createFixedAnswerer(500, { error: "down" })],
     ["connections that break", (_request, response) => response.destroy()],
-    ["an hour to wait", createFixedAnswerer(503, { error: "reindexing" }, { "retry-after": "3600" })],
-  ])("leave settings writes and the retry budget untouched after %s", async (_name, mail) => {
+    ["a Retry-After of an hour", createFixedAnswerer(503, { error: "reindexing" }, { "retry-after": "3600" })],
+  ])("leave settings requests untouched after %s", async (_name, mail) => {
     await using service = await startRecordingService(mail);
     const time = new VirtualTime();
     await using client = new TestClient(service, { time, retries: true });

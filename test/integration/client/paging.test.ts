@@ -94,17 +94,17 @@ describe("list that changes while it is read", () => {
       [1, 2, 1, 2],
     ],
     [
-      "its total goes away",
+      "its total disappears",
       [buildListBody(buildEntries(0, 200), { total: 202 }), buildListBody(buildEntries(200, 1), { total: null })],
       [1, 2, 1, 2],
     ],
     [
-      "an entry comes twice",
+      "an entry is listed twice",
       [buildListBody(buildEntries(0, 200), { total: 201 }), buildListBody(buildEntries(199, 1), { total: 201 })],
       [1, 2, 1, 2],
     ],
     [
-      "fewer came than the total says",
+      "it has fewer rows than its total",
       [
         buildListBody(buildEntries(0, 200), { total: 300 }),
         buildListBody(buildEntries(200, 99), { total: 300 }),
@@ -113,11 +113,11 @@ describe("list that changes while it is read", () => {
       [1, 2, 3, 1, 2],
     ],
     [
-      "more came than the total says",
+      "it has more rows than its total",
       [buildListBody(buildEntries(0, 200), { total: 201 }), buildListBody(buildEntries(200, 2), { total: 201 })],
       [1, 2, 1, 2],
     ],
-  ])("%s", async (_name, moving, pages) => {
+  ])("is read again from the first page if %s", async (_name, moving, pages) => {
     const settled = createPagedAnswerer(buildEntries(0, 201));
     await using service = await RecordingService.start((request, response, index) => {
       const first = moving[index];
@@ -162,18 +162,18 @@ describe("list that never settles", () => {
       5,
     ],
     [
-      "one page for ever",
+      "one page that repeats forever",
       (_request, response) => respondWithJson(response, 200, buildListBody(buildEntries(7, 200), { total: 1e9 })),
       /7 was listed twice/,
       10,
     ],
     [
-      "one page for ever, and no total",
+      "one page that repeats forever without a total",
       (_request, response) => respondWithJson(response, 200, { results: { items: buildEntries(7, 2), total: null } }),
       /7 was listed twice/,
       10,
     ],
-  ])("%s", async (_name, answer, reasonPattern, requests) => {
+  ])("raises ListUnstableError after five attempts: %s", async (_name, answer, reasonPattern, requests) => {
     await using service = await RecordingService.start(answer);
     await using client = new TestClient(service);
     const error = await getRejection(client.allowDenyEntries.readAll("deny"));
@@ -210,9 +210,9 @@ describe("service with its own way of paging", () => {
     ],
     ["pages of 50 without a page size", (items, at) => buildListBody(items, { page: at, total: 120 }), 3],
     ["no total", (items, at) => ({ results: { items, page: at, page_size: 50 } }), 4],
-    ["no total, and a wrong page size", (items) => ({ results: { items, page_size: 200 } }), 4],
+    ["a wrong page size and no total", (items) => ({ results: { items, page_size: 200 } }), 4],
     ["null for every number", (items) => buildListBody(items, { page: null, page_size: null, total: null }), 4],
-  ])("%s", async (_name, body, requests) => {
+  ])("is read completely with %s", async (_name, body, requests) => {
     await using service = await RecordingService.start((request, response) => {
       const at = getPageNumber(request);
       respondWithJson(response, 200, body(rows.slice((at - 1) * 50, at * 50), at));

@@ -190,7 +190,7 @@ describe("arguments out of range", () => {
       "emails has 1001 addresses; one request can have at most 1000",
     ],
     [
-      "one address that isn't a list",
+      "an address instead of a list",
       (c) => c.vipEmployees.remove("a@example.com" as never),
       "emails must be an array of addresses",
     ],
@@ -199,18 +199,18 @@ describe("arguments out of range", () => {
       (c) => c.vipEmployees.add(["a@example.com", undefined] as never),
       "emails[1] must be a string, not undefined",
     ],
-    ["an edit of nobody", (c) => c.vipEmployees.editComment(" ", "x"), "email is empty"],
+    ["an edit without an address", (c) => c.vipEmployees.editComment(" ", "x"), "email is empty"],
     [
-      "an entry of white space",
+      "an entry whose value is white space",
       (c) => c.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: " " }),
       "value is empty",
     ],
     [
-      "an entry of no text",
+      "an entry whose value is a number",
       (c) => c.allowDenyEntries.create({ list: "deny", entry_type: "ip", value: 7 as never }),
       "value must be a string, not 7",
     ],
-  ])("%s", async (_name, call, message) => {
+  ])("reject %s", async (_name, call, message) => {
     await using service = await startEndpointService("threats.list");
     await using client = new TestClient(service);
     expect(await getRejection(call(client))).toMatchObject({ code: "ERR_INVALID_ARGUMENT", message });
@@ -219,7 +219,7 @@ describe("arguments out of range", () => {
 });
 
 describe("invalid queries", () => {
-  test.each(Object.keys(CALLS))("%s", async (name) => {
+  test.each(Object.keys(CALLS))("are rejected before any request by %s", async (name) => {
     for (const [query, label] of [
       [null, "null"],
       ["x", '"x"'],
@@ -346,7 +346,7 @@ describe("writable fields", () => {
       { list: "deny", verdict_scope: "global" },
     ],
     ["POST", (c) => c.allowDenyEntries.create(row), { list: "deny", entry_type: "domain", value: "evil.example" }],
-  ])("%s", async (_name, call, body) => {
+  ])("are the only fields that a %s request sends", async (_name, call, body) => {
     await using service = await RecordingService.start((_request, response) =>
       respondWithJson(response, 200, { status: 200, results: row }),
     );

@@ -60,20 +60,23 @@ describe("endpoint summary", () => {
 });
 
 describe("request and response of each endpoint", () => {
-  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
-    const body = wrapContent(endpoint.envelope, endpoint.content);
-    await using service = await RecordingService.start(createFixedAnswerer(200, body));
-    await using to = new TestClient(service);
-    expect(await endpoint.call(to, ODD_ID)).toEqual(endpoint.answer ?? endpoint.content);
-    const segment = encodeURIComponent(ODD_ID);
-    expect(service.trace).toEqual([`${getMethod(endpoint)} ${getPath(endpoint, segment)}${endpoint.query ?? ""}`]);
-    // "Bodies are JSON; requests with a body use `Content-Type: application/json`."
-    const [request] = service.received;
-    expect(request?.body).toBe(endpoint.body === undefined ? "" : JSON.stringify(endpoint.body));
-    expect(request?.headers["content-type"]).toBe(endpoint.body === undefined ? undefined : "application/json");
-    // "Every endpoint requires an API key in the request header `X-Api-Key`."
-    expect(request?.headers["x-api-key"]).toBe(KEY);
-  });
+  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))(
+    "match the reference for %s",
+    async (_row, endpoint) => {
+      const body = wrapContent(endpoint.envelope, endpoint.content);
+      await using service = await RecordingService.start(createFixedAnswerer(200, body));
+      await using to = new TestClient(service);
+      expect(await endpoint.call(to, ODD_ID)).toEqual(endpoint.answer ?? endpoint.content);
+      const segment = encodeURIComponent(ODD_ID);
+      expect(service.trace).toEqual([`${getMethod(endpoint)} ${getPath(endpoint, segment)}${endpoint.query ?? ""}`]);
+      // "Bodies are JSON; requests with a body use `Content-Type: application/json`."
+      const [request] = service.received;
+      expect(request?.body).toBe(endpoint.body === undefined ? "" : JSON.stringify(endpoint.body));
+      expect(request?.headers["content-type"]).toBe(endpoint.body === undefined ? undefined : "application/json");
+      // "Every endpoint requires an API key in the request header `X-Api-Key`."
+      expect(request?.headers["x-api-key"]).toBe(KEY);
+    },
+  );
 
   test.each([201, 202, 206])("accepts status %i as success", async (status) => {
     for (const endpoint of ENDPOINTS) {
@@ -155,21 +158,24 @@ const STATUSES: readonly (readonly [status: number, Class: ErrorClass, code: str
 ];
 
 describe.each(STATUSES)("status %i", (status, Class, code) => {
-  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("of %s", async (_row, endpoint) => {
-    const body = { error: `no, ${status}` };
-    const error = await captureFailure(endpoint, createFixedAnswerer(status, body));
-    expect(error.constructor).toBe(Class);
-    expect(error).toMatchObject({
-      code,
-      status,
-      serviceMessage: `no, ${status}`,
-      request: { method: getMethod(endpoint), path: getPath(endpoint, "x1") },
-      outcomeUnknown: status === 500 && isWrite(endpoint),
-      body,
-    });
-    expect(error.message).toContain(`${getMethod(endpoint)} ${getPath(endpoint, "x1")} at http://127.0.0.1:`);
-    expect(error.message).toContain(` returned ${status}: no, ${status}. `);
-  });
+  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))(
+    "raises its error class for %s",
+    async (_row, endpoint) => {
+      const body = { error: `no, ${status}` };
+      const error = await captureFailure(endpoint, createFixedAnswerer(status, body));
+      expect(error.constructor).toBe(Class);
+      expect(error).toMatchObject({
+        code,
+        status,
+        serviceMessage: `no, ${status}`,
+        request: { method: getMethod(endpoint), path: getPath(endpoint, "x1") },
+        outcomeUnknown: status === 500 && isWrite(endpoint),
+        body,
+      });
+      expect(error.message).toContain(`${getMethod(endpoint)} ${getPath(endpoint, "x1")} at http://127.0.0.1:`);
+      expect(error.message).toContain(` returned ${status}: no, ${status}. `);
+    },
+  );
 });
 
 const createRawAnswerer =
@@ -193,7 +199,7 @@ const WRONG: readonly (readonly [name: string, answer: Answerer, Class: ErrorCla
     "ERR_TRUNCATED_BODY",
   ],
   [
-    "a body in whose middle the connection ends",
+    "a body cut off by the end of the connection",
     (_request, response) => {
       response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
       response.write('{"status": 200, ', () => response.socket?.end());
@@ -203,7 +209,7 @@ const WRONG: readonly (readonly [name: string, answer: Answerer, Class: ErrorCla
   ],
   ["another content type", createRawAnswerer("status=200", "text/plain"), client.ContentTypeError, "ERR_CONTENT_TYPE"],
   [
-    "more than is read",
+    "a body over the size limit",
     createRawAnswerer(`{"results": "${"x".repeat(2000)}"}`, "application/json"),
     client.ResponseTooLargeError,
     "ERR_RESPONSE_TOO_LARGE",
@@ -223,21 +229,24 @@ const WRONG: readonly (readonly [name: string, answer: Answerer, Class: ErrorCla
   ],
 ];
 
-describe.each(WRONG)("%s", (_name, answer, Class, code) => {
-  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("of %s", async (_row, endpoint) => {
-    const error = await captureFailure(endpoint, answer, { maxResponseBytes: 1000 });
-    expect(error).toBeInstanceOf(client.InvalidResponseError);
-    expect(error.constructor).toBe(Class);
-    expect(error).toMatchObject({
-      name: Class.name,
-      code,
-      status: 200,
-      serviceMessage: code === "ERR_WRONG_ENVELOPE" ? "no" : undefined,
-      request: { method: getMethod(endpoint), path: getPath(endpoint, "x1") },
-      outcomeUnknown: isWrite(endpoint),
-    });
-    expect(error.message).toContain(`${getMethod(endpoint)} ${getPath(endpoint, "x1")} at http://`);
-  });
+describe.each(WRONG)("response with %s", (_name, answer, Class, code) => {
+  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))(
+    "is rejected for %s",
+    async (_row, endpoint) => {
+      const error = await captureFailure(endpoint, answer, { maxResponseBytes: 1000 });
+      expect(error).toBeInstanceOf(client.InvalidResponseError);
+      expect(error.constructor).toBe(Class);
+      expect(error).toMatchObject({
+        name: Class.name,
+        code,
+        status: 200,
+        serviceMessage: code === "ERR_WRONG_ENVELOPE" ? "no" : undefined,
+        request: { method: getMethod(endpoint), path: getPath(endpoint, "x1") },
+        outcomeUnknown: isWrite(endpoint),
+      });
+      expect(error.message).toContain(`${getMethod(endpoint)} ${getPath(endpoint, "x1")} at http://`);
+    },
+  );
 });
 
 /** The envelopes that can't be mistaken for the expected one. */
@@ -250,26 +259,29 @@ const OTHERS: Readonly<Record<Envelope, readonly Envelope[]>> = {
 };
 
 describe("wrong envelopes", () => {
-  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
-    for (const other of OTHERS[endpoint.envelope]) {
-      const body = wrapContent(other, endpoint.content);
-      const error = await captureFailure(endpoint, createFixedAnswerer(200, body));
-      expect(error).toMatchObject({
-        name: "WrongEnvelopeError",
-        code: "ERR_WRONG_ENVELOPE",
-        status: 200,
-        body,
-        outcomeUnknown: isWrite(endpoint),
-        message: expect.stringMatching(/ returned 200, but (?=.*`results`).*but the reference has /),
-      });
-    }
-  });
+  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))(
+    "raise WrongEnvelopeError for %s",
+    async (_row, endpoint) => {
+      for (const other of OTHERS[endpoint.envelope]) {
+        const body = wrapContent(other, endpoint.content);
+        const error = await captureFailure(endpoint, createFixedAnswerer(200, body));
+        expect(error).toMatchObject({
+          name: "WrongEnvelopeError",
+          code: "ERR_WRONG_ENVELOPE",
+          status: 200,
+          body,
+          outcomeUnknown: isWrite(endpoint),
+          message: expect.stringMatching(/ returned 200, but (?=.*`results`).*but the reference has /),
+        });
+      }
+    },
+  );
 });
 
 describe("page envelopes", () => {
   const paged = ENDPOINTS.filter(({ envelope }) => envelope === "paginated" || envelope === "settings page");
 
-  test.each(paged.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
+  test.each(paged.map((endpoint) => [endpoint.row, endpoint] as const))("are read for %s", async (_row, endpoint) => {
     const numbers = { page: 3, page_size: 1, total: 9 };
     const none = { page: undefined, page_size: undefined, total: undefined };
     const items = [endpoint.content];
@@ -326,7 +338,7 @@ describe("page envelopes", () => {
   );
 });
 
-test("exports each schema with its type, and no helper", () => {
+test("exports each schema with its type", () => {
   const hours: client.HoursSaved = client.hoursSaved.parse({ hours_saved: 1.5 });
   const inboxes: client.ProtectedInboxes = client.protectedInboxes.parse({ protected_inboxes: 2 });
   const mean: client.MeanAnalysisTime = client.meanAnalysisTime.parse({ analysis_time: null });

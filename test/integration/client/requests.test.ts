@@ -89,7 +89,7 @@ describe("wire format of each call", () => {
       { email: "jane@example.com", comment: "" },
     ],
     ["remove VIPs", ({ vipEmployees }) => vipEmployees.remove(mailboxes), `POST ${VIPS}/remove`, { emails: mailboxes }],
-  ])("%s", async (_name, call, line, body) => {
+  ])("matches the reference for: %s", async (_name, call, line, body) => {
     const [request, ...more] = await captureRequests(call);
     expect(more).toEqual([]);
     expect(`${request?.method} ${request?.url}`).toBe(line);
@@ -124,7 +124,7 @@ describe("ids in paths", () => {
     ["...", "..."],
     ["\\", "%5C"],
     ["a;b=c,d:@&+$!'()*~", "a%3Bb%3Dc%2Cd%3A%40%26%2B%24!'()*~"],
-  ])("%j", async (id, segment) => {
+  ])("are percent-encoded: %j", async (id, segment) => {
     const requests = await captureRequests(async ({ allowDenyEntries }) => {
       await allowDenyEntries.update(id, { comment: "x" });
       await allowDenyEntries.delete(id);
@@ -208,7 +208,7 @@ describe("invalid arguments", () => {
       (c) => c.vipEmployees.remove(Array.from({ length: 1001 }, () => "a@example.com")),
       "emails has 1001 addresses; one request can have at most 1000",
     ],
-  ])("%s", async (_name, call, message) => {
+  ])("are rejected before any request: %s", async (_name, call, message) => {
     await using service = await startRecordingService();
     await using client = new TestClient(service);
     const error = await getRejection(call(client));
@@ -279,7 +279,7 @@ describe("base URL", () => {
       url,
       `is "${url}": plain http would send the API key unencrypted. Use https. If you really need http, set allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).`,
     ]),
-  ])("rejects %j", (baseUrl, reason) => {
+  ])("rejects %j as an address", (baseUrl, reason) => {
     expect(() => new SettingsClient({ baseUrl: baseUrl ?? "", apiKey: KEY })).toThrow(
       expect.objectContaining({
         name: "ConfigurationError",
@@ -300,7 +300,7 @@ describe("invalid API keys", () => {
     ["key\u{feff}", "contains white space, a line break or a non-ASCII character"],
     ["key\u0000", "contains white space, a line break or a non-ASCII character"],
     [undefined as unknown as string, "is empty"],
-  ])("%j", (apiKey, reason) => {
+  ])("are rejected: %j", (apiKey, reason) => {
     const createKeyClient = () => new SettingsClient({ baseUrl: "https://mail-security.example", apiKey });
     expect(createKeyClient).toThrow(
       expect.objectContaining({
