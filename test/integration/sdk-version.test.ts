@@ -23,10 +23,10 @@ it("requires the same versions as peerDependencies", () => {
   expect(SDK_RANGE).toBe(manifest.peerDependencies["@pulumi/pulumi"]);
 });
 
-it.each(["3.150.0", "3.270.0", "3.1000.0", "3.150.0-alpha.x54149bf"])("accepts %s", (version) => {
+it.each(["3.150.0", "3.270.0", "3.1000.0", "3.150.0-alpha.x54149bf"])("accepts version %s", (version) => {
   expect(getSdkVersionProblem(version)).toBeUndefined();
 });
 
-it.each(["2.999.0", "3.149.9", "3.9.0", "4.0.0", "no version"])("rejects %s", (version) => {
+it.each(["2.999.0", "3.149.9", "3.9.0", "4.0.0", "no version"])("rejects version %s", (version) => {
   expect(getSdkVersionProblem(version)).toContain(version);
 });

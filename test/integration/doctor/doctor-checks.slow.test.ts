@@ -167,7 +167,7 @@ describe("email-security doctor", () => {
     },
   );
 
-  it("reports HTTP/2, and a service that closes its connections", async () => {
+  it("reports the connection's protocol and reuse", async () => {
     using directory = createTestDirectory();
     const certificate = makeCertificate("localhost");
     const authority = join(directory.path, "authority.pem");

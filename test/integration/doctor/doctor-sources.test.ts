@@ -37,7 +37,7 @@ const GOOGLE = { EMAIL_SECURITY_SOURCES: "phish=https://admin.googleapis.com/" }
 const LDAP = { EMAIL_SECURITY_SOURCES: "phish=ldaps://ldap.acme.example/" };
 const AZURE = { AZURE_TENANT_ID: "a-tenant", AZURE_CLIENT_ID: "a-client" };
 
-describe("doctor", () => {
+describe("doctor check of sources", () => {
   it("skips settings without sources", async () => {
     expect(await checkSources("deny: [evil.example]\n")).toMatchObject({ status: "skipped" });
   });
@@ -53,7 +53,7 @@ describe("doctor", () => {
       { ...LDAP, EMAIL_SECURITY_SOURCE_PHISH_USER: "cn=x", EMAIL_SECURITY_SOURCE_PHISH_PASSWORD: "canary" },
     ],
     ["a file of the repository", file, {}],
-  ])("accepts %s", async (_label, sources, environment) => {
+  ])("passes for %s", async (_label, sources, environment) => {
     const outcome = await checkSources(sources, environment, { "settings/phish.txt": "evil.example\n" });
     expect(outcome).toEqual({ status: "ok", result: "1 source: phish" });
   });
@@ -73,7 +73,7 @@ describe("doctor", () => {
       "fail",
       /EMAIL_SECURITY_SOURCES=phish=https:\/\/admin\.googleapis\.com\/$/,
     ],
-    ["a run that reads no sources", ldap, {}, "warn", /^phish: This run isn't allowed to read "ldaps:/],
+    ["an address, in a run that reads no sources", ldap, {}, "warn", /^phish: This run isn't allowed to read "ldaps:/],
     [
       "missing credentials for Entra ID",
       graph,
@@ -111,7 +111,7 @@ describe("doctor", () => {
       /EMAIL_SECURITY_SOURCE_PHISH_HEADER isn't a header/,
     ],
     ["a missing file", file, {}, "fail", /^phish: .*"phish\.txt" can't be read: it doesn't exist\.$/],
-  ])("reports %s", async (_label, sources, environment, status, advice) => {
+  ])("reports a source with %s", async (_label, sources, environment, status, advice) => {
     const outcome = await checkSources(sources, environment);
     expect(outcome).toEqual({ status, result: "1 source: phish", advice: expect.stringMatching(advice) });
     expect(outcome.advice).not.toContain("canary");

@@ -140,7 +140,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     expect(await repository.setUp("--build-only")).toEqual({ code: 0, lines: [] });
   });
 
-  it("rebuilds after a change and removes stale output", async () => {
+  it("removes stale output in a rebuild", async () => {
     const source = repository.write("provider/extra.ts", "export const extra = 1;");
     expect(await repository.setUp("--no-engine")).toEqual({ code: 0, lines: [BUILDING] });
     expect(existsSync(getBuiltPath("extra.js"))).toBe(true);
@@ -156,7 +156,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     expect(existsSync(getBuiltPath("engine/lock.js"))).toBe(true);
   });
 
-  it("continues after type errors, but fails with --build-only", async () => {
+  it("fails on type errors only with --build-only", async () => {
     const source = repository.write("provider/wrong.ts", "export const wrong: number = 'text';");
     expect(await repository.setUp("--no-engine")).toMatchObject({
       code: 0,

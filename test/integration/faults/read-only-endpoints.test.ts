@@ -29,12 +29,16 @@ describe.concurrent("faults at the read-only endpoints", () => {
     await sandbox.close();
   });
 
-  test.for(listSelectedCases("faults-reading", READING))("%s", { timeout: 600_000 }, async ([, faultCase]) => {
-    const answer = await faultCase.endpoint.send(client, ids);
-    const broken = getPromise(faultCase) === "recovers" ? answer : faultCase.fault.code;
-    const { answers, hits } = await sendTwice(faultCase, { target: sandbox.url, ids, trusted, untrusted });
-    const expected = { first: [broken, answer], second: [answer, broken], every: [broken] };
-    expect(answers).toEqual(expected[faultCase.attempts]);
-    if (hits !== undefined) expect(hits).toBeGreaterThan(0);
-  });
+  test.for(listSelectedCases("faults-reading", READING))(
+    "return the response or the fault's error: %s",
+    { timeout: 600_000 },
+    async ([, faultCase]) => {
+      const answer = await faultCase.endpoint.send(client, ids);
+      const broken = getPromise(faultCase) === "recovers" ? answer : faultCase.fault.code;
+      const { answers, hits } = await sendTwice(faultCase, { target: sandbox.url, ids, trusted, untrusted });
+      const expected = { first: [broken, answer], second: [answer, broken], every: [broken] };
+      expect(answers).toEqual(expected[faultCase.attempts]);
+      if (hits !== undefined) expect(hits).toBeGreaterThan(0);
+    },
+  );
 });

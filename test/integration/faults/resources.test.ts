@@ -52,10 +52,14 @@ describe.concurrent("faults between the provider process and the service", () =>
     for (const runner of [...runners.members, ...tlsRunners.members]) await runner[Symbol.asyncDispose]();
   });
 
-  test.for(listSelectedCases("faults", SETTINGS))("%s", { timeout: 600_000 }, async ([, faultCase]) => {
-    const pool = faultCase.fault.door === "untrusted" ? tlsRunners : runners;
-    verifyOutcome(faultCase, await pool.use((runner) => runner.run(faultCase, serial)), clean);
-  });
+  test.for(listSelectedCases("faults", SETTINGS))(
+    "leave no duplicate or lost entry: %s",
+    { timeout: 600_000 },
+    async ([, faultCase]) => {
+      const pool = faultCase.fault.door === "untrusted" ? tlsRunners : runners;
+      verifyOutcome(faultCase, await pool.use((runner) => runner.run(faultCase, serial)), clean);
+    },
+  );
 });
 
 function verifyOutcome(

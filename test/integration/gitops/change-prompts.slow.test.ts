@@ -13,7 +13,7 @@ const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
 const ENVIRONMENT = runEnvironment();
 const [ENTER, CTRL_C] = ["\r", "\u0003"];
 
-it("prompts in a terminal and writes after confirmation", async () => {
+it("writes after confirmation in a terminal", async () => {
   using directory = createTestDirectory({ "settings.yaml": SETTINGS });
   const terminal = startAtTerminal(directory.path, ENVIRONMENT, "add --offline");
   await terminal.type("Which list?", ENTER);
@@ -88,7 +88,7 @@ it("reads values from standard input, all or none", async () => {
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(written);
 });
 
-it("edits the tenant's file, or the shared baseline with --baseline", async () => {
+it("edits the shared baseline only with --baseline", async () => {
   using directory = createTestDirectory({
     ".git/HEAD": "ref: refs/heads/main\n",
     "tenants.yaml": `version: 1

@@ -62,7 +62,7 @@ const COVERED_RANGES = [
 ] as const;
 
 describe("find", () => {
-  it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, matchType) => {
+  it.each([...COVERED, ...COVERED_RANGES])("finds the entry that allows %s: %s", async (value, covering, matchType) => {
     const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
     const matches = tenants.flatMap((tenant) => tenant.matches);
@@ -92,12 +92,16 @@ describe("find", () => {
 });
 
 describe("why", () => {
-  it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, matchType) => {
-    const { stdout } = await email("why", value, "--format", "json", "--no-evidence");
-    const { coveringEntries, actual = [] } = JSON.parse(stdout) as WhyReport;
-    const entries = matchType === "exact" ? actual.map(({ key }) => key) : coveringEntries.map((entry) => entry.value);
-    expect(entries).toEqual([covering]);
-  });
+  it.each([...COVERED, ...COVERED_RANGES])(
+    "explains the entry that allows %s: %s",
+    async (value, covering, matchType) => {
+      const { stdout } = await email("why", value, "--format", "json", "--no-evidence");
+      const { coveringEntries, actual = [] } = JSON.parse(stdout) as WhyReport;
+      const entries =
+        matchType === "exact" ? actual.map(({ key }) => key) : coveringEntries.map((entry) => entry.value);
+      expect(entries).toEqual([covering]);
+    },
+  );
 });
 
 describe("plan", () => {

@@ -168,7 +168,7 @@ it("includes a GitLab pipeline with only its own jobs", async () => {
   }
 });
 
-it("keeps existing files at the top and prints lines to add", async () => {
+it("leaves existing files at the top unchanged", async () => {
   const owners = "/.github/ @acme/platform\n";
   using repository = createSettingsRepository({
     ...APP,

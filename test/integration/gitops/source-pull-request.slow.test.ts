@@ -94,7 +94,7 @@ class ProposalProject implements Disposable {
   }
 }
 
-it("proposes a new file without touching the working tree, index and branches", async () => {
+it("proposes a new file without touching the working tree", async () => {
   using project = new ProposalProject({ "notes.md": "one\n" }).installGh();
   const { repository } = project;
   repository.write("notes.md", "two\n");
@@ -128,7 +128,7 @@ it("pushes nothing for a content that is proposed already", async () => {
   expect(project.runRemoteGit("rev-parse", BRANCH)).toBe(tip);
 });
 
-it("rebuilds the branch on the current base branch, and updates the pull request", async () => {
+it("rebuilds the branch on the current base branch", async () => {
   using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"));
   project.commitAsPerson("main", (clone) => clone.write("other.md", "x\n"));
@@ -156,7 +156,7 @@ it("starts from scratch after a squash merge that left the branch", async () => 
   expect(project.runRemoteGit("diff", "--numstat", "main", BRANCH)).toBe(`1\t0\t${PATH}`);
 });
 
-it("keeps the commits of people, and adds one of its own", async () => {
+it("keeps the commits of people", async () => {
   using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"));
   project.commitAsPerson(BRANCH, (clone) => clone.write("settings/acme.yaml", `${DECLARING}# reviewed\n`));

@@ -13,7 +13,7 @@ import {
 
 describe("endless lists", () => {
   test.for(ENDLESS.slice(selectSize("hostile-lists", 0, 1)))(
-    "$name",
+    "are read only up to their limit: $name",
     { timeout: getTimeLimit(120_000) },
     assertReadStopped,
   );

@@ -4,7 +4,7 @@ import { getRejection, RecordingService, TestClient } from "../client/service";
 import { answerPage, assertReadStopped, buildListItems, ENDLESS, parsePageNumber } from "./invalid-lists";
 
 describe("endless lists", () => {
-  test.for(ENDLESS.slice(0, 1))("$name", { timeout: 120_000 }, assertReadStopped);
+  test.for(ENDLESS.slice(0, 1))("are read only up to their limit: $name", { timeout: 120_000 }, assertReadStopped);
 });
 
 describe("wrong totals", () => {
@@ -60,7 +60,7 @@ describe("repeating pages", () => {
     ["one page", 1],
     ["two pages in turns", 2],
     ["seven pages in turns", 7],
-  ])("detects %s", async (_name, turns) => {
+  ])("are detected for %s", async (_name, turns) => {
     await using service = await RecordingService.start((request, response) => {
       answerPage(request, response, buildListItems(request, (parsePageNumber(request) % turns) * 50, 50), 1e6);
     });

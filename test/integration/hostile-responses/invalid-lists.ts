@@ -58,14 +58,14 @@ export interface EndlessList {
 }
 export const ENDLESS: readonly EndlessList[] = [
   {
-    name: "ever new items, and no total",
+    name: "endless new items without a total",
     perPage: 10_000,
     calls: selectSize("hostile-lists", [...READINGS, ...ITERATORS], ["allowDenyEntries.readAll"]),
     bound: "500000 items",
     mostRequests: 51,
   },
   {
-    name: "ever new items, and a total that is never reached",
+    name: "endless new items below their total",
     perPage: 10_000,
     total: Number.MAX_SAFE_INTEGER,
     calls: selectSize("hostile-lists", [...READINGS, ...ITERATORS], ["threats.iterate"]),
@@ -73,7 +73,7 @@ export const ENDLESS: readonly EndlessList[] = [
     mostRequests: 51,
   },
   {
-    name: "items that are large",
+    name: "large items",
     perPage: 12,
     text: "x".repeat(1024 * 1024),
     total: 1e9,

@@ -7,7 +7,11 @@ const isTaken = (sizeCase: SizeCase, index: number): boolean =>
   selectSize("hostile-sizes", true, !isBrief(sizeCase) && index % 2 === 0);
 
 describe.each(GROUPS)("cost of a response %s", (_label, cases, endpoints) => {
-  test.for(cases.filter(isTaken))("$attack.name", { timeout: getTimeLimit(120_000) }, async (sizeCase) => {
-    await assertBoundedCost(sizeCase, endpoints);
-  });
+  test.for(cases.filter(isTaken))(
+    "is bounded for $attack.name",
+    { timeout: getTimeLimit(120_000) },
+    async (sizeCase) => {
+      await assertBoundedCost(sizeCase, endpoints);
+    },
+  );
 });

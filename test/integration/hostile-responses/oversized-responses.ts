@@ -251,7 +251,7 @@ const HEADS: readonly SizeCase[] = [
   },
   {
     attack: {
-      name: "a body that drips without an end",
+      name: "a slow endless body",
       answer: (response) => {
         response.writeHead(200, { "content-type": "application/json" });
         const drip = setInterval(() => response.write(" "), 20);
@@ -264,7 +264,7 @@ const HEADS: readonly SizeCase[] = [
   },
   {
     attack: {
-      name: "headers that drip without an end",
+      name: "slow endless headers",
       raw: (socket) => {
         socket.write("HTTP/1.1 200 OK\r\n");
         const drip = setInterval(() => socket.write("x: 1\r\n"), 20);
@@ -281,8 +281,8 @@ const HEADS: readonly SizeCase[] = [
 
 /** All cases, with the default endpoints of each group. */
 export const GROUPS: readonly (readonly [label: string, cases: readonly SizeCase[], endpoints: readonly string[]])[] = [
-  ["too large", TOO_LARGE, SAMPLE],
-  ["made to take more than its size", MADE_BIG, SAMPLE],
+  ["that is too large", TOO_LARGE, SAMPLE],
+  ["that expands in memory", MADE_BIG, SAMPLE],
   ["of many rows", ROWS, []],
   ["without an end", HEADS, SAMPLE],
 ];

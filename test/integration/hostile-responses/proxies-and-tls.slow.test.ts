@@ -125,12 +125,12 @@ const WORKS = {
 describe("company proxy and private certificate authority", () => {
   test.for<[string, NetworkSetup, string[]]>([
     [
-      "HTTPS_PROXY: the service is reached through a tunnel that hears nothing",
+      "a tunnel of HTTPS_PROXY",
       { trusted: [serviceCertificate], environment: ({ proxy }) => ({ HTTPS_PROXY: `http://${proxy}` }) },
       [tunnel],
     ],
     [
-      "https_proxy, with a user and a password",
+      "a user and a password in https_proxy",
       {
         trusted: [serviceCertificate],
         proxy: { credentials: `user:${PASSWORD}` },
@@ -139,7 +139,7 @@ describe("company proxy and private certificate authority", () => {
       [tunnel],
     ],
     [
-      "a proxy that is reached over TLS itself",
+      "a proxy over TLS",
       {
         trusted: [serviceCertificate, proxyCertificate],
         proxy: { certificate: proxyCertificate },
@@ -148,7 +148,7 @@ describe("company proxy and private certificate authority", () => {
       [tunnel],
     ],
     [
-      "NO_PROXY: the service is reached directly",
+      "a direct connection of NO_PROXY",
       {
         trusted: [addressCertificate],
         service: addressCertificate,
@@ -161,7 +161,7 @@ describe("company proxy and private certificate authority", () => {
       [],
     ],
     [
-      "NODE_EXTRA_CA_CERTS alone",
+      "NODE_EXTRA_CA_CERTS and no proxy",
       {
         trusted: [addressCertificate],
         service: addressCertificate,
@@ -169,7 +169,7 @@ describe("company proxy and private certificate authority", () => {
       },
       [],
     ],
-  ])("%s", async ([_name, setting, proxyRequests]) => {
+  ])("let a provider process reach the service with %s", async ([_name, setting, proxyRequests]) => {
     expect(await observeProviderProcess(setting)).toEqual({ ...WORKS, requests: proxyRequests });
   });
 
@@ -184,13 +184,13 @@ describe("company proxy and private certificate authority", () => {
       ["self-signed certificate", "NODE_EXTRA_CA_CERTS"],
     ],
     [
-      "the same behind a proxy",
+      "a service with a self-signed certificate behind a proxy",
       { environment: ({ proxy }) => ({ HTTPS_PROXY: `http://${proxy}` }) },
       [tunnel],
       ["self-signed certificate", "NODE_EXTRA_CA_CERTS"],
     ],
     [
-      "another service behind the proxy than was asked for",
+      "another service behind the proxy",
       {
         service: addressCertificate,
         trusted: [addressCertificate],
@@ -210,7 +210,7 @@ describe("company proxy and private certificate authority", () => {
       ["the proxy https://localhost:", "self-signed certificate", "NODE_EXTRA_CA_CERTS"],
     ],
     [
-      "a proxy that is somebody else",
+      "a proxy with the certificate of another host",
       {
         trusted: [serviceCertificate, addressCertificate],
         proxy: { certificate: addressCertificate },
@@ -220,7 +220,7 @@ describe("company proxy and private certificate authority", () => {
       ["the proxy https://localhost:", "Host: localhost. is not"],
     ],
     [
-      "a proxy that speaks no TLS although its address says so",
+      "an https proxy that doesn't speak TLS",
       {
         trusted: [serviceCertificate],
         environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
@@ -229,7 +229,7 @@ describe("company proxy and private certificate authority", () => {
       ["the proxy https://localhost:", "doesn't speak TLS"],
     ],
     [
-      "a proxy that is not there",
+      "a proxy that doesn't listen",
       { environment: () => ({ HTTPS_PROXY: `http://user:${PASSWORD}@localhost:1` }) },
       [],
       ["the proxy http://localhost:1", "connect ECONNREFUSED"],
@@ -260,7 +260,7 @@ describe("company proxy and private certificate authority", () => {
     });
 
   test.for([...rejectedSetups, ...uncheckedSetups])(
-    "rejects %s and names the reason",
+    "rejects %s with the reason",
     async ([_name, setting, proxyRequests, reasons]) => {
       const seen = await observeClient(setting);
       expect(seen.received).toEqual([]);
@@ -340,7 +340,7 @@ describe("key that no header can carry", () => {
   test.for([
     ["a line break at its end", "canary-key\n"],
     ["a letter outside ASCII", "canary-k\u00e9y"],
-  ])("%s", async ([_name, apiKey = ""]) => {
+  ])("is rejected before any request if it has %s", async ([_name, apiKey = ""]) => {
     await using service = await RecordingService.start(createFixedAnswerer(200, buildListBody([])));
     const reason = "The API key (apiKey) contains white space, a line break or a non-ASCII character";
     const [byEnvironment, byConfig] = await Promise.all([

@@ -353,7 +353,7 @@ describe("unusual ids from the service", () => {
     "x".repeat(1000),
   ];
 
-  test("select only their own entry in updates and deletes", async () => {
+  test("select only their own entry in a write", async () => {
     await using tenant = await HostileTenant.start();
     const bystander = {
       id: "e-0",

@@ -40,15 +40,15 @@ describe("JavaScript property names in responses", () => {
 describe("unusual but valid JSON", () => {
   test.each<[string, string | Buffer, unknown]>([
     [
-      "a key twice: the last one counts",
+      "a duplicate key whose last value counts",
       `{"results": {}, "results": {${ENTRY}, "value": "other.example"}}`,
       { value: "other.example" },
     ],
     ["NUL in a text", `{"results": {${ENTRY}, "comment": "a\\u0000b"}}`, { comment: "a\u0000b" }],
-    ["half a character in a comment", `{"results": {${ENTRY}, "comment": "a\\ud83d"}}`, { comment: "a\ud83d" }],
-    ["numbers beyond any other", `{"results": {${ENTRY}, "more": [9007199254740993, 1e999, -0]}}`, { id: "e1" }],
+    ["a lone surrogate in a comment", `{"results": {${ENTRY}, "comment": "a\\ud83d"}}`, { comment: "a\ud83d" }],
+    ["numbers out of range", `{"results": {${ENTRY}, "more": [9007199254740993, 1e999, -0]}}`, { id: "e1" }],
     [
-      "bytes that are no UTF-8, in a comment",
+      "invalid UTF-8 in a comment",
       Buffer.concat([
         Buffer.from(`{"results": {${ENTRY}, "comment": "a`),
         Buffer.from([0xff, 0xfe]),
@@ -57,7 +57,7 @@ describe("unusual but valid JSON", () => {
       { comment: "a\ufffd\ufffd" },
     ],
     ["a byte order mark", `\ufeff{"results": {${ENTRY}}}`, { id: "e1" }],
-  ])("%s", async (_name, body, expected) => {
+  ])("is accepted: %s", async (_name, body, expected) => {
     await using service = await startBodyService(body);
     await using client = new TestClient(service);
     expect(await client.allowDenyEntries.update("e1", { comment: "x" })).toMatchObject(expected as object);
@@ -67,8 +67,8 @@ describe("unusual but valid JSON", () => {
     ["empty", '""'],
     ["a number", "7"],
     ["null", "null"],
-    ["half a character", '"a\\ud83d"'],
-    ["bytes that are no UTF-8", Buffer.from([0x22, 0xc3, 0x28, 0x22])],
+    ["a lone surrogate", '"a\\ud83d"'],
+    ["invalid UTF-8", Buffer.from([0x22, 0xc3, 0x28, 0x22])],
     ["longer than any id", JSON.stringify("x".repeat(1001))],
   ])("rejects an id that can't be sent back: %s", async (_name, id) => {
     const rest = Buffer.from(', "list": "deny", "entry_type": "domain", "value": "evil.example"}], "total": 1}}');
@@ -91,7 +91,7 @@ describe("ids in paths", () => {
     expect(ID_ENDPOINTS).toHaveLength(5);
   });
 
-  test.each(ID_ENDPOINTS)("%s", async (name) => {
+  test.each(ID_ENDPOINTS)("are part of one path segment: %s", async (name) => {
     const { call, envelope, content, row } = findEndpoint(name);
     const [method = "", path = ""] = row.split(" ");
     const before = path.slice(0, path.indexOf("{"));

@@ -63,7 +63,7 @@ describe("plugin metadata", () => {
     );
   });
 
-  it("contains no mapping, as an empty response", async () => {
+  it("contains no mapping", async () => {
     const response = await call<InstanceType<typeof provider.GetMappingResponse>>((done) =>
       bare.client.getMapping(new provider.GetMappingRequest(), done),
     );
@@ -128,7 +128,7 @@ describe("diff of a provider instance", () => {
     ["an address that is not known yet", args, { ...args, baseUrl: UNKNOWN }, ["baseUrl"], []],
     ["another path of the address", args, { ...args, baseUrl: `${HOST}/v1` }, ["baseUrl"], []],
     ["another host", args, { ...args, baseUrl: "https://eu.example" }, ["baseUrl"], ["baseUrl"]],
-  ])("reports changes and replacements for %s", async (_name, olds, news, diffs, replaces) => {
+  ])("reports whether a change of %s updates or replaces", async (_name, olds, news, diffs, replaces) => {
     expect(await createExplicitInstance().diff(olds, news)).toEqual({ changes: diffs.length > 0, diffs, replaces });
   });
 

@@ -12,7 +12,7 @@ const FILES = [
   ...globSync("examples/*/package.json"),
 ];
 
-it("changes the version in all files and nothing else", async () => {
+it("changes only the version in all files", async () => {
   using directory = createTestDirectory();
   for (const file of FILES) {
     await mkdir(dirname(join(directory.path, file)), { recursive: true });

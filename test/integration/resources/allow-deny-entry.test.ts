@@ -83,7 +83,7 @@ describe("create", () => {
     });
   });
 
-  it("sends the canonical value and keeps the declared spelling", async () => {
+  it("keeps the declared spelling of the value", async () => {
     await using tenant = await startSandboxTenant();
     const createdResource = await tenant.provider
       .getResource("allowDenyEntry")
@@ -360,7 +360,7 @@ describe("diff", () => {
     ["value and type", { value: "192.0.2.1", entryType: "ip" }, true, ["value", "entryType"]],
     ["a comment not known yet", { comment: PULUMI_UNKNOWN }, true, []],
     ["a value not known yet", { value: PULUMI_UNKNOWN }, true, ["value"]],
-  ])("reports changes and replacements for %s", async (_name, change, changes, replaces) => {
+  ])("reports whether a change of %s updates or replaces", async (_name, change, changes, replaces) => {
     const diff = await tenant()
       .provider.getResource("allowDenyEntry")
       .diff("e1", state, { ...inputs, ...change });
@@ -396,7 +396,7 @@ describe("update", () => {
     expect(tenant.trace()).toEqual([]);
   });
 
-  it("creates a missing entry again and stores its new id", async () => {
+  it("creates a missing entry again", async () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
     const createdResource = await entry.declare(evil);
@@ -425,7 +425,7 @@ describe("update", () => {
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ comment: "Again" }]);
   });
 
-  it("fails when the service reports success but did something else", async () => {
+  it("fails when the service reports a success that didn't happen", async () => {
     await using tenant = await startSandboxTenant({
       intercept: (request) => {
         if (request.method === "PATCH") (request.body as Record<string, unknown>)["list"] = "deny";
@@ -524,7 +524,7 @@ describe("read", () => {
 });
 
 describe("delete", () => {
-  it("removes the entry and succeeds if it is already gone", async () => {
+  it("removes the entry", async () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
     const createdResource = await entry.declare(evil);
@@ -682,7 +682,7 @@ describe("single program", () => {
     expect((await entry.check({ ...evil, verdictScope: "graymail" })).failures).toEqual({});
   });
 
-  it("reverts console drift and applies its own change in one request", async () => {
+  it("reverts console drift together with its own change", async () => {
     await using tenant = await startSandboxTenant();
     const entry = tenant.provider.getResource("allowDenyEntry");
     const createdResource = await entry.declare(evil);

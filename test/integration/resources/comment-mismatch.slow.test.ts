@@ -39,7 +39,7 @@ const KINDS: [HandlerName, (comment: string) => ResourceProperties][] = [
 const written = "INC-7:  phishing\n\tof May";
 
 describe.each(KINDS)("comment of %s, when the service collapses whitespace", (kind, args) => {
-  it("is sent as written and causes no later change", async () => {
+  it("is written only once", async () => {
     await using tenant = await startChangingTenant(normalizeSpaces);
     const resource = new ManagedResource(tenant, kind);
     expect(await resource.up(args(written))).toMatchObject({ outcome: "created", failures: {} });
@@ -83,7 +83,7 @@ describe.each(KINDS)("comment of %s, when the service changes its text", (kind, 
       'stores "ice, Bob &amp; Eve" instead of "ice, Bob & Eve"',
     ],
     ["drops it", () => "", "stores no comment"],
-  ])("fails with the difference and the text to declare (%s)", async (_name, keeps, expectedMessage) => {
+  ])("fails with the text to declare if the service %s", async (_name, keeps, expectedMessage) => {
     await using tenant = await startChangingTenant(keeps);
     const resource = new ManagedResource(tenant, kind);
     const { outcome, failures, reasons } = await resource.up(args("Alice, Bob & Eve"));

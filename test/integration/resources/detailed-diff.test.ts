@@ -5,7 +5,7 @@ const tenant = shareSandboxTenant();
 
 const state = { list: "deny", value: "evil.example", entryType: "domain", verdictScope: "global" };
 
-it("reports which properties change, and how", async () => {
+it("reports the kind of each property's change", async () => {
   const entry = tenant().provider.getResource("allowDenyEntry");
   const diffDetails = async (news: object, olds: object = state) =>
     await entry.diffDetails("e1", { ...olds }, { ...news });

@@ -60,7 +60,7 @@ describe("entry with duplicates", () => {
     expect(printed).not.toContain("in its place");
   });
 
-  it("keeps and names the other rows when its own is gone", async () => {
+  it("keeps the other rows when its own is gone", async () => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "partner.example" });
@@ -111,22 +111,19 @@ describe("duplicates with different comments", () => {
     expect(await list.up(args)).toMatchObject({ outcome: "same" });
   });
 
-  it.each([false, true])(
-    "are all removed by an additive list with the entry; with a refresh: %s",
-    async (refreshes) => {
-      await using tenant = await startLiteralTenant({ entries: twice, allowsDuplicates: true });
-      const list = new ManagedResource(tenant, "allowDenyList");
-      const entries = { "evil.example": "deny: INC-7", ...other };
-      await list.up({ entries });
-      if (refreshes) await list.refresh();
-      expect(list.properties).toMatchObject({ entries });
-      const { outcome, printed } = await list.up({ entries: other });
-      expect([outcome, printed]).toEqual(["updated", expect.stringMatching(/existed 2 times; all .*"INC-8"/)]);
-      expect(list.properties).toMatchObject({ entries: other });
-      expect(await list.up({ entries: other })).toMatchObject({ outcome: "same" });
-      expect(tenant.service.listContents()).toEqual(["deny other.example"]);
-    },
-  );
+  it.each([false, true])("are removed with the entry of an additive list (refresh: %s)", async (refreshes) => {
+    await using tenant = await startLiteralTenant({ entries: twice, allowsDuplicates: true });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    const entries = { "evil.example": "deny: INC-7", ...other };
+    await list.up({ entries });
+    if (refreshes) await list.refresh();
+    expect(list.properties).toMatchObject({ entries });
+    const { outcome, printed } = await list.up({ entries: other });
+    expect([outcome, printed]).toEqual(["updated", expect.stringMatching(/existed 2 times; all .*"INC-8"/)]);
+    expect(list.properties).toMatchObject({ entries: other });
+    expect(await list.up({ entries: other })).toMatchObject({ outcome: "same" });
+    expect(tenant.service.listContents()).toEqual(["deny other.example"]);
+  });
 
   it("are all removed by a list that changes the scope", async () => {
     await using tenant = await startLiteralTenant({
@@ -380,7 +377,7 @@ describe("allow that contradicts a changed entry", () => {
   it.each([
     [false, "failed", ["allow evil.example", "deny evil.example"]],
     [true, "updated", ["deny evil.example"]],
-  ])("fails a comment edit of the deny, or is removed; adopting: %s", async (adopt, outcome, remainingRows) => {
+  ])("is removed by a comment edit only if the deny is adopted (adopt: %s)", async (adopt, outcome, remainingRows) => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...deny, adopt });

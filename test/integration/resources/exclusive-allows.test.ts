@@ -201,7 +201,7 @@ describe("value on both lists, with duplicates", () => {
 });
 
 describe("list and single entry in one program", () => {
-  it("conflict over an allow but not over a deny", async () => {
+  it("conflict only over an allow", async () => {
     await using listTenant = await startListTenant();
     const { provider } = listTenant.tenant;
     await provider.getResource("allowDenyEntry", "deny").check({ list: "deny", value: "x.example" });

@@ -86,7 +86,7 @@ it("keeps a console allow when the deny is renamed", async () => {
 });
 
 describe.each(KINDS)("console deny next to the allow of an %s", (kind) => {
-  it.each(["global", "graymail"])("is reported but fails no run: a deny of %s mail", async (scope) => {
+  it.each(["global", "graymail"])("is only a warning for a deny of %s mail", async (scope) => {
     await using tenant = await startPermissiveTenant();
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(buildArguments(kind, "allow"));
@@ -126,7 +126,7 @@ it.each(["ignore", "mode"])("reports no console deny covered by the list's %s", 
   expect(tenant.provider.printed.join()).not.toContain("which of the two takes precedence");
 });
 
-describe.each(KINDS)("an %s that returns 404 but is still listed", (kind) => {
+describe.each(KINDS)("an %s that returns 404 while still listed", (kind) => {
   const rest = kind === "allowDenyEntry" ? undefined : { entries: { "other.example": "deny" } };
 
   it("stays in state until a later run deletes it", async () => {

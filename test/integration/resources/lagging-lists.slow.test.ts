@@ -157,7 +157,7 @@ describe("alias of a primary mailbox", () => {
     },
   });
 
-  it("is reported, and the mailbox goes into state", async () => {
+  it("is replaced by the mailbox in state", async () => {
     await using tenant = await startSandboxTenant(buildAliasOptions());
     const vip = new ManagedResource(tenant, "vipEmployee");
     const first = await vip.up({ email: alias, comment: "CFO" });

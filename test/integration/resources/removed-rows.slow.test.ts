@@ -33,7 +33,7 @@ describe("entry removed by the previous run", () => {
     expect(tenant.service.entries.map(({ id }) => id)).toEqual([entry.id]);
   });
 
-  it.each([false, true])("is created again with another comment; adopting: %s", async (adopt) => {
+  it.each([false, true])("is created again with another comment (adopt: %s)", async (adopt) => {
     await using tenant = await startLaggingTenant();
     const entry = createManagedEntry(tenant);
     await entry.up({ ...deny, comment: "INC-7" });
@@ -45,7 +45,7 @@ describe("entry removed by the previous run", () => {
     expect(tenant.service.entries.map(({ id, comment }) => [id, comment])).toEqual([[entry.id, "INC-8"]]);
   });
 
-  it.each([false, true])("is created on the other list; adopting: %s", async (adopt) => {
+  it.each([false, true])("is created on the other list (adopt: %s)", async (adopt) => {
     await using tenant = await startLaggingTenant();
     const entry = createManagedEntry(tenant);
     await entry.up(allow);
@@ -54,7 +54,7 @@ describe("entry removed by the previous run", () => {
     expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
   });
 
-  it.each([false, true])("is created in another scope on the other list; adopting: %s", async (adopt) => {
+  it.each([false, true])("is created in another scope on the other list (adopt: %s)", async (adopt) => {
     await using tenant = await startLaggingTenant();
     const entry = createManagedEntry(tenant);
     await entry.up({ ...allow, verdictScope: "graymail" });

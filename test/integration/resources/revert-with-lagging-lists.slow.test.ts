@@ -45,7 +45,7 @@ const pickShownFields = ({
 });
 
 describe.each(CHANGES)("%s", (_name, kind, before, after) => {
-  it.each([false, true])("is reverted while lists lag; with a refresh: %s", async (refreshes) => {
+  it.each([false, true])("is reverted while lists lag (refresh: %s)", async (refreshes) => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true, changesBehind: 3 });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(before);

@@ -341,7 +341,7 @@ describe("scope that changes next to a duplicate", () => {
   });
 
   it.each([["by hand"], ["INC-7"]])(
-    "is changed in a list's own row; the duplicate is removed and reported: %s",
+    "is changed in the list's own row, not in a duplicate with comment %s",
     async (comment) => {
       await using tenant = await startTenantHolding();
       const list = createSharedResource(tenant, "allowDenyList");

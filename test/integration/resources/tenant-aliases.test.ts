@@ -78,7 +78,7 @@ it("keeps what another Provider of the same tenant manages", async () => {
 it.each([
   ["nothing else", false],
   ["another entry", true],
-])("keeps the entry of an unchanged list of another Provider, which itself declares %s", async (_label, hasMore) => {
+])("keeps the entry of another Provider's unchanged list when it declares %s", async (_label, hasMore) => {
   await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await startProcess(first, "sandbox-acme-console", sandbox.url, "q");
   const value = `shared-${hasMore}.example`;

@@ -10,7 +10,7 @@ const detected = "ruth.castellan@acme.example";
 describe("check and diff", () => {
   const tenant = shareSandboxTenant();
 
-  it("rejects an invalid mailbox and reports every problem at once", async () => {
+  it("reports every problem of its arguments", async () => {
     const vip = tenant().provider.getResource("vipEmployee");
     const { failures } = await vip.check({
       email: "Ruth <ruth@acme.example>",
@@ -31,7 +31,7 @@ describe("check and diff", () => {
     ["the comment", { comment: "Other" }, true, []],
     ["what deleting does", { onDelete: "keep" }, true, []],
     ["the mailbox", { email: "olivia.park@acme.example" }, true, ["email"]],
-  ])("reports changes and replacements for %s", async (_name, change, changes, replaces) => {
+  ])("reports whether a change of %s updates or replaces", async (_name, change, changes, replaces) => {
     const state = { email: "yuki.sato@acme.example", comment: "Signs payments", source: "manual" };
     const vip = tenant().provider.getResource("vipEmployee");
     expect(await vip.diff(mailbox, state, { ...cfo, ...change })).toEqual({ changes, replaces });
@@ -74,7 +74,7 @@ describe("single program", () => {
 });
 
 describe("create", () => {
-  it("adds the mailbox and returns its directory fields", async () => {
+  it("adds the mailbox", async () => {
     await using tenant = await startSandboxTenant();
     const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
     expect(createdResource.id).toBe(mailbox);
@@ -193,7 +193,7 @@ describe("create", () => {
 });
 
 describe("update", () => {
-  it("edits and clears the comment with one write each", async () => {
+  it("edits the comment with one write", async () => {
     await using tenant = await startSandboxTenant();
     const vip = tenant.provider.getResource("vipEmployee");
     const createdResource = await vip.declare(cfo);
@@ -235,7 +235,7 @@ describe("update", () => {
 });
 
 describe("read", () => {
-  it("returns console changes as inputs and keeps the mailbox spelling", async () => {
+  it("returns console changes as inputs", async () => {
     await using tenant = await startSandboxTenant();
     const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
     await tenant.console("PATCH", "/vip_employees", { email: mailbox, comment: "edited" });
@@ -290,7 +290,7 @@ describe("VIP whose read-back failed", () => {
 });
 
 describe("delete", () => {
-  it("writes a lasting exclusion and reports it", async () => {
+  it("writes a lasting exclusion", async () => {
     await using tenant = await startSandboxTenant();
     const createdResource = await tenant.provider.getResource("vipEmployee").declare(cfo);
     await using later = await startLaterRun(tenant);

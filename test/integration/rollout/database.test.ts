@@ -84,7 +84,7 @@ describe.each(Object.entries(DIALECTS))("a journal database in %s", (_, open) =>
     ]);
   });
 
-  it("returns RETURNING rows, and none when nothing was written", async () => {
+  it("returns the rows of RETURNING", async () => {
     await using databases = await open();
     const { one } = databases;
     await one.query("create table tenants (name text primary key, attempt bigint not null)");

@@ -119,7 +119,7 @@ it("lists rollouts newest first with their origin and changes", async () => {
   await journal.close();
 });
 
-it("finds a renamed tenant by its stack, and not another one of its former name", async () => {
+it("finds a renamed tenant by its stack", async () => {
   const { journal } = await openNewJournal();
   const source = join(directory, "renamed.yaml");
   writeFileSync(

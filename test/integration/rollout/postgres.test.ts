@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe("a PostgreSQL journal", () => {
-  it("uses its own schema, or the one in the URL", async () => {
+  it("uses its own schema by default", async () => {
     const url = await postgres.createDatabase("schemas");
     const own = await openPostgres(url);
     await own.query("create table here (n bigint)");

@@ -57,7 +57,7 @@ const VIP: RecordedChange = {
   before: {},
 };
 
-it("keeps the history of a pruned rollout but not its plans", async () => {
+it("keeps the history of a pruned rollout", async () => {
   const { journal, file } = await openNewJournal();
   const tenants = {
     acme: [createAddition("evil.example", FACTS), MOVED, VIP],

@@ -149,7 +149,7 @@ async function expectMeant(database: string, drawn: readonly JournalRollout[]): 
   }
 }
 
-it("resumes and abandons only idle rollouts, and stops running ones", async () => {
+it("stops only a rollout in progress", async () => {
   const database = join(directory, "held.db");
   const buildSingleRollout = (state: JournalRollout["state"]): JournalRollout => ({
     state,

@@ -126,7 +126,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
       expect(tenantEvents.map(({ kind }) => kind)).toEqual(["tenant-started", "tenant-finished", "tenant-skipped"]);
     });
 
-    it("is not continued for a dead process", async () => {
+    it("is not continued for a dead process while skipped", async () => {
       await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a"] });
       await startDead(fleet, id, "a");
@@ -178,7 +178,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
   });
 
   describe("a tenant that left the targets file", () => {
-    it("is not continued for a dead process", async () => {
+    it("is not continued for a dead process after it left", async () => {
       await using fleet = await SkippingFleet.open(await open());
       const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
       await startDead(fleet, id, "a");

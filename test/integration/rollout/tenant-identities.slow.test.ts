@@ -263,7 +263,7 @@ describe("tenants without VIPs", () => {
     expect(stdout).not.toContain("hidden.example");
   });
 
-  it("names the key's actual tenant and the rollout that read it", async () => {
+  it("names the key's actual tenant", async () => {
     const { stdout } = await fleet.run(SWAPPED, "fleet", "status", "--only", "globex", "--format", "json");
     expect((JSON.parse(stdout) as StatusOutput).tenants[0]?.error).toEqual({
       code: "ERR_OTHER_TENANT",
@@ -300,7 +300,7 @@ it("names the stack of a removed tenant that is added under another name", async
   expect(text).toContain("`email-security tenant rename former stranger --database j.db`");
 });
 
-it("calls a wrong settings file wrong, and not the tenant's own key", async () => {
+it("reports a wrong settings file of a tenant with its own key", async () => {
   await using fleet = await RememberedFleet.start(true);
   fleet.directory.write("settings/acme.yaml", "version: 1\nownDomains: [globex.example]\ninclude: [baseline.yaml]\n");
   const { stdout } = await fleet.run({}, "fleet", "status", "--format", "json");

@@ -75,7 +75,7 @@ const createTenantCli =
     return run;
   };
 
-it("commits an added and a removed tenant on separate branches", async () => {
+it("commits each change of the tenants on its own branch", async () => {
   using directory = createRepository({ "notes.md": "one\n" });
   directory.write("notes.md", "two\n");
   const run = createTenantCli(directory);

@@ -5,7 +5,7 @@ import { findValueChanges } from "../../../provider/rollout/journal/value-change
 import { createSettingsRepository } from "../../support/settings-repository";
 import { writePartialRollout } from "./partial-rollout";
 
-it("finds the rollout, wave and digests that added a value", async () => {
+it("finds the rollout that added a value", async () => {
   using repository = createSettingsRepository();
   const file = join(repository.path, "rollouts.db");
   const rollout = await writePartialRollout(file);

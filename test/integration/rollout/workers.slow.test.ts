@@ -61,7 +61,7 @@ describe.concurrent("a worker of a distributed rollout", () => {
 });
 
 describe.concurrent("a host cut off from the database", () => {
-  it("gives up its lock and jobs before another host gets them", async ({ skip }) => {
+  it("gives up its jobs before another host gets them", async ({ skip }) => {
     await using host = makeDisposable(await makeCutOffHost());
     if (typeof host.it === "string") return skip(host.it);
     const { address, inside, cut } = host.it;
@@ -105,7 +105,7 @@ function makeDisposable<T extends AsyncDisposable>(it: T | string): { readonly i
 }
 
 describe.concurrent("the job queue", () => {
-  it("finishes jobs on stop and hands them over on abort", async () => {
+  it("hands over unfinished jobs on abort", async () => {
     await using postgres = await startPostgres();
     await using rollout = await startRollout(postgres, "one", [[4, 2]]);
     const ended = rollout.waitForEnd();

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { startSandboxCommand } from "../../support/sandbox-command";
 import { createCaller, startService, THREATS, VIPS } from "./service";
 
-test.each(["SIGINT", "SIGTERM"] as const)("prints its URL and keys on start, and exits on %s", async (signal) => {
+test.each(["SIGINT", "SIGTERM"] as const)("runs until %s", async (signal) => {
   const command = startSandboxCommand(["--scenario", "empty"]);
   const url = await command.url;
   expect((await createCaller(url, "sandbox-globex-console").get(VIPS)).status).toBe(200);
@@ -40,7 +40,7 @@ test("applies --threats and --rate-limit", async () => {
   expect((await command.ended).code).toBe(0);
 });
 
-test("reports an invalid option in one line and exits 1", async () => {
+test("exits 1 for an invalid option", async () => {
   await using other = await startService();
   const directory = mkdtempSync(join(tmpdir(), "sandbox-"));
   const diary = join(directory, "diary.txt");

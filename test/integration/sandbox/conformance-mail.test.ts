@@ -600,7 +600,7 @@ describe.each([
   ["Threats", threats],
   ["Metrics", metrics],
   ["Phishing reports", reports],
-])("%s", (_, rows) => {
+])("reference section: %s", (_, rows) => {
   // All tests share one service, since none of these endpoints writes.
   let service: SandboxService;
   beforeAll(async () => {
@@ -608,7 +608,7 @@ describe.each([
   });
   afterAll(() => service[Symbol.asyncDispose]());
 
-  test.each(rows)("%s", async (_sentence, proof) => {
+  test.each(rows)("conforms to: %s", async (_sentence, proof) => {
     await proof(service);
   });
 });

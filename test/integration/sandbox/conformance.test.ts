@@ -694,8 +694,8 @@ describe.each([
   ["States and transitions", states],
   ["VIP employees", vips],
   ["Allow/deny list", entries],
-])("%s", (_, rows) => {
-  test.each(rows)("%s", async (_sentence, proof) => {
+])("reference section: %s", (_, rows) => {
+  test.each(rows)("conforms to: %s", async (_sentence, proof) => {
     await using service = await startService();
     await proof(service);
   });

@@ -33,7 +33,7 @@ test("reopens a file with its data, without seeding it again", async () => {
   expect((await service.acme.post(ENTRIES, entry)).status).toBe(409);
 });
 
-test("runs detection again on opening but respects exclusions", async () => {
+test("respects exclusions in detection on opening", async () => {
   const removed = ["ruth.castellan@acme.example", "eleanor.voss@acme.example"];
   {
     await using service = await startService({ data });
@@ -68,7 +68,7 @@ test("rejects a scenario other than the file's own", async () => {
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);
 });
 
-test("rejects a foreign or newer database and leaves it untouched", async () => {
+test("leaves a foreign or newer database untouched", async () => {
   const expectUnchangedRejection = async (message: RegExp) => {
     const bytes = readFileSync(data);
     await expect(startSandbox({ data })).rejects.toMatchObject({
@@ -96,7 +96,7 @@ test("rejects a foreign or newer database and leaves it untouched", async () => 
   await expectUnchangedRejection(/schema version 99/);
 });
 
-test("migrates a file of schema version 1 and keeps its data", async () => {
+test("keeps the data of schema version 1 in a migration", async () => {
   const entry = { list: "deny", entry_type: "domain", value: "kept.example" };
   const before = await (async () => {
     await using service = await startService({ data });
@@ -120,7 +120,7 @@ test("migrates a file of schema version 1 and keeps its data", async () => {
   later.close();
 });
 
-test("migrates a file of schema version 2 and counts its threats", async () => {
+test("counts the threats of schema version 2 in a migration", async () => {
   const readMetrics = async () => {
     await using service = await startService({ data });
     const names = ["threats_over_time", "top_targeted_entities", "top_threat_types", "hours_saved"];

@@ -16,7 +16,7 @@ const run = promisify(execFile);
  * The fuzzer is Schemathesis: from PATH, or installed from PyPI into its own virtual environment.
  */
 test.runIf(process.env["SANDBOX_FUZZ"])(
-  "returns no 500 and nothing undocumented to a fuzzer",
+  "returns only documented responses to a fuzzer",
   { timeout: 600_000 },
   async () => {
     const schemathesis = await findSchemathesis();

@@ -179,7 +179,7 @@ describe("hooks", () => {
     expect([nothing.status, await nothing.text()]).toEqual([204, ""]);
   });
 
-  test("replace the response but keep the write (afterHandle)", async () => {
+  test("replace the response of a write (afterHandle)", async () => {
     const seen: Json[] = [];
     await using service = await startService({
       afterHandle(request, response) {
@@ -291,7 +291,7 @@ describe("inspection", () => {
     }
   });
 
-  test("closes twice, and despite a pending response", async () => {
+  test("closes despite a pending response", async () => {
     const sandbox = await startSandbox({ intercept: () => new Promise(() => {}) });
     const hanging = fetch(sandbox.url + VIPS);
     hanging.catch(() => {});

@@ -125,11 +125,11 @@ test("contains the reference's defaults and limits", async () => {
 });
 
 describe.each<[string, SandboxOptions]>([
-  ["as it is by default", {}],
+  ["with default options", {}],
   ["answering 200 at the top outside the organization", { notInOrgStatus: 200, notInOrgShape: "top" }],
   ["answering 422 at the top outside the organization", { notInOrgStatus: 422, notInOrgShape: "top" }],
   ["without any mail", { scenario: "empty" }],
-  ["without patience", { rateLimit: { perSecond: 0.001, burst: 5 } }],
+  ["with a low rate limit", { rateLimit: { perSecond: 0.001, burst: 5 } }],
 ])("sandbox %s", (_, options) => {
   test("returns only responses that its description covers", async () => {
     const answers: { method: string; path: string; status: number; body: unknown }[] = [];

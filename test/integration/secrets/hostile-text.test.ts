@@ -118,7 +118,7 @@ describe("check", () => {
   });
 
   test.each(COMMANDS.filter(([, text]) => text.isWellFormed()))(
-    "rejects a comment that contains %s, and shows where",
+    "rejects a comment that contains %s",
     async (_name, text) => {
       const checkArguments = async (handler: HandlerName, args: ResourceProperties) =>
         (await provider.getResource(handler).check(args)).failures;

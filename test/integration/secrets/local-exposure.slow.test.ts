@@ -31,21 +31,18 @@ describe("file written by a command", () => {
     ],
   ];
 
-  it.runIf(hasShell).each(REPORTS)(
-    "by %s is this user's alone, and one that is there keeps its mode",
-    async (_subcommand, args, files) => {
-      using machine = new Machine();
-      const readMode = (file: string): string => (statSync(join(machine.work, file)).mode & 0o777).toString(8);
-      const run = await machine.run(args);
-      for (const file of files) expect([file, readMode(file)], run.output).toEqual([file, "600"]);
-      const [first = ""] = files;
-      if (!first.startsWith("a.") || args.includes("--pulumi-import")) return;
-      machine.write(`work/${first}`, "");
-      chmodSync(join(machine.work, first), 0o644);
-      await machine.run(args);
-      expect(readMode(first)).toBe("644");
-    },
-  );
+  it.runIf(hasShell).each(REPORTS)("is created by %s for this user only", async (_subcommand, args, files) => {
+    using machine = new Machine();
+    const readMode = (file: string): string => (statSync(join(machine.work, file)).mode & 0o777).toString(8);
+    const run = await machine.run(args);
+    for (const file of files) expect([file, readMode(file)], run.output).toEqual([file, "600"]);
+    const [first = ""] = files;
+    if (!first.startsWith("a.") || args.includes("--pulumi-import")) return;
+    machine.write(`work/${first}`, "");
+    chmodSync(join(machine.work, first), 0o644);
+    await machine.run(args);
+    expect(readMode(first)).toBe("644");
+  });
 });
 
 describe.skipIf(!hasShell)("killed run", () => {
@@ -99,7 +96,7 @@ describe("text from the console", () => {
 
 describe("password in --database", () => {
   it.each([["rollout", "tenants.yaml"], ["rollout", "history"], ["worker"]])(
-    "is warned about once by %s and never printed",
+    "causes one warning of %s that doesn't print it",
     async (...command) => {
       using machine = new Machine();
       const place = "postgres://me:s3cr3t-w0rd@127.0.0.1:1/rollouts";

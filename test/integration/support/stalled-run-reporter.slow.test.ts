@@ -18,7 +18,7 @@ it("passes", () => {});
 it("blocks its process", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60_000));
 `;
 
-it("ends a run that a test blocks, and names the file", async () => {
+it("names the file of a test that blocks the run", async () => {
   using directory = createTestDirectory({ "vitest.config.mjs": CONFIG, "blocked.test.mjs": TESTS });
   symlinkSync(join(process.cwd(), "node_modules"), directory.at("node_modules"));
   const { code, output } = await new Promise<{ code: unknown; output: string }>((resolve) => {

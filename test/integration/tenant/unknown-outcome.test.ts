@@ -128,7 +128,7 @@ it.each([
   expect(acme.sandbox.allowDenyEntries("acme")).toEqual([]);
 });
 
-it("retries a deletion answered with an empty 200 but not done", async () => {
+it("retries a deletion that an empty 200 didn't do", async () => {
   let failuresLeft = 1;
   await using acme = await startTenantService({
     denied: 1,
