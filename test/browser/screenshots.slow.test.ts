@@ -63,7 +63,7 @@ describe.skipIf(missingBrowser)(`screenshots of the documentation ${missingBrows
 
   const readExampleSettings = (name: string): string => readFileSync(join("examples/gitops/settings", name), "utf8");
 
-  it("shows the plan, the review and the drift of a tenant", async () => {
+  it("shows each report of a tenant", async () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
     const acme = Object.entries(CHANGED).reduce(
       (text, [from, to]) => text.replace(from, to),

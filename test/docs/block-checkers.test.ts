@@ -31,7 +31,7 @@ describe("checkFences", () => {
     ["yaml setings", "say which file it belongs to"],
     ["python", "say what file it is"],
     ["diff", 'or why nothing checks it: "diff no-check: WHY"'],
-  ])("rejects ```%s", (info, message) => {
+  ])("rejects the block ```%s", (info, message) => {
     const [problem, ...more] = checkFences(parsePage(formatBlock(info), "---\nrun: stack\n---\n"));
     expect(problem && formatProblem(problem)).toMatch(/^docs\/how-to\/x\.md:6: /);
     expect(problem?.message).toContain(message);
@@ -55,7 +55,7 @@ describe("checkFences", () => {
     "go no-check: a part",
     "csv entries.csv",
     "dockerfile no-check: needs a registry",
-  ])("accepts ```%s", (info) => {
+  ])("accepts the block ```%s", (info) => {
     expect(checkFences(parsePage(formatBlock(info), "---\nrun: stack\n---\n"))).toEqual([]);
   });
 
@@ -86,7 +86,7 @@ describe("checkFences", () => {
     ).toEqual([]);
   });
 
-  it("accepts output below its block and rejects files that nothing reads", () => {
+  it("rejects files that nothing reads", () => {
     const both = formatBlock("sh", "ls") + formatBlock("text", "hello");
     expect(checkFences(parsePage(both, "---\nrun: stack\n---\n"))).toEqual([]);
     expect(checkFences(parsePage(formatBlock("toml x.toml", "a = 1")))).toMatchObject([

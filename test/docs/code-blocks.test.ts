@@ -27,7 +27,7 @@ describe("code block in the docs", () => {
     expect(checkTypedBlocks(files).map(formatProblem)).toEqual([]);
   }, 120_000);
 
-  it("is accepted by the parsers of settings and tenants files", () => {
+  it("is accepted by the file parsers", () => {
     expect(files.flatMap(checkYamlBlocks).map(formatProblem)).toEqual([]);
   });
 });

@@ -102,7 +102,7 @@ describe("page of the docs", () => {
     expect(orphans.map(({ path }) => path)).toEqual([]);
   });
 
-  it("has exactly one title, which no other page has", () => {
+  it("has exactly one title of its own", () => {
     const titles = new Map<string, string[]>();
     const wrong: string[] = [];
     for (const file of files.filter(({ path }) => pages.some((page) => `docs/${page.path}` === path))) {

@@ -36,7 +36,7 @@ export function describePages(...paths: readonly string[]): void {
     const missing = WRONG_SYSTEM ?? languages.map(findMissingToolchain).find((reason) => reason !== undefined);
     const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
     it.skipIf(missing)(
-      `${path}${skipped}`,
+      `runs the blocks of ${path}${skipped}`,
       async () => {
         await runner.run(path);
       },

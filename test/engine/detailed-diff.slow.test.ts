@@ -15,7 +15,7 @@ function extractShownLines(preview: string): string[] {
   return lines.slice(from, lines.indexOf("Resources:")).map((line) => line.trim());
 }
 
-it("shows only changed properties in a preview and a refresh", async () => {
+it("shows only changed properties", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: buildProgram("acme-login.example", "INC-7"),

@@ -19,7 +19,7 @@ function buildProgram({ entry = "", vip = "" }: ProgramParts = {}): string {
   `;
 }
 
-it("creates, reverts, replaces and destroys an entry and a VIP", async () => {
+it("serves an entry and a VIP through their whole lifecycle", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   await using project = await EngineProject.create({ program: buildProgram(), environment });

@@ -13,7 +13,7 @@ const MODE = "lists: { entries: { mode: exclusive-allows } }\n";
 describe.each([
   ["dynamic", "pulumi-email-security", ""],
   ["native", "pulumi-email-security/native", PLUGIN_LINES],
-])("%s provider", (_name, module, lines) => {
+])("exclusive allows with the %s provider", (_name, module, lines) => {
   let sandbox: Sandbox;
   let project: EngineProject;
 
@@ -47,7 +47,7 @@ describe.each([
     return resources.find(({ type }) => type.endsWith(":AllowDenyList"))?.outputs?.["entries"];
   };
 
-  it("removes a console allow and keeps a console deny with `up --refresh`", async () => {
+  it("removes only console allows with `up --refresh`", async () => {
     await createConsoleEntry("allow", "clicked.example");
     await createConsoleEntry("deny", "colleague.example");
     sandbox.clearRequests();
@@ -85,7 +85,7 @@ describe("several tenants", () => {
     await fleet.sendFromConsole(name, "POST", "/allow_deny_entries", { list, entry_type: "domain", value });
   };
 
-  it("reverts console allows with `--revert-drift` and counts the remaining ones", async () => {
+  it("reverts console allows with `--revert-drift`", async () => {
     for (const name of ["t0", "t1", "t2"]) {
       await createFleetConsoleEntry(name, "allow", "clicked.example");
       await createFleetConsoleEntry(name, "deny", "colleague.example");

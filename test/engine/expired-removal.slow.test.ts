@@ -9,7 +9,7 @@ it("removes only expired entries with dynamic resources", async () => {
   await testOnlyExpired(its);
 });
 
-it("enforces the removal guard and continues after kills", async () => {
+it("enforces the removal guard across kills", async () => {
   await using its = await SettingsProject.create({}, { native: true });
   await isGuarded(its);
   await testKilledRemoval(its);

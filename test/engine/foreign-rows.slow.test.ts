@@ -11,7 +11,7 @@ const ALLOW = 'new AllowDenyEntry("entry", { list: "allow", value: "evil.example
 describe.each([
   ["dynamic", "pulumi-email-security", ""],
   ["native", "pulumi-email-security/native", PLUGIN_LINES],
-])("%s provider", (_name, module, lines) => {
+])("foreign rows with the %s provider", (_name, module, lines) => {
   const buildProgram = (resources: string): string => `
     import { AllowDenyEntry } from "${module}";
     ${resources}
@@ -37,7 +37,7 @@ describe.each([
     };
   }
 
-  it("keeps its own rows and names the console's conflicting rows", async () => {
+  it("keeps its own rows next to conflicting ones of the console", async () => {
     const allowed = 'new AllowDenyEntry("allowed", { list: "allow", value: "partner.example" });';
     await using stack = await createStack(
       `${allowed} new AllowDenyEntry("denied", { list: "deny", value: "evil.example" });`,

@@ -18,7 +18,7 @@ async function fetchResponse(
   return (await response.json()) as { results: never };
 }
 
-it("returns the results of all functions as promises and outputs", async () => {
+it("returns the results of all functions", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const [threat] = (await fetchResponse(sandbox, "/threats?minutes_ago=260000")).results["items"] as { id: string }[];
   const [report] = (await fetchResponse(sandbox, "/sonar/phishing-reports?minutes_ago=260000")).results["items"] as {

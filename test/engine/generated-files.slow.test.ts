@@ -11,7 +11,7 @@ const SCHEMA = resolve("provider/dist/plugin/schema.json");
 const EXAMPLES = resolve("provider/plugin/schema/examples");
 
 it.skipIf(missing)(
-  `keeps the generated examples up to date; otherwise run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
+  `has up-to-date generated examples (update: \`npm run sdks\`)${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
     const examples = await generateSchemaExamples(SCHEMA, EXAMPLES);
     expect(Object.keys(examples)).toHaveLength(5);
@@ -22,7 +22,7 @@ it.skipIf(missing)(
 );
 
 it.skipIf(missing)(
-  `keeps the generated SDKs up to date; otherwise run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
+  `has up-to-date generated SDKs (update: \`npm run sdks\`)${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
     using outputDirectory = createTestDirectory();
 

@@ -48,7 +48,7 @@ describe("unplanned declaration on main", () => {
 describe("pull request from a fork", () => {
   const pull = { number: 9, branch: "from-outside", from: "mallory/email-security" };
 
-  it("is linted without a key and not planned", async () => {
+  it("is linted without a key", async () => {
     await repository.git.pushBranch(pull.branch, async () => {
       await repository.git.edit("settings/acme.yaml", "deny:\n", "deny:\n  - no domain\n");
     });
@@ -130,7 +130,7 @@ describe("approval", () => {
 describe("entry that changes between review and merge", () => {
   const pull = { number: 11, branch: "scope-of-printer" };
 
-  it("stops the merge from writing and is named", async () => {
+  it("stops the merge from writing", async () => {
     await repository.git.pushBranch(pull.branch, async () => {
       await repository.git.edit("settings/acme.yaml", "Office printer's scan-to-mail relay", "Printers, all floors");
     });
@@ -151,7 +151,7 @@ describe("entry that changes between review and merge", () => {
 });
 
 describe("nightly drift check", () => {
-  it("fails and keeps one issue with change, author and time", async () => {
+  it("keeps one issue with change, author and time", async () => {
     const body = { list: "deny", entry_type: "domain", value: "clicked.example", comment: "phish at 2 am" };
     await click(sandbox, "POST", "/allow_deny_entries", body);
     repository.startNextRun();
@@ -206,7 +206,7 @@ describe("nightly drift check", () => {
     expect(diff).not.toMatch(/^-[^-]/m);
   });
 
-  it("passes and closes the issue after main is applied again", async () => {
+  it("closes the issue after main is applied again", async () => {
     repository.startNextRun();
     const merge = await repository.runJobOnMain("merge", "apply");
     expect(merge.outputs).toEqual({ code: "3", changes: "2" });

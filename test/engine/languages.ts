@@ -115,7 +115,7 @@ export function describeExamples(
 
     const isWhole = selected === "all tests";
     it.skipIf(missing)(
-      `${isWhole ? "applies, keeps and destroys" : "applies"} the resources of the example${missing ? ` (skipped: ${missing})` : ""}`,
+      `${isWhole ? "serves the whole lifecycle of" : "applies"} the resources of the example${missing ? ` (skipped: ${missing})` : ""}`,
       async () => {
         await using project = await openProject();
 
@@ -137,7 +137,7 @@ export function describeExamples(
 
     if (name !== "yaml" || !isWhole) return;
     it.skipIf(missing)(
-      `names a misspelt property, before anything is written${missing ? ` (skipped: ${missing})` : ""}`,
+      `names a misspelled property before any write${missing ? ` (skipped: ${missing})` : ""}`,
       async () => {
         await using project = await openProject();
         const file = join(directory.path, "Pulumi.yaml");

@@ -109,6 +109,6 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   await project.up("--expect-no-changes");
 });
 
-it("previews, applies and repairs a list of 300 by entry", async () => {
+it("applies each change of a list of 300 by entry", async () => {
   await testListSteps(300);
 });

@@ -10,7 +10,7 @@ const MAX_UNPACKED_BYTES = 9_400_000;
 
 const packed = sharePackage();
 
-it("contains only the license, the readme and the build output", () => {
+it("contains only the build output and the legal files", () => {
   expect(packed().files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json", "dist/index.js"]));
   const others = packed().files.filter((file) => !/^(LICENSE|README\.md|package\.json|dist\/.*)$/.test(file));
   expect(others).toEqual([]);
@@ -56,7 +56,7 @@ it("contains exactly the repository template of `email-security init`", () => {
   ]);
 });
 
-it("contains no path of the build machine and no source map", async () => {
+it("contains no path of the build machine", async () => {
   const texts = await Promise.all(packed().files.map((file) => readFile(join("provider", file), "utf8")));
   const naming = packed().files.filter((_file, index) => texts[index]?.includes(resolve("provider")));
   expect(naming).toEqual([]);

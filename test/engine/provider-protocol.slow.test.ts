@@ -70,7 +70,7 @@ function findFirstDiagnostic(resource: string, output: string): string {
 
 const LENA = "lena.hartmann@acme.example";
 
-it("predicts outputs and reasons in a plugin preview without a request", async () => {
+it("predicts outputs in a plugin preview without a request", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await createProject(
     sandbox,
@@ -145,7 +145,7 @@ it("serves consecutive runs from one manually started plugin", async () => {
   }
 });
 
-it("runs `pulumi do` with nothing but the environment", async () => {
+it("runs `pulumi do` with only the environment", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await createProject(sandbox, "");
   const { host } = new URL(sandbox.url);

@@ -254,10 +254,15 @@ it("keeps single keys of a list unchanged with `ignoreChanges`", () => {
   );
 });
 
-it("encrypts `additionalSecretOutputs` and resolves a `parent` component's `providers`", async () => {
+it("encrypts `additionalSecretOutputs`", async () => {
   const { resources } = await project.exportState();
   const findResources = (name: string) => resources.filter(({ urn }) => urn.endsWith(`-${name}`));
   expect(findResources("masked").map(({ outputs }) => typeof outputs?.["comment"])).toEqual(["object", "object"]);
+});
+
+it("passes the `providers` of a `parent` component to its children", async () => {
+  const { resources } = await project.exportState();
+  const findResources = (name: string) => resources.filter(({ urn }) => urn.endsWith(`-${name}`));
   expect(
     findResources("child")
       .map(({ provider }) => /::(\w+-own)::/.exec(provider ?? "")?.[1])
@@ -278,7 +283,7 @@ it("changes only the resources selected by `--target`", async () => {
   expect(listEntries().filter((entry) => entry.includes("moved-"))).toEqual([]);
 });
 
-it("changes all but the resources selected by `--exclude`", async () => {
+it("changes only the resources that `--exclude` doesn't select", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
   await project.write(
     buildSource({ ...kept, ...rest, ...renamed, masked: declareEntry("masked", "changed") }, buildTeamSource),
@@ -349,7 +354,7 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
   expect(sandbox.exclusions("acme")).toHaveLength(2);
 });
 
-it("fails after `customTimeouts` and continues in the next run", async () => {
+it("continues in the run after `customTimeouts` expired", async () => {
   const buildTimeoutProgram = (create: string): string => {
     const timeouts = `{ customTimeouts: { create: "${create}" } }`;
     return buildSource(

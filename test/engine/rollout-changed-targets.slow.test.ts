@@ -43,7 +43,7 @@ async function runAdvice(advice: readonly Advice[], ...args: string[]): Promise<
 }
 
 describe("resume", () => {
-  it("skips and names a tenant that left the targets file", async () => {
+  it("skips a tenant that left the targets file at the gate", async () => {
     expect(summarizeRun(await fleet.runRollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "");
     fleet.takeRequests();
@@ -104,7 +104,7 @@ describe("resume", () => {
     expect(fleet.listContents("t1")).toEqual([]);
   });
 
-  it("passes no child process a key under its former variable, or of a removed tenant", async () => {
+  it("passes no outdated key to a child process", async () => {
     expect(summarizeRun(await fleet.runRollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t0: {}\n", "");
     await replaceInTargets("  t1: {}\n", "  t1: { key: { environment: NEW_T1_KEY } }\n");
@@ -124,7 +124,7 @@ describe("resume", () => {
     });
   });
 
-  it("keeps the reviewed waves and names a tenant in another wave", async () => {
+  it("keeps the reviewed waves", async () => {
     expect(summarizeRun(await fleet.runRollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("limit: 1", "limit: 2");
     const run = await fleet.runRollout("resume");
@@ -149,7 +149,7 @@ describe("resume", () => {
 describe("run that soaks between its waves", () => {
   const SOAK = ", soak: 3s";
 
-  it("skips and names a tenant that left the targets file", async () => {
+  it("skips a tenant that left the targets file while it soaks", async () => {
     await replaceInTargets(", gate: true", SOAK);
     const run = fleet.start({}, "rollout", "--yes");
     await run.waitForEvent(({ kind }) => kind === "wave-soaking");
@@ -192,7 +192,7 @@ describe("run that soaks between its waves", () => {
 });
 
 describe("rollback", () => {
-  it("skips and names a removed tenant", async () => {
+  it("skips a removed tenant", async () => {
     await replaceInTargets(", gate: true", "");
     expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
     const before = fleet.listContents("t1");

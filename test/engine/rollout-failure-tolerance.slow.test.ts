@@ -81,7 +81,7 @@ waves:
   expect(takeWrittenTenants(fleet)).toEqual([]);
 });
 
-it("stops beyond the failure tolerance and resumes only what is left", async () => {
+it("resumes only what is left after too many failures", async () => {
   await using all = await startBehindProxy();
   const { fleet, proxy, declared } = all;
   proxy.inject({

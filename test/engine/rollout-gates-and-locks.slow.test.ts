@@ -58,7 +58,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("waits at a gate and after --until, and stops when unhealthy", async () => {
+it("stops after each wave as declared", async () => {
   const first = await fleet.runRollout("--yes");
   expect(summarizeRun(first)).toEqual([2, ["t0"]]);
   expect(getStates(first.report())).toEqual({ t0: "done", t1: "pending", t2: "pending" });
@@ -120,7 +120,7 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   expect(fleet.listContents("t2")).toEqual(["deny mended.example", ...fleet.listDeclaredContents("t2")].sort());
 });
 
-it("waits for a stack locked by another run and names its owner", async () => {
+it("waits for a stack locked by another run", async () => {
   await fleet.writeTargets({ waves: "waves:\n  - { name: all, maxConcurrent: 2 }\n" });
   await fleet.write("settings/t2.yaml", formatTenantSettings("t2", "  - mended.example\n  - held.example\n"));
   const reached = waitForHeldWrite(({ value }) => value === "held.example");

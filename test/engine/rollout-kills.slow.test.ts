@@ -141,7 +141,7 @@ async function expectSettled(): Promise<void> {
 const STACKS = ".state/.pulumi/stacks/fleet";
 const getStackLockDirectory = (name: string): string => getFleetLockDirectory(fleet, name);
 
-it("resumes after a kill during stack creation and cleans up debris", async () => {
+it("resumes after a kill during stack creation", async () => {
   await changeBaseline();
   // A file takes the place of the stacks' directory, so that the CLI keeps retrying while it holds the lock.
   const first = new Promise<void>((done) => {
@@ -187,7 +187,7 @@ it("resumes after a kill during stack creation and cleans up debris", async () =
   expect(stacks.sort()).toEqual(fleet.names.map((name) => `${name}.json`));
 });
 
-it("keeps truncated state and foreign locks, and prints recovery commands", async () => {
+it("prints commands that recover truncated and locked stacks", async () => {
   await changeBaseline();
   const only = ["--yes", "--only", "t1", "--lock-wait", "1"];
   const state = join(fleet.directory, STACKS, "t1.json");
@@ -224,7 +224,7 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
 });
 
 it.each(selectCases("rollout-moments", Object.keys(MOMENTS), ["two tenants are written to"]))(
-  "is killed when %s, and resumed",
+  "resumes after a kill when %s",
   async (moment) => {
     await changeBaseline();
     const run = fleet.start({}, "rollout", "--yes");
@@ -301,7 +301,7 @@ it.each(selectCases("rollout-kills", kills, [{ victim: "an engine", at: FIRST + 
   },
 );
 
-it("writes nothing and leaves nothing to resume when killed while planning", async () => {
+it("leaves nothing to resume when killed while planning", async () => {
   await changeBaseline();
   const run = fleet.start({}, "rollout", "--yes");
   await new Promise<void>((done) => {
@@ -315,7 +315,7 @@ it("writes nothing and leaves nothing to resume when killed while planning", asy
   expect(resumed).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_NOT_FOUND]") });
 });
 
-it("finishes running work on Ctrl-C and stops at once on the second", async () => {
+it("finishes running work on Ctrl-C", async () => {
   await changeBaseline();
   const planning = fleet.start({}, "rollout", "--yes");
   await new Promise<void>((done) => {

@@ -38,7 +38,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("creates a native stack on request and enforces its plan", async () => {
+it("enforces the plan of a native stack", async () => {
   await setProviders(undefined, "native");
   const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(2);

@@ -148,7 +148,7 @@ it("keeps no key of the previous tenant", async () => {
   expect(countProcesses()).toEqual({ engines: 0, hosts: 0 });
 });
 
-it("explains why it can't listen and starts nothing", async () => {
+it("explains why it can't listen", async () => {
   await fleet.write(
     "deaf.cjs",
     `require("net").Server.prototype.listen = function () {

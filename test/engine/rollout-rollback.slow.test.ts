@@ -44,7 +44,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("restores what each tenant held before, or the files of a revision", async () => {
+it("restores the earlier entries of each tenant", async () => {
   const oldest = fleet.runGit("rev-parse", "HEAD~1");
   // One tenant has a colleague's entry that isn't in any settings file.
   await fleet.sendFromConsole("t2", "POST", "/allow_deny_entries", {
@@ -226,7 +226,7 @@ it("advises to remove only the lines of tenants that were rolled back", async ()
   expect(advice.join("\n")).not.toMatch(/mine-t1\.example|git .*revert/);
 });
 
-it("names a destroyed stack and the newer rollouts that it passes over", async () => {
+it("names the newer rollouts that it passes over", async () => {
   await using fleet = await Fleet.start({ tenants: 3 });
   await fleet.write("settings/t2.yaml", formatTenantSettings("t2", "onDrift: revert\n"));
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });

@@ -16,7 +16,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("creates a stack and only reads in the next rollout", async () => {
+it("only reads in the rollout after the first", async () => {
   const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
   expect(getStates(first.report())).toEqual({ t0: "done" });

@@ -24,7 +24,7 @@ it.each([
   ["go", "emailsecurity/pulumi-plugin.json"],
   ["dotnet", "pulumi-plugin.json"],
   ["java", "src/main/resources/com/pulumiemailsecurity/email-security/plugin.json"],
-])("names the plugin and its download URL in the SDK of %s", async (language, file) => {
+])("names the plugin's download URL in the SDK of %s", async (language, file) => {
   const { name, version, pluginDownloadURL } = JSON.parse(await readFile(SCHEMA, "utf8"));
   const pluginMetadata = JSON.parse(await readFile(resolve("sdk", language, file), "utf8"));
   expect(pluginMetadata.pulumi ?? pluginMetadata).toEqual({ resource: true, name, version, server: pluginDownloadURL });

@@ -18,7 +18,7 @@ const settings = new TenantSettings("acme", { file: "acme.yaml" });
 new AllowDenyEntry("own", { list: "deny", value: "own.example" }, { dependsOn: settings });
 `;
 
-it("writes and forgets nothing with the key of another tenant", async () => {
+it("changes nothing with the key of another tenant", async () => {
   await using sandbox = await startTwoTenants();
   await using project = await EngineProject.create({
     program: PROGRAM,

@@ -62,7 +62,7 @@ async function expectRefusedRollout(fleet: Fleet, forgets: readonly string[]): P
   return rejection.output.replaceAll(/\s+/g, " ");
 }
 
-describe.each(CLONES)("$about", ({ forgets }) => {
+describe.each(CLONES)("rollout $about", ({ forgets }) => {
   it("shows the removals of a tenant whose name another tenant took", async () => {
     const { fleet } = await createPartnerFleet();
     await using _ = fleet;

@@ -8,7 +8,7 @@ import { getFleetLockDirectory, listLocks, NOBODY, runInEmptyDirectory, writeLoc
 
 /* Removing a tenant: with its stack, or also with everything that the stack declared at the service. */
 
-it("destroys only what the stack declared and continues after an interruption", async () => {
+it("destroys only what the stack declared", async () => {
   await using fleet = await Fleet.start({ tenants: 3, entries: 2 });
   await fleet.commitAll("All tenants");
   const removeTenant = async (...args: string[]) => await fleet.start({}, "tenant", "remove", ...args).result;
@@ -61,7 +61,7 @@ it("destroys only what the stack declared and continues after an interruption", 
   expect(forgot.stdout).toContain("settings/t1.yaml is kept");
 });
 
-it("refuses removal during an open rollout but clears a stale lock", async () => {
+it("refuses removal during an open rollout", async () => {
   const waves = "waves:\n  - { name: canary, limit: 1, gate: true }\n  - { name: rest }\n";
   await using fleet = await Fleet.start({ tenants: 3, entries: 1, waves });
   await fleet.commitAll("All tenants");

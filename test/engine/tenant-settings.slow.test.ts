@@ -72,7 +72,7 @@ it("changes a scope back as its plan says", async () => {
   }
 });
 
-it("shows, adopts and reverts console drift", async () => {
+it("resolves console drift by revert or adoption", async () => {
   const createConsoleEntry = () =>
     click(its.sandbox, "POST", "/allow_deny_entries", {
       list: "deny",

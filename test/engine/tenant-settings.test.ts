@@ -18,7 +18,7 @@ afterAll(async () => {
   await its?.[Symbol.asyncDispose]();
 });
 
-it("plans a new stack and applies the reviewed plan", async () => {
+it("applies the reviewed plan of a new stack", async () => {
   const planned = await its.plan("--output", "plan.json");
   expect(planned.output).toContain("settings/baseline.yaml:3");
   expect(planned.code).toBe(2);
@@ -37,7 +37,7 @@ it("plans a new stack and applies the reviewed plan", async () => {
   expect((await its.cli("drift", "settings/acme.yaml")).code).toBe(0);
 });
 
-it("rejects a stale plan, names the change and writes nothing", async () => {
+it("rejects a stale plan without a write", async () => {
   await its.declare(SETTINGS.replace("Contract 2026-114", "Contract 2027-001"));
   await its.plan("--output", "plan.json");
   const row = its.sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");

@@ -170,7 +170,7 @@ describe("missing journal", () => {
   });
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());
 
-  it("reports swapped keys in status and accepts right ones", async () => {
+  it("reports swapped keys in status", async () => {
     await removeJournal();
     expect(await syncStatuses(fleet, swapped)).toEqual(["in-sync", "wrong-key", "wrong-key"]);
     expect(await syncStatuses(fleet, { T1_KEY: fleet.getServiceKey("stranger") })).toEqual([

@@ -8,7 +8,7 @@ it.each([
   ["dynamic", "pulumi-email-security", ""],
   ["native", "pulumi-email-security/native", PLUGIN_LINES],
 ])(
-  "moves, keeps and destroys rows not listed yet with the %s provider",
+  "serves rows that aren't listed yet with the %s provider",
   async (_name, module, lines) => {
     const buildProgram = (list: string): string => `
     import { AllowDenyEntry } from "${module}";

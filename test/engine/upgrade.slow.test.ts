@@ -57,7 +57,7 @@ describe.each(listReleases())("data from release %s", (release) => {
     expect(await readStateResources(project)).toEqual([]);
   });
 
-  it("includes a settings repository whose plans and rollouts continue", async () => {
+  it("continues plans and rollouts of a settings repository", async () => {
     await using world = await StoredRelease.restore(release);
     const { sandbox } = world;
     const { command } = await world.getRepository();

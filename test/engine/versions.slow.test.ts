@@ -36,7 +36,7 @@ describe.each(selectCases("versions", all, sample))("@pulumi/pulumi $sdk", ({ sd
     await installation?.[Symbol.asyncDispose]();
   });
 
-  it.each(providers)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
+  it.each(providers)("serves a stack of the %s provider", async (providerKind) => {
     await installation.runStack(providerKind);
   });
 
@@ -69,11 +69,11 @@ describe("SDK without the internals to patch", () => {
     await installation?.[Symbol.asyncDispose]();
   });
 
-  it.each(PROVIDERS)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
+  it.each(PROVIDERS)("serves a stack of the %s provider without patches", async (providerKind) => {
     await installation.runStack(providerKind);
   });
 
-  it("completes a rollout", async () => {
+  it("completes a rollout without patches", async () => {
     await installation.rollOut();
   });
 });

@@ -120,7 +120,7 @@ const parts = {
   "rollout-moments": {
     project: "engine",
     file: "test/engine/rollout-kills.slow",
-    only: "is killed when .*, and resumed",
+    only: "resumes after a kill when",
     aCase: "the step of a rollout at which its coordinator is killed",
     cases: 6,
     shard: 3,

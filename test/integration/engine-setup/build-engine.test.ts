@@ -61,7 +61,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     expect(readdirSync(dirname(dirname(command))).sort()).toEqual(["bin", "engine.json"]);
   });
 
-  it("keeps the user's GOPROXY and overrides other Go settings", async () => {
+  it("keeps only GOPROXY of the user's Go settings", async () => {
     using toolchain = new FakeToolchain();
     const log = installFakeGo(toolchain);
     const env = { GOPROXY: "file:///modules", GOFLAGS: "-mod=vendor", CGO_ENABLED: "1", GOWORK: "/go.work" };

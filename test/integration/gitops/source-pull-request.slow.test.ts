@@ -270,7 +270,7 @@ it("says where a person opens it if the host's program fails", async () => {
   ]);
 });
 
-it("opens and updates a merge request on GitLab", async () => {
+it("updates its merge request on GitLab", async () => {
   using project = new ProposalProject({}, "git@gitlab.acme.example:mail/settings.git");
   const url = "https://gitlab.acme.example/mail/settings/-/merge_requests/7";
   const glab = project.installTool(

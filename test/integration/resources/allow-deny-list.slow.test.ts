@@ -3,7 +3,7 @@ import { buildNumberedDenies, formatBadDomain } from "../../support/numbered-dom
 import { startSandboxTenant } from "../../support/sandbox-tenant";
 import { startListTenant } from "./list-tenant";
 
-it("checks and diffs a list larger than gRPC's default limit", async () => {
+it("accepts a list larger than gRPC's default limit", async () => {
   await using tenant = await startSandboxTenant();
   const list = tenant.provider.getResource("allowDenyList");
   const entries = buildNumberedDenies(5_000, `deny: ${"x".repeat(1_000)}`);

@@ -129,7 +129,7 @@ describe("lifecycle of a VIP list", () => {
     expect(list.properties?.["members"]).toEqual(buildMembers(300));
   });
 
-  it("adds and removes k members in ceil(k/1000) writes", async () => {
+  it("writes k changed members in ceil(k/1000) requests", async () => {
     await using setup = await startVipListTenant(1_100);
     const { tenant, list } = setup;
     await list.up({ members: buildMembers(1_100) });

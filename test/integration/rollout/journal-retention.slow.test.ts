@@ -93,7 +93,7 @@ it.each(["PostgreSQL", "SQLite"])("keeps the history of a pruned journal in %s",
   await journal.close();
 });
 
-it("shows, compares and prunes rollouts from the command line", async () => {
+it("serves its history on the command line", async () => {
   const journal = await openJournal(join(directory, "command.db"));
   const [first, second, waiting] = await writeRollouts(journal);
   await journal.close();
