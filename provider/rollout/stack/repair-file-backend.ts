@@ -24,8 +24,7 @@ const COMPRESSIONS = ["", ".gz", ".zst"];
  * one with the next state. The state itself is replaced atomically.
  *
  * Deleting the file is the only solution: `export`, `import`, `cancel` and `stack rm` fail as well. Without it, the
- * test "resumes after a kill during stack creation and cleans up debris" in `test/engine/rollout-kills.slow.test.ts`
- * fails.
+ * test "resumes after a kill during stack creation" in `test/engine/rollout-kills.slow.test.ts` fails.
  *
  * @param files without a stack: all stacks of the project, because Pulumi can't list any while one has such a file.
  * @returns descriptions of the removed files, for people.
