@@ -57,7 +57,7 @@ describe("comparison with an earlier benchmark", () => {
     ]);
   });
 
-  it("ignores the floor's noise but reports slowdowns beyond it", () => {
+  it("reports only slowdowns beyond the floor's noise", () => {
     const measureSeconds = (floors: readonly number[], seconds: number): SavedMeasurements =>
       buildMeasurements(
         ...floors.map((floor) => ["floor", { seconds: floor }] as const),
@@ -71,7 +71,7 @@ describe("comparison with an earlier benchmark", () => {
     ]);
   });
 
-  it("compares requests and state exactly but memory approximately", () => {
+  it("compares memory approximately", () => {
     const measureReads = (reads: number, compactBytes: number, peakBytes: number): SavedMeasurements =>
       buildMeasurements([
         "list",
@@ -94,7 +94,7 @@ describe("comparison with an earlier benchmark", () => {
     expect([...slower]).toEqual(["list"]);
   });
 
-  it("shows the compared commits and omits operations measured only once", () => {
+  it("omits operations measured only once", () => {
     const { text } = compareMeasurements(
       before,
       buildMeasurements(["list", { seconds: 2 }], ["vips", { seconds: 9 }]),

@@ -41,7 +41,7 @@ async function countPerRoundTrip(open: OpenCall[]): Promise<number[]> {
   return widths;
 }
 
-it("starts with 48 requests of all tenants together and grows to 64", async () => {
+it("grows from 48 to 64 requests of all tenants together", async () => {
   const { open, tenants } = createTenants(400);
   const reads = tenants.map((send) => send());
   expect(await countPerRoundTrip(open)).toEqual([48, 52, 56, 60, 64, 64, 56]);

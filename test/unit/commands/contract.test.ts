@@ -114,14 +114,14 @@ describe("every command", () => {
     COMMANDS.flatMap((command) =>
       command.parent !== null && isRunnable(command) ? [[getCommandPath(command), command] as const] : [],
     ),
-  )("documents the codes for success and errors: %s", (_path, command) => {
+  )("documents its exit codes: %s", (_path, command) => {
     const codes = Object.keys(getHelp(command)?.exits ?? {});
     expect(codes.slice(0, 2)).toEqual(["0", "1"]);
     expect(codes.filter((code) => !Object.values(EXIT).some((known) => String(known) === code))).toEqual([]);
   });
 
   it.each(COMMANDS.map((command) => getCommandPath(command)))(
-    "exits with 1 and prints only to stderr for a wrong command line: %s",
+    "exits with 1 for a wrong command line: %s",
     async (path) => {
       const program = createProgram();
       let [stdout, stderr] = ["", ""];
@@ -149,7 +149,7 @@ describe("every command", () => {
   });
 
   it.each(COMMANDS.map((command) => [getCommandPath(command), command] as const))(
-    "describes itself and its options in the imperative: %s",
+    "describes itself in the imperative: %s",
     (_path, command) => {
       expect(command.description()).toMatch(IMPERATIVE);
       for (const { flags, description } of command.options) {

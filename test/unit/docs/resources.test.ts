@@ -27,7 +27,7 @@ const kinds = Object.entries(schema.resources).map(
 );
 
 test.for(kinds)(
-  "documents the arguments and outputs of %s as in the schema",
+  "documents the properties of %s as in the schema",
   ([kind, { properties, inputProperties, isComponent }]) => {
     const documentedArguments = resources.getTableCodes(`Arguments of \`${kind}\``);
     expect(documentedArguments.toSorted()).toEqual(Object.keys(inputProperties).toSorted());
@@ -50,7 +50,7 @@ it("documents every argument that both lists share", () => {
   expect(new Set(resources.getTableCodes(SHARED))).toEqual(new Set(shared));
 });
 
-it("documents the arguments and outputs of TenantSettings", () => {
+it("documents the properties of TenantSettings", () => {
   // Compiles only if the names are complete and exact.
   const argumentNames: Record<keyof TenantSettingsArgs, true> = { file: true, today: true };
   const own: Record<Exclude<keyof TenantSettings, keyof pulumi.ComponentResource>, true> = {
@@ -61,7 +61,7 @@ it("documents the arguments and outputs of TenantSettings", () => {
   expect(resources.getTableCodes("Outputs of `TenantSettings`")).toEqual(Object.keys(own));
 });
 
-it("documents every Provider argument and its sources", () => {
+it("documents every Provider argument", () => {
   const names = Object.keys(schema.provider.inputProperties).toSorted();
   expect(configuration.getTableCodes("`Provider`").toSorted()).toEqual(names);
   expect(Object.keys(schema.config.variables).toSorted()).toEqual(names);

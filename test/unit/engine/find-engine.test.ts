@@ -45,7 +45,7 @@ it("reports where it looked and how to install Pulumi", async () => {
   });
 });
 
-it("builds an environment in which the CLI finds Node.js and its hosts", async () => {
+it("builds an environment in which the CLI finds Node.js", async () => {
   const engine = await requireEngine({ env: createEngineCache("environment", ["3.259.0"]) });
   expect(engine.directory).toBe(dirname(engine.command));
   expect(engine.environment({ Path: "/usr/bin", OTHER: "kept", EMAIL_SECURITY_CACHE_DIR: "/cache" })).toEqual({

@@ -26,7 +26,7 @@ it("maintains one comment, found by its plan marker", () => {
   expect(findStep(own.jobs["comment"])?.run).toContain("<!-- email-security-plan -->");
 });
 
-it("keeps keys out of the GitLab comment job and tokens out of planning", () => {
+it("gives each secret only to the jobs that need it", () => {
   const { plan, comment, rollout } = parse(readFileSync("examples/rollout/.gitlab-ci.yml", "utf8")) as Record<
     string,
     GitLabJob & { readonly rules: readonly { readonly if: string }[] }
@@ -51,7 +51,7 @@ it("keeps keys out of the GitLab comment job and tokens out of planning", () => 
   );
 });
 
-it("plans without applying and fails on a risk or an unplannable tenant", () => {
+it("fails on a risk or an unplannable tenant", () => {
   const { steps = [] } = own.jobs["plan"] ?? {};
   const [plan] = steps.filter(({ run = "" }) => run.includes("email-security"));
   expect(plan?.run).toContain("rollout tenants.yaml --fail-on risk");

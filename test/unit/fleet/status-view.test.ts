@@ -39,7 +39,7 @@ const buildAddition = (value: string, actual: FleetDifference["actual"], more: P
 const buildNumberedTenants = (count: number, drift: (at: number) => readonly FleetDifference[]): FleetStatus =>
   buildFleetStatus(Array.from({ length: count }, (_, at) => buildTenantStatus(`t${at}`, drift(at))));
 
-it("groups equal drift of many tenants with authors and dates", () => {
+it("groups equal drift of many tenants", () => {
   const status = buildNumberedTenants(151, (at) =>
     at === 150
       ? []
@@ -61,7 +61,7 @@ it("groups equal drift of many tenants with authors and dates", () => {
   );
 });
 
-it("sorts drift by risk, then by number of tenants", () => {
+it("sorts drift by risk", () => {
   const status = buildNumberedTenants(3, (at) => [
     buildAddition("one.example", {}),
     ...(at > 0 ? [buildAddition("two.example", { comment: "a" })] : []),
@@ -82,7 +82,7 @@ it("sorts drift by risk, then by number of tenants", () => {
   ]);
 });
 
-it("limits a section to thirty items and counts the rest", () => {
+it("limits a section to thirty items", () => {
   const long = "x".repeat(400);
   const status = buildNumberedTenants(500, (at) => [
     buildAddition(`evil${at}.example`, { comment: long, createdBy: long }),

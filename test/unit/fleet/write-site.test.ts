@@ -51,7 +51,7 @@ const readSiteFiles = (): Record<string, string> =>
       ]),
   );
 
-it("removes files of the previous run and no others", () => {
+it("removes only files of the previous run", () => {
   const [before, after] = [buildDataFile("before"), buildDataFile("after")];
   expect(
     writeTestSite([

@@ -119,7 +119,7 @@ describe("wrong tenant", () => {
     ).toBe(undefined);
   });
 
-  it("is refused by exports, imports and suggestions", () => {
+  it("is refused by every command that writes files", () => {
     const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [buildVip("ceo@globex.example")]);
     const ownDomains = ["acme.example"];
     expect(captureCode(() => exportSettings(theirs, { host: "host", ownDomains }))).toBe(OTHER);

@@ -119,7 +119,7 @@ describe("allow/deny entry", () => {
       ],
     ],
     [
-      "everything wrong at once",
+      "all properties",
       {
         list: "block",
         value: "hxxp://evil[.]example",
@@ -190,7 +190,7 @@ describe("allow/deny entry", () => {
       { list: "deny", value: "" },
       [["value", "is empty; write a domain, an IP address or a mailbox"]],
     ],
-  ])("reports each failure on its property: %s", (_name, raw, reasons) => {
+  ])("reports the failure on its property: %s", (_name, raw, reasons) => {
     expect(checkAllowDenyEntry(raw).failures).toEqual(reasons.map(([property, reason]) => ({ property, reason })));
   });
 
@@ -239,24 +239,20 @@ describe("risky allow/deny entry", () => {
 
 describe("VIP employee", () => {
   test.each<[string, RawArguments, Record<string, unknown>]>([
-    ["a mailbox is enough", { email: "Jane@Example.com" }, { email: "Jane@Example.com" }],
+    ["a mailbox", { email: "Jane@Example.com" }, { email: "Jane@Example.com" }],
     ["an empty comment", { email: "jane@example.com", comment: "" }, { email: "jane@example.com" }],
+    ["null", { email: "jane@example.com", comment: null, onDelete: null }, { email: "jane@example.com" }],
     [
-      "null is the same as left out",
-      { email: "jane@example.com", comment: null, onDelete: null },
-      { email: "jane@example.com" },
-    ],
-    [
-      "everything may be unknown in a preview",
+      "unknown in a preview",
       { email: UNKNOWN, comment: UNKNOWN, onDelete: UNKNOWN },
       { email: UNKNOWN, comment: UNKNOWN, onDelete: UNKNOWN },
     ],
     [
-      "all arguments",
+      "valid",
       { email: "jane@example.com", comment: "CEO", onDelete: "keep" },
       { email: "jane@example.com", comment: "CEO", onDelete: "keep" },
     ],
-  ])("passes: %s", (_name, raw, inputs) => {
+  ])("accepts an argument that is %s", (_name, raw, inputs) => {
     expect(checkVipEmployee(raw)).toStrictEqual({ inputs, failures: [] });
   });
 
@@ -264,7 +260,7 @@ describe("VIP employee", () => {
     ["nothing", {}, [["email", "is missing; specify a mailbox address"]]],
     ["no mailbox", { email: "jane" }, [["email", '"jane" isn\'t a valid mailbox: it has no @']]],
     [
-      "everything wrong at once",
+      "all properties",
       { email: 3, comment: 5, onDelete: "drop", emails: [] },
       [
         ["email", "must be a mailbox address, not 3"],
@@ -273,7 +269,7 @@ describe("VIP employee", () => {
         ["emails", "isn't an argument; did you mean email?"],
       ],
     ],
-  ])("reports each failure on its property: %s", (_name, raw, reasons) => {
+  ])("reports a VIP's failure on its property: %s", (_name, raw, reasons) => {
     expect(checkVipEmployee(raw).failures).toEqual(reasons.map(([property, reason]) => ({ property, reason })));
   });
 });

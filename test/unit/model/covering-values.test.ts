@@ -53,7 +53,7 @@ describe("CoverageIndex of ranges", () => {
     ["203.0.113.129-203.0.113.140", []],
     ["2001:db8::/32", ["2001:db8:1::/48"]],
     ["203.0.113.9", []],
-  ])("finds that %s covers %j", (entry, covered) => {
+  ])("finds that the range %s covers %j", (entry, covered) => {
     expect(new CoverageIndex(values).findCovered(entry)).toEqual(covered);
   });
 });
@@ -141,14 +141,14 @@ describe("parseAddressRange", () => {
     "010.0.0.0/8",
     "a-b.example",
     "1/2",
-  ])("returns undefined for %s", (text) => {
+  ])("returns undefined for the range %s", (text) => {
     expect(parseAddressRange(text)).toBeUndefined();
   });
 });
 
 describe("parseSingleAddress", () => {
   it.each(["192.0.2.0/31", "2001:db8::1/32", "010.0.0.1", "fe80::1%eth0", "192.0.2.1/", "evil.example/32"])(
-    "returns undefined for %s",
+    "returns undefined for the address %s",
     (text) => {
       expect(parseSingleAddress(text)).toBeUndefined();
     },

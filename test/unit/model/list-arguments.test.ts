@@ -74,7 +74,7 @@ describe("allow/deny list content", () => {
     expect(encodeListContent(ENTRY_LIST_KIND, content)).toEqual(KEYED);
   });
 
-  it("reports every mistake with its path", () => {
+  it("reports every mistake in entries with its path", () => {
     expect(
       formatReasons(
         checkEntries([
@@ -136,7 +136,7 @@ describe("allow/deny list content", () => {
     ]);
   });
 
-  it("reports up to 100 failures and counts the rest", () => {
+  it("reports up to 100 failures", () => {
     const content = Array.from({ length: 5_000 }, () => ({ list: "deny", value: "not a domain" }));
     const { failures } = checkEntries(content);
     expect(failures).toHaveLength(101);
@@ -154,7 +154,7 @@ it("rejects a key that names another value than its element", () => {
   expect(checkEntries({ "A.example": { list: "deny", value: "a.example" } }).failures).toEqual([]);
 });
 
-it("rejects an allow and a deny of one value in any scope", () => {
+it("rejects both an allow and a deny of one value", () => {
   expect(
     formatReasons(
       checkEntries([
@@ -192,13 +192,13 @@ describe("VIP list content", () => {
     ["a map of comments", { "CFO@acme.example": "", "ceo@acme.example": "Chief executive" }],
     ["a map of objects", { "cfo@acme.example": {}, boss: { email: "ceo@acme.example", comment: "Chief executive" } }],
     ["its own keyed form", keyed],
-  ])("normalizes %s to the same keyed form", (_label, content) => {
+  ])("normalizes VIPs from %s to the same keyed form", (_label, content) => {
     const { inputs, failures } = checkMembers(content);
     expect(failures).toEqual([]);
     expect(JSON.stringify(inputs)).toBe(JSON.stringify({ members: keyed }));
   });
 
-  it("reports every mistake with its path", () => {
+  it("reports every mistake in VIPs with its path", () => {
     expect(
       formatReasons(
         checkMembers(["ceo", 5, { email: "a@acme.example", onDelete: "keep" }, "b@acme.example", "B@acme.example"]),
@@ -315,7 +315,7 @@ describe("removal guard", () => {
     expect(checkEntries(buildDenies(10), { mode: "exclusive", ignore: ["x-*"] }, before).failures).toEqual([]);
   });
 
-  it("counts unmanaged allows but not denies in exclusive-allows mode", () => {
+  it("counts only unmanaged allows in exclusive-allows mode", () => {
     const buildUnmanaged = (list: string) =>
       Object.fromEntries(Object.keys(buildDenies(20)).map((key) => [`${list}-${key}`, `(unmanaged) ${list}`]));
     const before = { entries: { ...buildDenies(10), ...buildUnmanaged("allow"), ...buildUnmanaged("deny") } };
@@ -396,7 +396,7 @@ describe("risky list entry", () => {
     expect(extractPlaces([{ list: "allow", value: "gmail.com" }, UNKNOWN])).toEqual(["entries[0] allow-free-mail"]);
   });
 
-  it("is accepted with a reason, which the encoded text contains", () => {
+  it("is accepted with a reason", () => {
     const keyed = { "gmail.com": "allow (risk accepted: Fair (until May)): INC-7" };
     for (const content of [
       [{ list: "allow", value: "gmail.com", comment: "INC-7", acceptRisk: " Fair (until May)\r\n" }],

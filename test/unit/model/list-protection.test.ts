@@ -116,7 +116,7 @@ describe("removals", () => {
 });
 
 describe("removal guard", () => {
-  it("names the removals and the property of the list", () => {
+  it("names the removals", () => {
     const [problem] = listProblems({}, buildDenies(1, "new"), buildDenies(20));
     expect(problem).toMatch(/^entries would lose 20 of 20 entries \(100 %\)\. One run may remove at most 30 %\.\n/);
     expect(problem).toContain("\n  - deny bad-4.example\n  … and 15 more, among them 15 removed denies\n");

@@ -35,17 +35,17 @@ describe("plan digest", () => {
     DIGEST.slice(0, -1),
     DIGEST.toUpperCase(),
     DIGEST.replace("0123456789abcdef", "0123"),
-  ])("is not %j", (text) => {
+  ])("rejects %j as a digest", (text) => {
     expect(parsePlanDigest(text)).toBeUndefined();
   });
 });
 
 describe("legacy digest", () => {
-  it.each([LEGACY, ` ${LEGACY}\n`])("is %j", (text) => {
+  it.each([LEGACY, ` ${LEGACY}\n`])("recognizes %j", (text) => {
     expect(isLegacyDigest(text)).toBe(true);
   });
 
-  it.each([DIGEST, `x${LEGACY}`, `${LEGACY}x`, "v1", `${LEGACY}-${"b".repeat(16)}`])("is not %j", (text) => {
+  it.each([DIGEST, `x${LEGACY}`, `${LEGACY}x`, "v1", `${LEGACY}-${"b".repeat(16)}`])("doesn't recognize %j", (text) => {
     expect(isLegacyDigest(text)).toBe(false);
   });
 });

@@ -35,7 +35,7 @@ describe("default removal limits", () => {
     expect(describeViolation(removed, before) === undefined).toBe(allowed);
   });
 
-  it("treats a fully replaced list as removals but not as emptied", () => {
+  it("counts a fully replaced list as removals", () => {
     expect(describeViolation(9, 9, {}, { after: 9 })).toBeUndefined();
     expect(describeViolation(10, 10, {}, { after: 10 })).toContain("10 of 10 entries (100 %)");
   });
@@ -83,7 +83,7 @@ describe("confirmRemovals", () => {
   });
 });
 
-it("explains a refusal with examples and remedies", () => {
+it("explains a refusal", () => {
   expect(describeViolation(412, 500)).toBe(
     [
       "would lose 412 of 500 entries (82 %). One run may remove at most 30 %.",
@@ -109,7 +109,7 @@ it.each([
     "at most 1.5 % (maxRemovalFraction).",
     "maxRemovalFraction: 0.04   allows every run to remove that fraction.",
   ],
-])("names the exceeded limit %j and its remedy", (limits, limit, remedy) => {
+])("names the remedy for exceeding %j", (limits, limit, remedy) => {
   const lines = describeViolation(4, 100, limits)?.split("\n") ?? [];
   expect(lines[0]).toBe(`would lose 4 of 100 entries (4 %). One run may remove ${limit}`);
   expect(lines.slice(5)).toEqual([

@@ -64,7 +64,7 @@ describe("risky deny", () => {
     ["deny-own-domain", ["acme.example", "mail.acme.example", "ceo@acme.example", "initech.example", "co.uk"]],
     ["deny-free-mail", ["gmail.com", "outlook.com", "outlook.de", "hotmail.co.uk", "yahoo.co.jp", "gmx.net"]],
     ["deny-free-mail", ["icloud.com", "proton.me", "web.de", "t-online.de", "GMail.com."]],
-  ])("matches %s: %j", (code, values) => {
+  ])("matches the deny risk %s: %j", (code, values) => {
     for (const value of values) expect([value, listRiskCodes("deny", value)]).toEqual([value, [code]]);
   });
 });
@@ -158,7 +158,7 @@ describe("range or wildcard that a tenant allows", () => {
   });
 
   it.each(["9.255.255.0-10.0.0.0", "10.255.255.255-11.0.0.0"])(
-    "is risky in %s, which touches a special range",
+    "is risky when its range touches a special range: %s",
     (value) => {
       expect(allowRange(value)).toEqual([{ code: "allow-private-address" }]);
     },

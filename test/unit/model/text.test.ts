@@ -106,7 +106,7 @@ describe("external text", () => {
     );
   });
 
-  test("keeps its lines but no command as a comment", () => {
+  test("keeps no command as a comment", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const comment = canonicalizeComment(text);
@@ -183,7 +183,7 @@ describe("comment comparison text", () => {
     ["ﬁnance e\u0301", "finance é"],
     [" \n ", ""],
     [undefined, ""],
-  ])("normalizes %j as %j", (text, compared) => {
+  ])("compares %j as %j", (text, compared) => {
     expect(toComparisonText(text)).toBe(compared);
   });
 

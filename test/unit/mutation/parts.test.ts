@@ -35,7 +35,7 @@ it("assigns no source to two parts", () => {
   expect(sources).toHaveLength(new Set(sources).size);
 });
 
-it("covers the lifecycles and the tenant", () => {
+it("covers every lifecycle", () => {
   const sources = new Set(parts.flatMap(([, part]) => listSources(part)));
   const expectedFiles = globSync("provider/{resources/lifecycle,tenant}/*.ts");
   expect(expectedFiles.filter((file) => !sources.has(file))).toEqual(["provider/tenant/index.ts"]);

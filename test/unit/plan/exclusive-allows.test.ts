@@ -58,7 +58,7 @@ const summarizePlan = ({ changes, unmanaged }: Plan): string[] => [
 const EVIL: ListedValue = ["deny", "evil.example"];
 const CLICKED: readonly ListedValue[] = [EVIL, ["allow", "clicked.example"], ["deny", "colleague.example"]];
 
-it("removes undeclared allows and keeps denies", () => {
+it("removes only undeclared allows", () => {
   const plan = planRows(CLICKED, buildKnownLists({ "evil.example": "deny" }));
   expect(summarizePlan(plan)).toEqual([
     "remove allow clicked.example: undeclared, and the list is exclusive-allows",

@@ -40,7 +40,7 @@ const RESOURCES: [
   ["VipList", vipListArguments, (raw) => checkList(VIP_LIST_KIND, raw)],
 ];
 
-it.each(RESOURCES)("accepts and requires the same inputs of %s as its check", (name, { shape }, check) => {
+it.each(RESOURCES)("requires the same inputs of %s as its check", (name, { shape }, check) => {
   const resource = schema.resources[`email-security:index:${name}`];
   expect(Object.keys(resource?.inputProperties ?? {}).sort()).toEqual(Object.keys(shape).sort());
   const missing = check({}).failures.map(({ property }) => property);
@@ -80,7 +80,7 @@ it("describes every argument and output with its JSDoc text", () => {
   expect(words["GetThreatsArgs"]?.text).toBe("The arguments of getThreats.");
 });
 
-it("models a list as a map of texts and accepts any verdict scope", () => {
+it("models a list as a map of texts", () => {
   const keyed = { type: "object", additionalProperties: { type: "string" } };
   for (const [name, content] of [
     ["AllowDenyList", "entries"],
@@ -100,7 +100,7 @@ it("models a list as a map of texts and accepts any verdict scope", () => {
   expect(entry?.required).toEqual(["list", "value", "entryType", "verdictScope", "entryId"]);
 });
 
-it("marks only the API key as secret and sets no defaults", () => {
+it("marks only the API key as secret", () => {
   const secrets = [...JSON.stringify(schema).matchAll(/"(\w+)":\{"type":"string","secret":true/g)];
   expect(secrets.map(([, name]) => name)).toEqual(["apiKey", "apiKey"]);
   expect(JSON.stringify(schema)).not.toMatch(/"default(Info)?":/);

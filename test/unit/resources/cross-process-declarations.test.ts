@@ -60,7 +60,7 @@ it("recreates a shared file that another process removed", () => {
   expect(other.isManagedElsewhere("ade_2")).toBe(true);
 });
 
-it.runIf(process.platform === "linux")("opens its file once for a series of writes, then closes it", async () => {
+it.runIf(process.platform === "linux")("opens its file once for a series of writes", async () => {
   const countDescriptors = (): number => readdirSync("/proc/self/fd").length;
   vi.useFakeTimers();
   try {

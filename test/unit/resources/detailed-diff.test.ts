@@ -69,7 +69,7 @@ beforeEach(() => {
   known = buildMessages();
 });
 
-it("adds details to the host's response and keeps the rest", () => {
+it("adds details to the host's response", () => {
   const result = addDetailedDiff(plain, changes, buildHostModules(known));
   expect(result).toEqual(plain);
   const response = buildDiffResponse(known, result);

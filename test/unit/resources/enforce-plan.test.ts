@@ -50,7 +50,7 @@ function buildEnforcement({
 }
 
 describe("plan for a single entry", () => {
-  it("has the actual and the declared state", async () => {
+  it("has the actual state of the entry", async () => {
     const { changes, context } = buildEnforcement({ covered: "evil.example", row: ROW });
     await enforcePlanForEntry(DECLARED, DECLARED, context);
     expect(changes).toEqual([
@@ -78,7 +78,7 @@ describe("plan for a single entry", () => {
     expect(changes).toMatchObject([{ before: undefined }]);
   });
 
-  it("has no state after a removal", async () => {
+  it("has no state after a removal of the entry", async () => {
     const { changes, context } = buildEnforcement({ covered: "evil.example", row: ROW });
     await enforcePlanForEntry(DECLARED, undefined, context);
     expect(changes).toMatchObject([{ before: { list: "allow" }, after: undefined }]);
@@ -100,7 +100,7 @@ describe("plan for a single entry", () => {
 describe("plan for a single VIP", () => {
   const after = { email: "ceo@acme.example", comment: "new" };
 
-  it("has the actual and the declared state", async () => {
+  it("has the actual state of the VIP", async () => {
     const { changes, context } = buildEnforcement({ covered: "ceo@acme.example", vip: VIP });
     await enforcePlanForVip("ceo@acme.example", after, context);
     expect(changes).toEqual([
@@ -114,7 +114,7 @@ describe("plan for a single VIP", () => {
     expect(changes).toMatchObject([{ before: undefined }]);
   });
 
-  it("has no state after a removal", async () => {
+  it("has no state after a removal of the VIP", async () => {
     const { changes, context } = buildEnforcement({ covered: "ceo@acme.example", vip: VIP });
     await enforcePlanForVip("ceo@acme.example", undefined, context);
     expect(changes).toMatchObject([{ after: undefined }]);

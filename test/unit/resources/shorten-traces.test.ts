@@ -51,7 +51,7 @@ describe("resource in a program", () => {
   it.each([
     ["vip-list.js", VipList],
     ["vipList.js", native.VipList],
-  ])("keeps program frames and drops Node.js frames from its trace: %s", (file, Kind) => {
+  ])("drops Node.js frames from the trace of a program's error: %s", (file, Kind) => {
     const places: (string | undefined)[][] = [];
     Error.prepareStackTrace = (error, frames) => {
       if (frames.length > 0) places.push(frames.map((frame) => frame.getFileName() ?? undefined));

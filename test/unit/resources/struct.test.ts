@@ -90,7 +90,7 @@ describe("struct encoding", () => {
     expect(readStruct(writeStruct(map))).toEqual(map);
   });
 
-  it("maps unknown values, but not keys, to Pulumi's placeholder", () => {
+  it("maps unknown values to Pulumi's placeholder", () => {
     const known = { a: PULUMI_UNKNOWN, b: [{ c: PULUMI_UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
     const plain = { a: UNKNOWN, b: [{ c: UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
     expect(new Struct(serializeWithGoogle(known)).toProperties()).toEqual(plain);
@@ -128,7 +128,7 @@ describe("struct encoding", () => {
     expect(readStruct(writeStruct({ a: "\ud800", b: "x\udc00y" }))).toEqual({ a: "\ufffd", b: "x\ufffdy" });
   });
 
-  it("handles texts and lists of any length", () => {
+  it("handles texts of any length", () => {
     const map = {
       a: "é".repeat(40_000),
       b: { c: "x".repeat(3_000_000) },
@@ -153,7 +153,7 @@ describe("struct encoding", () => {
     expect(readStruct(Buffer.from(writer.getResultBuffer()))).toEqual({ key: "text" });
   });
 
-  it("rejects truncated input and values without a kind", () => {
+  it("rejects invalid input", () => {
     const bytes = writeStruct({ a: "x", b: [1, { c: null }] });
     const whole = bytes.indexOf("b") - 4;
     for (let length = 1; length < bytes.length; length++) {
@@ -170,7 +170,7 @@ describe("struct encoding", () => {
     expect(() => readStruct(Buffer.from(inList.serializeBinary()))).toThrow("has no kind");
   });
 
-  it("sorts keys and keeps the last of duplicate keys", () => {
+  it("sorts keys", () => {
     const all = Buffer.concat(["b", "a", "b"].map((name, at) => serializeWithGoogle({ [name]: at })));
     expect(JSON.stringify(readStruct(all))).toBe('{"a":1,"b":2}');
     expect(readByGoogle(all)).toEqual({ a: 1, b: 2 });
@@ -182,7 +182,7 @@ describe("Struct message", () => {
     expect(Struct.of({ a: undefined, b: 1 }).toProperties()).toEqual({ b: 1 });
   });
 
-  it("reads and writes with the same calls as google-protobuf", () => {
+  it("has the same calls as google-protobuf", () => {
     const writer = new BinaryWriter();
     writer.writeString(1, "before");
     writer.writeMessage(2, Struct.of({ a: "b" }), Struct.serializeBinaryToWriter);

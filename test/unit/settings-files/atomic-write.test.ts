@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => testDirectory[Symbol.dispose]());
 
 describe("writeSettings", () => {
-  it("replaces a file and keeps its mode", () => {
+  it("keeps the mode of a replaced file", () => {
     const path = join(directory, "acme.yaml");
     writeFileSync(path, "old");
     chmodSync(path, 0o640);
@@ -70,7 +70,7 @@ describe("writeSettings", () => {
 });
 
 describe("writeDirectoryFiles", () => {
-  it("creates the directory and overwrites existing files", () => {
+  it("overwrites existing files", () => {
     const path = join(directory, "a", "b");
     writeDirectoryFiles(path, new Map([["one.yaml", "1"]]));
     writeDirectoryFiles(
@@ -84,7 +84,7 @@ describe("writeDirectoryFiles", () => {
     expect(readFileSync(join(path, "one.yaml"), "utf8")).toBe("11");
   });
 
-  it("changes nothing when one file can't be written", () => {
+  it("changes nothing in the directory when one file can't be written", () => {
     writeFileSync(join(directory, "one.yaml"), "old");
     mkdirSync(join(directory, "two.yaml"));
     const files = new Map([
@@ -129,7 +129,7 @@ describe("writeFiles", () => {
     expect([one, two].map((path) => readFileSync(path, "utf8"))).toEqual(["1", "2"]);
   });
 
-  it("changes nothing when one file can't be written", () => {
+  it("changes no file when one can't be written", () => {
     const missingPath = join(directory, "gone.yaml");
     writeFileSync(missingPath, "old");
     mkdirSync(join(directory, "taken.yaml"));

@@ -119,7 +119,7 @@ describe("a CSV table", () => {
     ]);
   });
 
-  it("is read with blank rows, which count as rows", () => {
+  it("is read with blank rows", () => {
     expect(readTable("\n,,\nvalue,list,\n\nevil.example,deny,\n,,\n").rows).toEqual([[5, "deny", EVIL]]);
   });
 });
@@ -204,7 +204,7 @@ describe("CSV mistakes", () => {
 });
 
 describe("exported CSV", () => {
-  it("escapes formulas and reads back unchanged", () => {
+  it("escapes formulas", () => {
     using directory = createTestDirectory({
       "a.yaml": `version: 1\nvips:\n  - { email: +ceo@acme.example, comment: "@here" }\ndeny:\n  - { value: evil.example, comment: "=1+1", owner: "-Dana", ticket: "'=x", scope: graymail }\n`,
     });

@@ -13,7 +13,7 @@ afterEach(() => {
 const listCodes = (text: string): string[] =>
   lintSettings("acme.yaml", { today: TODAY, readFile: () => text }).findings.map(({ code }) => code);
 
-it("matches a hostile ticket pattern quickly and rejects look-around", () => {
+it("matches a hostile ticket pattern quickly", () => {
   const formatSettings = (pattern: string): string =>
     `version: 1\npolicy: { ticketPattern: ${JSON.stringify(pattern)} }\nallow: [{ value: a.example, ticket: ${"a".repeat(60)}b }]\n`;
   expect(listCodes(formatSettings("^(a+)+$"))).toEqual(["policy-ticket"]);

@@ -130,7 +130,7 @@ function lintOption(path: string, value: unknown, requirement: string): string[]
   return lintOverride(formatOption(path, JSON.stringify(value)), formatOption(path, requirement)).codes;
 }
 
-it("accepts exclusive but not additive over exclusive-allows", () => {
+it("accepts only exclusive over exclusive-allows", () => {
   const formatMode = (value: string) => formatOption("lists.entries.mode", value);
   expect(lintOverride(formatMode("exclusive"), formatMode("exclusive-allows")).codes).toEqual([]);
   expect(lintOverride(formatMode("exclusive-allows"), formatMode("additive")).codes).toEqual([]);

@@ -89,7 +89,7 @@ describe("the validity of a review decision", () => {
       policy: reviewEvery === undefined ? {} : { reviewEvery },
     });
 
-  it("ends with the review period and excludes future dates", () => {
+  it("ends with the review period", () => {
     expect([isReviewedOn("2026-11-14", "10d"), isReviewedOn("2026-11-13", "10d")]).toEqual([true, false]);
     expect([isReviewedOn("2026-08-26"), isReviewedOn("2026-08-25")]).toEqual([true, false]);
     expect([
@@ -116,7 +116,7 @@ describe("review findings", () => {
     expect(listFindingCodes(formatPolicyFile(""))).toEqual([]);
   });
 
-  it("report overdue decisions and the number of unreviewed entries", () => {
+  it("report overdue decisions", () => {
     expect(listFindingCodes(formatPolicyFile("policy: { reviewEvery: 90d }\n"))).toEqual([
       expect.stringMatching(
         /^4 note never-reviewed: 1 entry and 1 VIP of this file, from this line on, say nothing about a review/,

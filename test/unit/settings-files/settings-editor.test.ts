@@ -39,7 +39,7 @@ function diffEdit(before: string, edits: readonly Edit[]): string[] {
 }
 
 describe("editSettings", () => {
-  it("adds an element in sorted position and its neighbours' style", () => {
+  it("adds an element in sorted position", () => {
     const element = { value: "bb.example", comment: "no: yes" };
     expect(diffEdit(FILE, [{ action: "add", section: "deny", element, yamlComment: "seen\nin May" }])).toEqual([
       "+  # seen",
@@ -112,7 +112,7 @@ describe("editSettings", () => {
     );
   });
 
-  it("sets and removes a field of an element", () => {
+  it("sets a field of an element", () => {
     const setField = (value: string, key: "comment" | "owner" | "ticket", newValue: string | undefined) =>
       diffEdit(FILE, [{ action: "set", section: "deny", value, key, newValue }]);
     expect(setField("a.example", "comment", "010")).toEqual([

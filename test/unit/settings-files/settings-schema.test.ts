@@ -30,7 +30,7 @@ describe("the example settings files", () => {
 
   it("exist", () => expect(files.length).toBeGreaterThan(1));
 
-  it.each(files)("pass the schema and the reader: %s", (file) => {
+  it.each(files)("match the schema: %s", (file) => {
     expect(
       validate(readYaml(readFileSync(join(ROOT, file), "utf8"), file).value),
       JSON.stringify(validate.errors),
@@ -169,7 +169,7 @@ describe("an invalid settings file", () => {
 });
 
 describe("the JSON schema", () => {
-  it("matches the published schema and describes every key", () => {
+  it("matches the published schema", () => {
     expect(buildPublishedSchemas()["settings.schema.json"]).toEqual(buildSettingsJsonSchema());
     const undescribed: string[] = [];
     const visitSchema = (schema: unknown, path: string): void => {

@@ -119,7 +119,7 @@ describe("unsupported YAML", () => {
       "4:5 yaml-syntax: isn't valid YAML: Implicit keys need to be on a single line",
     ],
     ['deny: ["a.example]\n', "3:1 yaml-syntax: isn't valid YAML: Missing closing \"quote"],
-  ])("is reported in %j", (content, message) => {
+  ])("is reported as unsupported in %j", (content, message) => {
     const [first, ...rest] = listContentFindings(content);
     expect(first).toBe(message);
     expect(rest).toEqual([]);
@@ -242,7 +242,7 @@ describe("file encoding", () => {
     expect(listContentFindings('deny:\n  - "evil.example\u001b[31m"\n')[0]).toMatch(/^3:18 yaml-hidden: .*\\u\{1b\}/);
   });
 
-  it("counts columns in UTF-16 code units, as editors do", () => {
+  it("counts columns in UTF-16 code units", () => {
     expect(listContentFindings("deny:\n  - { comment: 😀é, value: 7 }\n")).toEqual([
       '3:28 yaml-not-text: value: 7 is read as 7 by YAML, not as text; write "7" in quotes',
     ]);
@@ -282,7 +282,7 @@ describe("an empty or mistyped value", () => {
       "version: 1\ndeny:\n  - value: evil.example\n    comment:\n",
       "4:13 invalid-value: comment is empty; write a string, or remove the line",
     ],
-  ])("is reported in %j", (content, message) => {
+  ])("is reported as empty or mistyped in %j", (content, message) => {
     expect(listFindings(content)).toEqual([message]);
   });
 });

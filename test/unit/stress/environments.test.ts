@@ -34,7 +34,7 @@ it("preloads the jumping clock into processes", () => {
   expect(JSON.parse(output)).toEqual([time, time, new Date(time).toString(), 0, true]);
 });
 
-it("relocates the home directory, and keeps the cached engine", () => {
+it("keeps the cached engine in a relocated home directory", () => {
   const directory = createEmptyDirectory();
   const cache = createEmptyDirectory();
   const environment = buildRunEnvironment("relocated", directory, { EMAIL_SECURITY_CACHE_DIR: cache });

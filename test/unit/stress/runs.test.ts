@@ -42,13 +42,13 @@ describe("options", () => {
     ["--runs 0", 'Invalid --runs "0". Use a whole number of at least 1.'],
     ["--load 1.5", 'Invalid --load "1.5". Use a whole number of at least 0.'],
     ["--rnus 2", /--rnus/],
-  ])("reject %s", (typed, message) => {
+  ])("reject an invalid %s", (typed, message) => {
     expect(() => parseOptions(typed.split(" "), 4)).toThrow(message);
   });
 });
 
 describe("runs", () => {
-  it("take turns in tiers and environments, with a seed each", () => {
+  it("take turns in tiers and environments", () => {
     const runs = listRuns({ tiers: ["test", "all"], from: 4, count: 2, environments: ["default", "clock"], files: [] });
     expect(runs.map(({ tier, number, seed, environment }) => [tier, number, seed, environment])).toEqual([
       ["test", 4, 4, "clock"],

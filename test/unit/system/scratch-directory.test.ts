@@ -62,7 +62,7 @@ it("removes a directory on exit or after its process was killed", async () => {
   }
 });
 
-it("removes stale directories and keeps any that it can't attribute", async () => {
+it("removes only stale directories", async () => {
   const { child, path } = await processWith("setInterval(() => {}, 1000)");
   child.kill("SIGKILL");
   await once(child, "close");

@@ -16,7 +16,7 @@ function createControlledWork(log: string[], name: string): { work: () => Promis
 
 const waitForImmediate = () => new Promise((resolve) => setImmediate(resolve));
 
-it("runs writes concurrently and reads exclusively", async () => {
+it("starts a read only while no write runs", async () => {
   const log: string[] = [];
   const turns = new ReadWriteLock();
   const a = createControlledWork(log, "a");

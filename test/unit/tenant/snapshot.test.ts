@@ -340,7 +340,7 @@ describe("list that may lag behind an earlier run's writes", () => {
   });
 });
 
-it("rejects every waiting caller on failure and fetches again afterwards", async () => {
+it("rejects every waiting caller on failure", async () => {
   let down = true;
   const snapshot = new Snapshot<SnapshotRow>({
     read: async () => {

@@ -70,7 +70,7 @@ function diffLines({ edits }: ListChangePlan): { added: string[]; removed: strin
   return { added, removed: old.filter((line) => !now.includes(line)) };
 }
 
-it("adds a new value once and notes the entry that covers it", () => {
+it("adds a new value once", () => {
   const metadata = { ticket: "INC-2", expires: "2026-12-23" };
   const planned = planChange({
     action: "add",
@@ -154,7 +154,7 @@ it("moves an entry with its owner and expiry, dropping other metadata", () => {
   );
 });
 
-it("sets a new expiry and notes that it is earlier", () => {
+it("sets a new expiry", () => {
   const planned = planChange({
     action: "extend",
     values: parseValues("bad.example"),
@@ -294,7 +294,7 @@ it.each(METADATA_FIELD_NAMES)("names %s in the commit message", (name) => {
   );
 });
 
-it("describes a declaration by all its metadata but the approval", () => {
+it("describes a declaration without its approval", () => {
   const declaration = settings.entries.find(({ value }) => value === "partner.example");
   if (declaration === undefined) throw new Error("missing");
   const all = { ...declaration, ...Object.fromEntries(METADATA_FIELD_NAMES.map((name) => [name, `a ${name}`])) };

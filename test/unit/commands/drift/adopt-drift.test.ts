@@ -100,7 +100,7 @@ deny:
   - short.example   # as it was
 `;
 
-  it("takes the comment, drops the approval and keeps everything else", () => {
+  it("drops the approval of a changed entry", () => {
     const acme = createAdoption({
       files: { "acme/settings.yaml": SETTINGS },
       rows: [
@@ -239,7 +239,7 @@ deny:
     expect(acme.planned(after)).toEqual(["change moved.example"]);
   });
 
-  it("suggests no change to a generated file, which the next sync would overwrite", () => {
+  it("suggests no change to a generated file", () => {
     const acme = createAdoption({
       files: {
         "acme/settings.yaml": "version: 1\ninclude: [sources/phish.yaml]\n",
@@ -278,7 +278,7 @@ describe("adopting removed entries", () => {
   const buildRows = (from: number, until: number) =>
     Array.from({ length: until - from }, (_, at) => buildRow("deny", `n${from + at}.example`));
 
-  it("removes entries and VIPs with their comments and nothing else", () => {
+  it("removes entries together with their comments", () => {
     const acme = createAdoption({
       files: {
         "acme/settings.yaml": `version: 1\nvips: [ceo@acme.example, cfo@acme.example]\ndeny:\n${formatDomains(4)}  # why\n  - gone.example\n`,

@@ -49,7 +49,7 @@ it.each<[written: string, code: ExplainableCode | undefined]>([
   ["allow-freemail", "allow-free-mail"],
   ["toString", undefined],
   ["", undefined],
-])("rejects %s and suggests %s", (written, code) => {
+])("suggests a correction of %s: %s", (written, code) => {
   expect(parseCode(written)).toBeUndefined();
   expect(findNearestCode(written)).toBe(code);
 });

@@ -44,10 +44,10 @@ const buildDeny = (value: string, scope?: "graymail"): EntryFields => ({
 });
 
 it.each([
-  ["nothing concerns it", [], ["global: none, 0, certain"]],
+  ["none for an unlisted sender", [], ["global: none, 0, certain"]],
   ["its own entry", [buildAllow("ceo@mail.partner.example")], ["global: allow ceo@mail.partner.example, 0, certain"]],
-  ["its domain's", [buildDeny("mail.partner.example")], ["global: deny mail.partner.example, 0, certain"]],
-  ["one of a domain above alone", [buildDeny("partner.example")], ["global: deny partner.example, 0, assumed"]],
+  ["its domain's entry", [buildDeny("mail.partner.example")], ["global: deny mail.partner.example, 0, certain"]],
+  ["the entry of a parent domain", [buildDeny("partner.example")], ["global: deny partner.example, 0, assumed"]],
   [
     "the mailbox before its domain",
     [buildDeny("mail.partner.example"), buildAllow("ceo@mail.partner.example")],
@@ -59,22 +59,22 @@ it.each([
     ["global: deny mail.partner.example, 1, assumed"],
   ],
   [
-    "deny, of one value on both lists",
+    "the deny of a value on both lists",
     [buildAllow("mail.partner.example"), buildDeny("mail.partner.example")],
     ["global: deny mail.partner.example, 1, assumed"],
   ],
   [
-    "two of one list",
+    "the closer of two on one list",
     [buildDeny("partner.example"), buildDeny("mail.partner.example")],
     ["global: deny mail.partner.example, 1, certain"],
   ],
   [
-    "another for mail of one verdict",
+    "a different one for mail of one verdict",
     [buildDeny("partner.example"), buildAllow("mail.partner.example", "graymail")],
     ["global: deny partner.example, 0, assumed", "graymail: allow mail.partner.example, 1, assumed"],
   ],
-  ["none of another mailbox of the domain", [buildDeny("cfo@mail.partner.example")], ["global: none, 0, certain"]],
-] as const)("decides: %s", (_label, rows, decisions) => {
+  ["none for another mailbox of the domain", [buildDeny("cfo@mail.partner.example")], ["global: none, 0, certain"]],
+] as const)("finds the deciding entry: %s", (_label, rows, decisions) => {
   expect(formatDecisions("ceo@mail.partner.example", rows)).toEqual(decisions);
 });
 

@@ -7,7 +7,7 @@ const createFormatter = (values: readonly string[], options?: { below: boolean }
   return (value: string): string[] => matcher.match(value).map(({ query, matchType }) => `${matchType} ${query.value}`);
 };
 
-it("matches the value itself and its parent domains only", () => {
+it("matches only the value itself and its parent domains", () => {
   const formatMatches = createFormatter(["ceo@mail.partner.example", "partner.example", "192.0.2.7"]);
   expect(formatMatches("ceo@mail.partner.example")).toEqual(["exact ceo@mail.partner.example"]);
   expect(formatMatches("mail.partner.example")).toEqual(["domain ceo@mail.partner.example"]);

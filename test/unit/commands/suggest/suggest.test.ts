@@ -60,7 +60,7 @@ vips:
 });
 
 describe("suggested denies", () => {
-  it("replace expired allows but not expired denies", () => {
+  it("replace only expired allows", () => {
     const buildReport = (mailbox: string) => ({
       sender: mailbox,
       reporter: "jo@acme.example",

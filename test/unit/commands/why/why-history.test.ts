@@ -105,7 +105,7 @@ it("reports where a shallow clone's history ends", async () => {
   process.chdir(repository.path);
 });
 
-it("reports versions skipped in a long history, or missing git", async () => {
+it("reports why versions are missing", async () => {
   repository.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
   repository.commit("one", { "a.yaml": "version: 1\ndeny: [evil.example, b.example]\n" });
   repository.commit("two", { "a.yaml": "version: 1\ndeny: [evil.example, c.example]\n" });
@@ -117,7 +117,7 @@ it("reports versions skipped in a long history, or missing git", async () => {
   ]);
 });
 
-it("finds a value's history in other files and says so", async () => {
+it("finds a value's history in other files", async () => {
   repository.commit("add", {
     "a.yaml": "version: 1\n",
     "old.yaml": "version: 1\nremove:\n  deny:\n    - EVIL.example\n",

@@ -20,7 +20,7 @@ describe("plan as JSON", () => {
     ["without evidence", plans.blindPlan],
     ["hostile", plans.hostilePlan],
     ["huge", plans.buildHugePlan(1_000)],
-  ])("round-trips the %s plan and matches the published schema", (_, plan) => {
+  ])("matches the published schema for the %s plan", (_, plan) => {
     const read = JSON.parse(formatPlanJson(plan));
     expect(validate(read), JSON.stringify(validate.errors)).toBe(true);
     expect(planSchema.parse(read)).toEqual(JSON.parse(JSON.stringify(plan)));

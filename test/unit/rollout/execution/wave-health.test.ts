@@ -45,7 +45,7 @@ it("reports unhealthy when the rollout is aborted during the command", async () 
   expect(await checked).toMatchObject({ isHealthy: false });
 });
 
-it("kills a hanging command with its children and reports unhealthy", async () => {
+it("reports a hanging command as unhealthy", async () => {
   // A shell that ignores SIGTERM, with a child that keeps its output open.
   const command = ["sh", "-c", "trap '' TERM; echo begun; sleep 600 & wait; exit 0"];
   const health = { command, timeoutMs: 300 };
@@ -55,7 +55,7 @@ it("kills a hanging command with its children and reports unhealthy", async () =
   });
 });
 
-it("doesn't run a command that isn't allowed and reports unhealthy", async () => {
+it("doesn't run a command that isn't allowed", async () => {
   using directory = createTestDirectory({});
   const command = ["touch", directory.at("was-run")];
   const health = { command, timeoutMs: 10_000 };

@@ -47,7 +47,7 @@ function buildJournal(stacks: Readonly<Record<string, StackRollouts>>): LastAppl
   };
 }
 
-test("keeps each journal's stacks and finds their rollouts' files", async () => {
+test("finds the files of each journal's rollouts", async () => {
   const merged = mergeLastApplied([
     buildJournal({ acme: { applied: buildAppliedRollout("in-eu", 1) } }),
     buildJournal({ globex: { applied: buildAppliedRollout("in-us", 1) } }),

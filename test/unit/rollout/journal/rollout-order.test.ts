@@ -21,7 +21,7 @@ describe("the order of two rollouts", () => {
     expect(isPossiblyLater(earlier, hotfix)).toBe(false);
   });
 
-  it("follows start times, then ids, for equal numbers", () => {
+  it("follows start times for equal numbers", () => {
     const all = [buildOrder("b", 1, 5), buildOrder("c", 1, 4), buildOrder("a", 1, 5)];
     expect(all.sort(compareRollouts).map(({ id }) => id)).toEqual(["c", "a", "b"]);
   });

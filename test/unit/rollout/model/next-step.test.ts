@@ -63,7 +63,7 @@ describe("chooseNextStep", () => {
     });
   });
 
-  it("holds back tenants of a saturated service and dispatches others", () => {
+  it("holds back tenants of a saturated service", () => {
     const running = buildWave("canary", { pending: 3 }, { state: "running", maxConcurrent: 3 });
     const pending = [...buildTenants("a", "b"), { name: "c", address: "https://other.example" }];
     const step = chooseNextStep(
@@ -163,7 +163,7 @@ describe("chooseNextStep", () => {
     expect(step).toEqual({ kind: "stop", reason: "It was stopped by a person." });
   });
 
-  it("soaks, checks health, waits at the gate, then settles", () => {
+  it("runs the phases of a wave in order", () => {
     const rest = buildWave("rest", { pending: 1 });
     const buildCanary = (more: Partial<WaveRunState>): WaveRunState => ({
       ...buildWave("canary", { done: 2 }, { soakMs: 500, gate: true, health: { timeoutMs: 1 } }),

@@ -18,7 +18,7 @@ it("quotes arguments so that the shell reads them unchanged", () => {
   expect(splitCommand(plain.rollback("r", "HEAD~1"))).toEqual(["rollout", "rollback", "r", "--to", "HEAD~1"]);
 });
 
-it("repeats the given journal but no password", () => {
+it("repeats the journal without its password", () => {
   const file = new RolloutCommands("my journal.db");
   expect(splitCommand(file.abandon("r"))).toEqual(["rollout", "abandon", "r", "--database", "my journal.db"]);
   const open = "postgres://operator@db.example:5432/rollouts";

@@ -38,7 +38,7 @@ describe("a simulated rollout", () => {
     expect(requests / ((planningMs + changingMs) / 1_000)).toBeLessThanOrEqual(20);
   });
 
-  it("stops beyond tolerated failures and loses no tenant in crashes", () => {
+  it("loses no tenant in crashes", () => {
     const stopped = simulateRollout(chooseNextStep, { ...USUAL, failurePercent: 5 });
     expect(stopped.state).toBe("stopped");
     expect(stopped.failed).toBeLessThan(USUAL.tenants / 20);

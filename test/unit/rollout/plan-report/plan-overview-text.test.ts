@@ -66,7 +66,7 @@ test("counts a change in every tenant, beyond what a report keeps", () => {
   expect(text).toContain("    email-security rollout tenants.yaml --only t6\n");
 });
 
-test("counts a change once and says in how many tenants it is risky", () => {
+test("counts a change in many tenants once", () => {
   const text = renderOverview([
     [buildDeny("a.example", "danger")],
     [buildDeny("a.example")],
@@ -137,7 +137,7 @@ test("shows which address receives which keys, grouping similar ones", () => {
   );
 });
 
-test("lists what a drift revert reverts and leaves, grouped by tenant", () => {
+test("lists the changes of a drift revert by tenant", () => {
   const { tenants, ...report } = rollouts.middle.before;
   const driftTenants = tenants.map((tenant, index) =>
     index < 8

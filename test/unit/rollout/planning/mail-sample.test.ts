@@ -6,7 +6,7 @@ const buildCandidate = (name: string, changes: Readonly<Record<string, number>>)
   changeWeights: new Map(Object.entries(changes)),
 });
 
-test("prefers tenants with unique weighty changes, then samples evenly", () => {
+test("prefers tenants with unique weighty changes", () => {
   const tenants = Array.from({ length: 100 }, (_, at) => buildCandidate(`t${at}`, { shared: 1 }));
   tenants[41] = buildCandidate("t41", { shared: 1, own: 1, other: 1 });
   tenants[77] = buildCandidate("t77", { allow: 10 });

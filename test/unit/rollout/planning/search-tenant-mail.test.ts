@@ -60,7 +60,7 @@ test("reports no mail for a stale plan or an unreachable tenant", async () => {
   ]);
 });
 
-test("keeps a plan's mail evidence and severities", async () => {
+test("keeps a plan's mail evidence", async () => {
   const plan = { ...dangerousPlan, blockers: [] };
   const { evidenceByTenant, days } = await searchMail({ a: plan }, () => plan);
   const { severities, changes } = evidenceByTenant.get("a") ?? {};

@@ -210,7 +210,7 @@ const OWN_CODE = {
 } as const;
 
 it(
-  "limits requests to a down address and respects the failure tolerance",
+  "limits requests to a down address",
   async () => {
     await fc.assert(
       fc.asyncProperty(fleets, async (fleet) => {

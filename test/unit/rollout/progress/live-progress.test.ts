@@ -62,7 +62,7 @@ test("keeps every frame within the terminal height", () => {
   live.end();
 });
 
-test("erases itself at the end and draws nothing more", () => {
+test("erases itself at the end", () => {
   const { screen, live, play } = startProgress();
   play(100);
   live.end();

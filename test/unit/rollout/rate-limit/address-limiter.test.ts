@@ -170,7 +170,7 @@ describe("a rate limit", () => {
 });
 
 describe("a rate-limit response", () => {
-  it("pauses this process at once and others at their next check", async () => {
+  it("pauses other processes at their next check", async () => {
     const time = new ScheduledTime(START);
     const [left, right] = [await createLimiter(time, 10), await createLimiter(time, 10)];
     expect(await takeAll(time, right.getTokens(ADDRESS), 1)).toEqual([0]);
@@ -222,7 +222,7 @@ describe("a rate-limit response", () => {
 });
 
 describe("denial of tokens", () => {
-  it("applies once the run has lost its tenant and uses up no token", async () => {
+  it("uses up no token once the run has lost its tenant", async () => {
     const time = new ScheduledTime(START);
     const limiter = await createLimiter(time, 1);
     let isAllowed = true;

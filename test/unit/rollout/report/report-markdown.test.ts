@@ -6,7 +6,7 @@ import { findBreakouts } from "../../../support/markdown-breakouts";
 import { playRollout, playTextRollout, rollouts } from "../../../support/rollouts";
 
 describe("a rollout report as Markdown", () => {
-  test("starts with the comment marker and orders its sections", () => {
+  test("shows its sections in order", () => {
     const text = renderReportMarkdown(rollouts.stopped.after);
     const order = [
       `${ROLLOUT_COMMENT_MARKER}\n## Email security rollout of \`tenants.yaml\`\n`,

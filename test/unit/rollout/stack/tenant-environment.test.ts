@@ -3,7 +3,7 @@ import { buildTenantEnvironment } from "../../../../provider/rollout/stack/tenan
 import { removeKeyVariables } from "../../../../provider/system/child-environment";
 import { buildTarget } from "../../../support/rollout-target";
 
-it("passes the engine shared variables and only the tenant's own settings", () => {
+it("passes the engine only the tenant's own settings", () => {
   const environment = {
     HTTPS_PROXY: "http://proxy.example:3128",
     NO_PROXY: "acme.example",
