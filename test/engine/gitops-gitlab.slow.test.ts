@@ -67,7 +67,7 @@ describe("merge request", () => {
 });
 
 describe("entry that changed since the review", () => {
-  it("is left alone and planned again for approval", async () => {
+  it("is planned again for approval", async () => {
     await project.git.pushBranch("printers-again", async () => {
       await project.git.edit("settings/acme.yaml", "Printers, all floors", "Printers of the ground floor");
     });

@@ -26,7 +26,7 @@ afterAll(async () => {
 const findEntry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
 
 describe("unplanned declaration on main", () => {
-  it("is planned by the merge and applied after approval", async () => {
+  it("is applied after approval", async () => {
     repository.startNextRun();
     sandbox.clearRequests();
     const merge = await repository.runJobOnMain("merge", "apply");

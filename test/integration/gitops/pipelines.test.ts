@@ -120,7 +120,7 @@ describe("the GitHub pipeline", () => {
     });
   });
 
-  it("reads sources on main only, without the tenant's key and without a token for installers", () => {
+  it("reads sources without the tenant's key", () => {
     const { on, jobs: own } = readWorkflow("sync");
     expect(Object.keys(on)).toEqual(["schedule", "workflow_dispatch"]);
     const { sync } = own;

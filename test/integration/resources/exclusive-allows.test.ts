@@ -35,7 +35,7 @@ function listUndeclared({ inputs }: ManagedResource): Record<string, string> {
 const DECLARED = ["allow partner.example", "deny evil.example"];
 
 describe("undeclared allow entry", () => {
-  it("is shown by a refresh and removed by the next run", async () => {
+  it("is removed in the run after a refresh", async () => {
     await using listTenant = await startListTenant();
     const { tenant, list } = listTenant;
     await list.up(ARGUMENTS);

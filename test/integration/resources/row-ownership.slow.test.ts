@@ -155,7 +155,7 @@ describe("second row of the same value", () => {
     for (const id of [own, "console"]) expect(printed).toContain(`id ${id}`);
   });
 
-  it("is removed and reported by a list, even if its comment differs", async () => {
+  it("is removed by a list, even if its comment differs", async () => {
     await using tenant = await startTenantHolding();
     const list = createSharedResource(tenant, "allowDenyList");
     await list.up(buildArguments("allowDenyList", "deny"));
@@ -253,7 +253,7 @@ describe("entry that a person deleted and recreated", () => {
 });
 
 describe("person's deny next to the allow of an entry that adopts", () => {
-  it("is kept and reported when the comment changes", async () => {
+  it("is kept when the comment changes", async () => {
     await using tenant = await startTenantHolding();
     const entry = createSharedResource(tenant);
     await entry.up({ ...allow, adopt: true });

@@ -77,7 +77,7 @@ describe("entry creation with an unknown outcome", () => {
 });
 
 describe("batch of VIPs with an unknown outcome", () => {
-  it.each(["before", "after"] as const)("is verified and retried if needed (failed %s)", async (moment) => {
+  it.each(["before", "after"] as const)("is verified before a retry (failed %s)", async (moment) => {
     await using acme = await startFailingService(moment, 300);
     acme.fail(1);
     const { tenant, sandbox, trace } = acme;

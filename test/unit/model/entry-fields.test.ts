@@ -116,7 +116,7 @@ describe("defined VIP field", () => {
     ]);
   });
 
-  it("round-trips through the text of a whole list", () => {
+  it("round-trips as a VIP through the text of a whole list", () => {
     const listed = Object.fromEntries(
       listVipFields(({ listedIn }) => listedIn !== undefined).map((name) => [name, VIP[name as "email"]]),
     );

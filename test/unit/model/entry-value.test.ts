@@ -74,7 +74,7 @@ describe("entry value", () => {
     ["[IPv6:2001:db8::7]", "2001:db8::7"],
     ["[192.0.2.1]", "192.0.2.1"],
     ["[.]", "[.]"],
-  ])("rejects %j, which it compares as %s", (text, canonical) => {
+  ])("rejects %j (compared as %s)", (text, canonical) => {
     expect(parseEntryValue(text).ok).toBe(false);
     expect(canonicalizeValue(text)).toBe(canonical);
   });

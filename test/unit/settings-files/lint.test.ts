@@ -16,7 +16,7 @@ function lintTenant(content: string, files: Record<string, string> = {}) {
 }
 
 describe("a scope", () => {
-  it("is a warning when misspelled and reported once when unknown", () => {
+  it("is a warning when misspelled", () => {
     const { messages, settings } = lintTenant(
       "deny:\n  - { value: a.example, scope: greymail }\n  - { value: b.example, scope: quarantine }\n  - { value: d.example, scope: quarantine }\n  - { value: c.example, scope: graymail }\n",
     );

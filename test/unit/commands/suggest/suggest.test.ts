@@ -311,7 +311,7 @@ allow:
     expect(lines[0]).toContain("in the readable part of the last 30 days, since 2026-10-22");
   });
 
-  it("respect the policy's maximum duration and protected entries", () => {
+  it("respect the policy's maximum duration", () => {
     const policy = "policy: { maxDays: 40 }\nlists: { entries: { protect: [quiet.example, bad.example] } }\n";
     const { lines, edited } = runSuggestions({
       files: { "acme.yaml": files["acme.yaml"].replace("allow:", `${policy}allow:`) },

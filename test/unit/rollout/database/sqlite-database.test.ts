@@ -366,7 +366,7 @@ describe("an open journal file that is lost or replaced", () => {
 });
 
 describe("another process's lock", () => {
-  it("is reported and awaited until the busy timeout", async () => {
+  it("is awaited until the busy timeout", async () => {
     const lines: string[] = [];
     let ignoreLine = () => {};
     const collectLine = (line: string) => {
