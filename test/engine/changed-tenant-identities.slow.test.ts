@@ -163,9 +163,9 @@ describe("tenant name reused for another company", () => {
 
 describe("another company's tenant under a new name", () => {
   it.each([
-    { about: "in the same clone", forgets: [] },
-    { about: "in a clone without the journal", forgets: [".email-security"] },
-  ])("isn't taken for the tenant that left the targets file, $about", async ({ forgets }) => {
+    { label: "in the same clone", forgets: [] },
+    { label: "in a clone without the journal", forgets: [".email-security"] },
+  ])("isn't taken for the tenant that left the targets file, $label", async ({ forgets }) => {
     await fleet.write("tenants.yaml", formatTargets("t2: {}"));
     for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
     const run = await fleet.start({}, "rollout", "--yes").result;

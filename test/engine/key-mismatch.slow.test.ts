@@ -42,12 +42,12 @@ const takeWriteRequests = () => fleet.takeRequests().filter(({ method }) => meth
 
 const WRONG_KEYS = [
   {
-    about: "with swapped keys",
+    label: "with swapped keys",
     keys: () => ({ T1_KEY: getServiceKey("t2", "ci"), T2_KEY: getServiceKey("t1", "ci") }),
   },
-  { about: "with a second key of another tenant", keys: () => ({ T1_KEY: getServiceKey("t2", "console") }) },
+  { label: "with a second key of another tenant", keys: () => ({ T1_KEY: getServiceKey("t2", "console") }) },
   {
-    about: "with a second key of another tenant, over the native plugin",
+    label: "with a second key of another tenant, over the native plugin",
     keys: () => ({ T2_KEY: getServiceKey("t1", "console") }),
   },
 ];
@@ -73,7 +73,7 @@ async function rollOutToGate(): Promise<string> {
   return value;
 }
 
-describe.each(WRONG_KEYS)("rollout $about", ({ keys }) => {
+describe.each(WRONG_KEYS)("rollout $label", ({ keys }) => {
   it("names the wrong key on resume without a write", async () => {
     const value = await rollOutToGate();
     const wrong = await runWithKeys(keys(), "rollout", "resume");

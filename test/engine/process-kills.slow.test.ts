@@ -11,13 +11,13 @@ import { describeKills, type KillCase, REQUESTS, RUNS } from "./process-kills";
 function listCases(providerKind: KillableProviderKind): readonly KillCase[] {
   const all = RUNS.flatMap((run) =>
     Array.from({ length: REQUESTS[run] }, (_, at) => at).flatMap((at) =>
-      VICTIMS.flatMap((victim) => MOMENTS.map((moment): KillCase => ({ run, at, victim, moment }))),
+      VICTIMS.flatMap((victim) => MOMENTS.map((moment): KillCase => ({ run, requestIndex: at, victim, moment }))),
     ),
   );
   const sample = VICTIMS.map((victim, number): KillCase => {
     const run = RUNS[number % RUNS.length] ?? "create";
     const moment = MOMENTS[(number + 1) % MOMENTS.length] ?? "before the answer to";
-    return { run, victim, moment, at: Math.floor((REQUESTS[run] * (number + 1)) / (VICTIMS.length + 1)) };
+    return { run, victim, moment, requestIndex: Math.floor((REQUESTS[run] * (number + 1)) / (VICTIMS.length + 1)) };
   });
   const isSampled = ({ victim }: KillCase) => (victim === "provider") === (providerKind === "native");
   return selectCases("kills", all, sample.filter(isSampled));

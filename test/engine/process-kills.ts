@@ -80,21 +80,24 @@ export function describeKills(providerKind: KillableProviderKind, cases: readonl
       await stack[Symbol.asyncDispose]();
     });
 
-    it.each([...cases])("recovers $run when the $victim is killed $moment request $at", async ({ run, ...kill }) => {
-      await stack.restore(run);
-      const since = await stack.readLastAuditId();
-      const isOdd = kill.at % 2 === 1;
-      const killed = await stack.killDuringUp(kill, DECLARED[run], { isBackAtOnce: isOdd });
-      const recovery = await stack.recover(DECLARED[run], { refreshesFirst: isOdd });
-      const output = `${killed.output}\n${recovery}`;
-      expect({ output, ...(await stack.readOutcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
+    it.each([...cases])(
+      "recovers $run when the $victim is killed $moment request $requestIndex",
+      async ({ run, ...kill }) => {
+        await stack.restore(run);
+        const since = await stack.readLastAuditId();
+        const isOdd = kill.requestIndex % 2 === 1;
+        const killed = await stack.killDuringUp(kill, DECLARED[run], { isBackAtOnce: isOdd });
+        const recovery = await stack.recover(DECLARED[run], { refreshesFirst: isOdd });
+        const output = `${killed.output}\n${recovery}`;
+        expect({ output, ...(await stack.readOutcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
 
-      stack.proxy.requests.length = 0;
-      const again = await stack.up(DECLARED[run], "--expect-no-changes");
-      expect(again).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
-      expect(stack.proxy.requests).toEqual([]);
-      // No process that knows the key may stay behind.
-      await stack.waitForProviderExit();
-    });
+        stack.proxy.requests.length = 0;
+        const again = await stack.up(DECLARED[run], "--expect-no-changes");
+        expect(again).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
+        expect(stack.proxy.requests).toEqual([]);
+        // No process that knows the key may stay behind.
+        await stack.waitForProviderExit();
+      },
+    );
   });
 }

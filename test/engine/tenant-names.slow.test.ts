@@ -11,8 +11,8 @@ import { buildExecutive } from "../support/two-tenants";
 /* Names whose meaning an edit changes: a tenant name that now belongs to another tenant, and the project's name. */
 
 const CLONES = [
-  { about: "in the same clone", forgets: [] },
-  { about: "in a clone without the journal", forgets: [".email-security"] },
+  { label: "in the same clone", forgets: [] },
+  { label: "in a clone without the journal", forgets: [".email-security"] },
 ];
 
 /** Starts a fleet in which a rollout has added an allow to the first tenant. The files no longer declare it. */
@@ -62,7 +62,7 @@ async function expectRefusedRollout(fleet: Fleet, forgets: readonly string[]): P
   return rejection.output.replaceAll(/\s+/g, " ");
 }
 
-describe.each(CLONES)("rollout $about", ({ forgets }) => {
+describe.each(CLONES)("rollout $label", ({ forgets }) => {
   it("shows the removals of a tenant whose name another tenant took", async () => {
     const { fleet } = await createPartnerFleet();
     await using _ = fleet;

@@ -14,9 +14,9 @@ tenants:
 `;
 
 it.each([
-  { about: "in the same clone", forgets: [] },
-  { about: "in a clone without the journal", forgets: [".email-security"] },
-])("shows the removals of a tenant that was renamed by hand, $about", async ({ forgets }) => {
+  { label: "in the same clone", forgets: [] },
+  { label: "in a clone without the journal", forgets: [".email-security"] },
+])("shows the removals of a tenant that was renamed by hand, $label", async ({ forgets }) => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
   await fleet.write("tenants.yaml", formatTargets("t0", fleet.sandbox.url));
   const settings = await fleet.read("settings/t0.yaml");

@@ -203,14 +203,14 @@ const mixUp = fc.oneof(
 
 const FLEETS = [
   {
-    about: "writes only to tenants of the current file, and reports only read tenants as in sync",
+    label: "writes only to tenants of the current file, and reports only read tenants as in sync",
     hasPeople: true,
     names: ["acme", "globex"],
     edit: editBy(change),
     command,
   },
   {
-    about: "writes to each tenant only under its own name, however keys are mixed up",
+    label: "writes to each tenant only under its own name, however keys are mixed up",
     hasPeople: false,
     names: NAMES,
     edit: editBy(mixUp),
@@ -224,7 +224,7 @@ const FLEETS = [
 ] as const;
 
 it.each(FLEETS)(
-  "keeps its guarantee: $about",
+  "keeps its guarantee: $label",
   {
     timeout: getTimeLimit(300_000),
   },

@@ -73,8 +73,8 @@ export async function check(
   return {
     ...counts,
     lines: findings.map(({ code, level, message, place }) => {
-      const at = `${place?.file.replace(`${history.path}/`, "")}:${place?.line}`;
-      return `${at} ${level} ${code}: ${message}`;
+      const location = `${place?.file.replace(`${history.path}/`, "")}:${place?.line}`;
+      return `${location} ${level} ${code}: ${message}`;
     }),
   };
 }

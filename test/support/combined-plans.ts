@@ -12,9 +12,9 @@ export function combinePlans(
 ): PlanSummaryInput {
   const { before } = playRollout({ tenants: plans.length, text, unchangedEvery: 0 });
   const maker = new CombinedPlanBuilder();
-  const tenants = before.tenants.map((tenant, at) => {
-    const name = `t${at}`;
-    const plan = plans[at];
+  const tenants = before.tenants.map((tenant, index) => {
+    const name = `t${index}`;
+    const plan = plans[index];
     const none = { added: 0, changed: 0, removed: 0 };
     if (plan === undefined) {
       const message = `${name} can't be read. ${text}`;
@@ -26,8 +26,8 @@ export function combinePlans(
     const state = plan.changes.length > 0 ? "pending" : "unchanged";
     return { ...tenant, name, state, planned: { added, changed, removed } } as const;
   });
-  const blockers = plans.flatMap((plan, at) =>
-    (plan?.blockers ?? []).map((blocker) => ({ tenant: `t${at}`, blocker })),
+  const blockers = plans.flatMap((plan, index) =>
+    (plan?.blockers ?? []).map((blocker) => ({ tenant: `t${index}`, blocker })),
   );
   return {
     report: { ...before, tenants, counts: countStates(tenants) },
@@ -39,7 +39,7 @@ export function combinePlans(
 /** Builds a plan of exactly these denies, each on its own line of the baseline. */
 export function createDenyPlan(...values: readonly string[]): Plan {
   const changes = values.map(
-    (value, at): PlanChange => ({
+    (value, index): PlanChange => ({
       operation: "add",
       kind: "entry",
       key: value,
@@ -47,7 +47,7 @@ export function createDenyPlan(...values: readonly string[]): Plan {
       entryType: "domain",
       after: { list: "deny", comment: "Phishing" },
       ticket: "INC-7",
-      place: { file: "settings/baseline.yaml", line: at + 2, column: 5 },
+      place: { file: "settings/baseline.yaml", line: index + 2, column: 5 },
       findings: [],
       severity: "none",
     }),

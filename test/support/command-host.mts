@@ -64,9 +64,9 @@ function runCommandRequest({ program, ours, directory, args, environment }: Comm
 function end({ endMark }: Command): void {
   running = undefined;
   const code = process.exitCode ?? 0;
-  for (const [at, emitter] of emitters.entries()) {
+  for (const [index, emitter] of emitters.entries()) {
     for (const { event, listener } of listListeners(emitter)) {
-      if (ownListeners[at]?.has(listener)) continue;
+      if (ownListeners[index]?.has(listener)) continue;
       if (emitter === process && event === "exit") listener.call(process, code);
       emitter.off(event, listener);
     }

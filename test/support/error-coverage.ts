@@ -95,9 +95,9 @@ function fromOutput(output: string, code: string): { code: string; message: stri
     .replace(/\nWrote .+\.\s*$/, "")
     .trimEnd()
     .split("\n");
-  const at = lines.findIndex((line) => line.includes(` [${code}]`));
-  const [first = "", ...rest] = lines.slice(Math.max(at, 0));
-  if (at < 0) return { code: "", message: output };
+  const index = lines.findIndex((line) => line.includes(` [${code}]`));
+  const [first = "", ...rest] = lines.slice(Math.max(index, 0));
+  if (index < 0) return { code: "", message: output };
   return { code, message: [first.replace(/^error: /, "").replace(` [${code}]`, ""), ...rest].join("\n") };
 }
 

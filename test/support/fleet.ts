@@ -179,7 +179,7 @@ ${tenants}${waves}`,
   start(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
     const isRun = args[0] === "rollout" && !["status", "stop", "abandon", "skip", "unskip"].includes(args[1] ?? "");
     const own = `.reports/${++this.#reports}.json`;
-    const report = args.find((arg, at) => args[at - 1] === "--output" && arg.endsWith(".json")) ?? own;
+    const report = args.find((arg, index) => args[index - 1] === "--output" && arg.endsWith(".json")) ?? own;
     const telling = report === own ? [...args, "--output", own] : args;
     const child = spawn(process.execPath, [COMMAND, ...(isRun ? [...telling, "--events"] : args)], {
       cwd: this.directory,
@@ -374,9 +374,9 @@ ${tenants}${waves}`,
    * @throws if one still does after half a minute.
    */
   async waitForQuiet(): Promise<void> {
-    const until = performance.now() + 30_000;
+    const deadlineMs = performance.now() + 30_000;
     while (this.listProcesses().length > 0) {
-      if (performance.now() > until) {
+      if (performance.now() > deadlineMs) {
         const leftoverProcesses = this.listProcesses().map(({ id, command }) => `${id} ${command}`);
         throw new Error(`still running after 30 s:\n${leftoverProcesses.join("\n")}`);
       }

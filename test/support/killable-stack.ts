@@ -23,7 +23,7 @@ export interface Kill {
   readonly victim: Victim;
   readonly moment: KillMoment;
   /** The index of the run's request, counted from 0. */
-  readonly at: number;
+  readonly requestIndex: number;
 }
 
 /** The tenant's contents and the changes that led to them, as text without ids and dates. */
@@ -118,7 +118,7 @@ export class KillableStack implements AsyncDisposable {
     const skip = kill.victim === "engine without checkpoints" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
     let killed = false;
     const createRequestHook = (moment: KillMoment) => async (request: ProxiedRequest) => {
-      if (request.index !== kill.at || moment !== kill.moment) return undefined;
+      if (request.index !== kill.requestIndex || moment !== kill.moment) return undefined;
       this.#provider = findProviderProcess(run.pid, this.#providerKind);
       // After the last answer, the engine may have ended the provider already.
       killed = this.#provider !== undefined || moment === MOMENTS.at(-1);
@@ -131,7 +131,7 @@ export class KillableStack implements AsyncDisposable {
       return kill.victim === "provider" || kill.victim === "service" ? "drop" : undefined;
     };
     if (kill.victim === "service" && kill.moment === "before the answer to") {
-      this.proxy.inject({ nth: [kill.at + 1], fault: { forwarded: true, response: "reset" } });
+      this.proxy.inject({ nth: [kill.requestIndex + 1], fault: { forwarded: true, response: "reset" } });
     }
     const [before, commit, after] = MOMENTS.map(createRequestHook);
     Object.assign(this.proxy.hooks, { beforeForward: before, afterCommit: commit, afterAnswer: after });

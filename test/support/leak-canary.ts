@@ -72,7 +72,7 @@ export class Canary {
 }
 
 function listParts(text: string): string[] {
-  return Array.from({ length: text.length - PART + 1 }, (_, at) => text.slice(at, at + PART));
+  return Array.from({ length: text.length - PART + 1 }, (_, index) => text.slice(index, index + PART));
 }
 
 /** The decoders by encoding. Text here is bytes, one character per byte. */
@@ -165,9 +165,9 @@ function startOfData(bytes: Buffer): number {
   if (bytes[0] === 0x78) return 2;
   if (bytes[0] !== 0x1f) return 30 + bytes.readUInt16LE(26) + bytes.readUInt16LE(28);
   const flags = bytes.readUInt8(3);
-  let at = 10;
-  if (flags & 4) at += 2 + bytes.readUInt16LE(at);
-  if (flags & 8) at = bytes.indexOf(0, at) + 1;
-  if (flags & 16) at = bytes.indexOf(0, at) + 1;
-  return flags & 2 ? at + 2 : at;
+  let index = 10;
+  if (flags & 4) index += 2 + bytes.readUInt16LE(index);
+  if (flags & 8) index = bytes.indexOf(0, index) + 1;
+  if (flags & 16) index = bytes.indexOf(0, index) + 1;
+  return flags & 2 ? index + 2 : index;
 }

@@ -23,8 +23,8 @@ export function buildEvidenceBase(mail: {
       complete: missing.length === 0,
       missing,
     },
-    threats: threats.map((threat, at) => toThreatRecord({ id: `t${at}`, ...threat } as Threat)),
-    reports: reports.map((report, at) => toReportRecord({ id: `r${at}`, ...report } as PhishingReport)),
+    threats: threats.map((threat, index) => toThreatRecord({ id: `t${index}`, ...threat } as Threat)),
+    reports: reports.map((report, index) => toReportRecord({ id: `r${index}`, ...report } as PhishingReport)),
     vips: new Set(vips),
   };
 }

@@ -66,9 +66,9 @@ function readShard(text: string | undefined) {
 
 /** Shuffles deterministically: the same seed gives the same order. */
 function shuffleCases<Case>(cases: readonly Case[]): readonly Case[] {
-  const computePlace = (at: number): string => createHash("sha256").update(`${SEED} ${at}`).digest("hex");
+  const computePlace = (index: number): string => createHash("sha256").update(`${SEED} ${index}`).digest("hex");
   return cases
-    .map((item, at) => ({ item, place: computePlace(at) }))
+    .map((item, index) => ({ item, place: computePlace(index) }))
     .sort((a, b) => (a.place < b.place ? -1 : 1))
     .map(({ item }) => item);
 }

@@ -102,9 +102,9 @@ async function end(): Promise<void> {
 async function unload(): Promise<void> {
   const closed = [...servers].map((server) => promisify(server.close.bind(server))());
   servers.clear();
-  for (const [at, emitter] of emitters.entries()) {
+  for (const [index, emitter] of emitters.entries()) {
     for (const { event, listener } of listListeners(emitter)) {
-      if (!ownListeners[at]?.has(listener)) emitter.off(event, listener);
+      if (!ownListeners[index]?.has(listener)) emitter.off(event, listener);
     }
   }
   await Promise.all(closed);

@@ -166,12 +166,12 @@ function getTenantKey(tenant: (typeof TENANTS)[number]): string {
 
 /** Retries, since another checkout may run the same test, and the port exists only once per machine. */
 async function startPatientSandbox(options: SandboxOptions): Promise<Sandbox> {
-  for (const until = performance.now() + 60_000; ; await sleep(500)) {
+  for (const deadlineMs = performance.now() + 60_000; ; await sleep(500)) {
     try {
       return await startSandbox(options);
     } catch (error) {
       const isTaken = error instanceof SandboxError && error.code === "ERR_SANDBOX_PORT";
-      if (!isTaken || performance.now() > until) throw error;
+      if (!isTaken || performance.now() > deadlineMs) throw error;
     }
   }
 }

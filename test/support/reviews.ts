@@ -103,11 +103,11 @@ export const emptyReview = buildReviewReport([]);
 /** Builds a review with this many items. */
 export function buildHugeReview(count: number): ReviewReport {
   return buildReviewReport(
-    Array.from({ length: count }, (_, at) => ({
+    Array.from({ length: count }, (_, index) => ({
       list: "deny",
-      value: `d${at}.example`,
+      value: `d${index}.example`,
       scope: "global",
-      place: { ...location, line: at + 5 },
+      place: { ...location, line: index + 5 },
       reasons: [{ kind: "unused", evidence: "No mail that the service detected came from it." }],
     })),
   );

@@ -155,8 +155,8 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
       clock += soakMs;
       recordEvent(clock, { kind: "wave-health", wave: wave.name, isHealthy: true, message: `All is well${text}` });
     }
-    const { done, failed: inAll } = countTenants();
-    recordEvent(clock, { kind: "wave-finished", wave: wave.name, done, failed: inAll });
+    const { done, failed: failedCount } = countTenants();
+    recordEvent(clock, { kind: "wave-finished", wave: wave.name, done, failed: failedCount });
     waves[position] = {
       ...wave,
       ...soak,

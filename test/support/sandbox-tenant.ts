@@ -9,10 +9,10 @@ export const SEES_PEOPLE = "GET /vip_employees?page=1&page_size=100 ";
 /** Sorts concurrent requests: both lists are read at once, and either may come first. */
 function sortConcurrent(lines: readonly string[]): string[] {
   const result = [...lines];
-  for (const [at, line] of result.entries()) {
-    const next = result[at + 1];
+  for (const [index, line] of result.entries()) {
+    const next = result[index + 1];
     if (next === undefined || line.replace("list=deny", "list=allow") !== next) continue;
-    if (line !== next) result.splice(at, 2, next, line);
+    if (line !== next) result.splice(index, 2, next, line);
   }
   return result;
 }

@@ -15,11 +15,11 @@ export const EXAMPLES = Object.entries(schema.resources).map(([token, { descript
 export async function writeExamples(
   language: string,
   directory: string,
-  fileOf: (name: string) => string,
+  getFile: (name: string) => string,
   edit = (text: string, _name: string) => text,
 ): Promise<void> {
   for (const { name, programs } of EXAMPLES) {
-    const file = join(directory, fileOf(name));
+    const file = join(directory, getFile(name));
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, edit(programs[language] ?? "", name));
   }

@@ -30,14 +30,14 @@ const AT = "2026-11-23T06:00:00.000Z";
 /** Generates the data of a site for an invented fleet. Some of its tenants are out of sync. */
 export function generateSite({ tenants: many, entries, own, text = "" }: FleetSize): SiteData {
   const store = new EntryStore();
-  const baseline = Array.from({ length: entries - own }, (_, at) =>
-    buildDeclaredEntry(`shared${at}.example`, "settings/baseline.yaml", at + 3, text),
+  const baseline = Array.from({ length: entries - own }, (_, index) =>
+    buildDeclaredEntry(`shared${index}.example`, "settings/baseline.yaml", index + 3, text),
   );
   const tenants = Array.from({ length: many }, (_, number) => {
     const name = `t${String(number).padStart(3, "0")}`;
     const file = `settings/${name}.yaml`;
-    const owned = Array.from({ length: own }, (_, at) =>
-      buildDeclaredEntry(`own${at}.${name}.example`, file, at + 4, text),
+    const owned = Array.from({ length: own }, (_, index) =>
+      buildDeclaredEntry(`own${index}.${name}.example`, file, index + 4, text),
     );
     const tenant = buildTenantStatus(name, number, entries, text);
     // Nothing is known about files with errors.
@@ -283,7 +283,7 @@ interface MadeRollout extends Pick<RolloutReport, "id" | "state"> {
 function buildRolloutDetails(
   names: readonly string[],
   text: string,
-  { startMs, prunedAt, ...about }: MadeRollout,
+  { startMs, prunedAt, ...metadata }: MadeRollout,
 ): RolloutDetails {
   const changes: readonly RecordedChange[] = [
     { operation: "remove", kind: "entry", key: "old", value: `old.example${text}`, before: { list: "allow" } },
@@ -293,35 +293,35 @@ function buildRolloutDetails(
     },
     { operation: "add", kind: "vip", key: "ceo", value: "ceo@acme.example", after: {} },
   ];
-  const states = names.map((_, at): TenantState => (at === 3 ? "failed" : at === 4 ? "unchanged" : "done"));
+  const states = names.map((_, index): TenantState => (index === 3 ? "failed" : index === 4 ? "unchanged" : "done"));
   const tenants = names.map(
-    (name, at): TenantReport => ({
+    (name, index): TenantReport => ({
       name,
       labels: {},
-      wave: at < 3 ? "canary" : "all",
-      state: states[at] ?? "done",
+      wave: index < 3 ? "canary" : "all",
+      state: states[index] ?? "done",
       host: "mail.example",
       address: "https://mail.example",
       keySource: "the environment variable SECRET_PLACE",
       stack: name,
-      planned: at === 4 ? { added: 0, changed: 0, removed: 0 } : { added: 2, changed: 0, removed: 1 },
+      planned: index === 4 ? { added: 0, changed: 0, removed: 0 } : { added: 2, changed: 0, removed: 1 },
       changes: [],
       severities: { danger: 0, warning: 0 },
-      attempts: at === 4 ? 0 : 1,
-      ...(at === 3 && {
+      attempts: index === 4 ? 0 : 1,
+      ...(index === 3 && {
         error: {
           code: "ERR_AUTH",
           message: `the service refuses the key${text}`,
-          advice: `Check the key${text}; then continue: \`email-security rollout resume ${about.id}\`.`,
+          advice: `Check the key${text}; then continue: \`email-security rollout resume ${metadata.id}\`.`,
           phase: "apply",
         },
       }),
-      ...(at !== 4 && {
-        startedAt: formatIsoTime(startMs + (at < 3 ? 0 : 3_700_000) + at * 30_000),
-        finishedAt: formatIsoTime(startMs + (at < 3 ? 0 : 3_700_000) + at * 30_000 + 61_000),
+      ...(index !== 4 && {
+        startedAt: formatIsoTime(startMs + (index < 3 ? 0 : 3_700_000) + index * 30_000),
+        finishedAt: formatIsoTime(startMs + (index < 3 ? 0 : 3_700_000) + index * 30_000 + 61_000),
         durationMs: 61_000,
       }),
-      ...(at === 2 && { unreverted: [`allow left.example${text}`] }),
+      ...(index === 2 && { unreverted: [`allow left.example${text}`] }),
     }),
   );
   const countTenantStates = (some: readonly TenantReport[]): RolloutReport["counts"] => {
@@ -333,7 +333,7 @@ function buildRolloutDetails(
     const own = tenants.filter((tenant) => tenant.wave === name);
     return {
       ...{ name, tenants: own.length, counts: countTenantStates(own), maxConcurrent: 2, toleratedFailures: 0 },
-      state: isLast && about.state === "stopped" ? "stopped" : "done",
+      state: isLast && metadata.state === "stopped" ? "stopped" : "done",
       exitCriteria: { soakMs: isLast ? 0 : 3_600_000, hasHealthCheck: false, hasGate: false },
       startedAt: formatIsoTime(name === "all" ? startMs + 3_700_000 : startMs),
       ...(isLast
@@ -352,9 +352,9 @@ function buildRolloutDetails(
       createdAt: formatIsoTime(startMs - 60_000),
       startedAt: formatIsoTime(startMs),
       finishedAt: formatIsoTime(startMs + 5_400_000),
-      ...about,
+      ...metadata,
       counts: countTenantStates(tenants),
-      ...(about.state === "stopped" && {
+      ...(metadata.state === "stopped" && {
         skipped: [
           {
             name: "t900",

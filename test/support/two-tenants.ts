@@ -24,8 +24,8 @@ function buildEmptyTenant(name: string, { people = true, domains = {} }: TwoTena
     keyLabels: { ci: "ci", console: "console" },
     detectedAt: "2026-01-01T00:00:00Z",
     employees: people
-      ? [`${name}.example`, ...(domains[name] ?? [])].map((domain, at) =>
-          buildExecutive(domain, at < 2 ? "ceo" : `ceo${at}`),
+      ? [`${name}.example`, ...(domains[name] ?? [])].map((domain, index) =>
+          buildExecutive(domain, index < 2 ? "ceo" : `ceo${index}`),
         )
       : [],
     manualVips: [],

@@ -165,48 +165,48 @@ function listWriteMethods(): readonly string[] {
 
 it.each([
   {
-    about: "both declare a whole list",
+    label: "both declare a whole list",
     first: ["allowDenyList", { entries: { "one.example": "deny" }, mode: "exclusive" }],
     second: ["allowDenyList", { entries: { "two.example": "deny" }, mode: "exclusive" }],
     message: /Both declare a whole AllowDenyList/,
   },
   {
-    about: "both declare an additive list",
+    label: "both declare an additive list",
     first: ["vipList", { members: { "noor.haddad@acme.example": "" } }],
     second: ["vipList", { members: { "lena.hartmann@acme.example": "" } }],
     message: /Both declare a whole VipList/,
   },
   {
-    about: "they contradict each other",
+    label: "they contradict each other",
     first: ["allowDenyEntry", { list: "deny", value: "contrary.example" }],
     second: ["allowDenyEntry", { list: "allow", value: "contrary.example" }],
     message: /They declare .*contrary\.example.* differently/,
   },
   {
-    about: "they contradict each other in two scopes",
+    label: "they contradict each other in two scopes",
     first: ["allowDenyEntry", { list: "deny", value: "scopes.example" }],
     second: ["allowDenyList", { entries: { "scopes.example (graymail)": "allow" } }],
     message: /"allow scopes\.example.*" here contradicts "deny scopes\.example" of the other/,
   },
   {
-    about: "an exclusive list would remove an entry",
+    label: "an exclusive list would remove an entry",
     first: ["allowDenyEntry", { list: "deny", value: "beside.example" }],
     second: ["allowDenyList", { entries: { "own.example": "deny" }, mode: "exclusive" }],
     message: /exclusive AllowDenyList .* would remove/,
   },
   {
-    about: "the second, an exclusive-allows list, would remove an allow",
+    label: "the second, an exclusive-allows list, would remove an allow",
     first: ["allowDenyEntry", { list: "allow", value: "allowed.example" }],
     second: ["allowDenyList", { entries: { "own.example": "deny" }, mode: "exclusive-allows" }],
     message: /exclusive-allows AllowDenyList here would remove 1 entry/,
   },
   {
-    about: "the first, an exclusive-allows list, would remove an allow",
+    label: "the first, an exclusive-allows list, would remove an allow",
     first: ["allowDenyList", { entries: { "other.example": "deny" }, mode: "exclusive-allows" }],
     second: ["allowDenyEntry", { list: "allow", value: "allowed.example" }],
     message: /exclusive-allows AllowDenyList of the other would remove/,
   },
-] as const)("rejects two Providers of one tenant where $about, before the second writes", async (conflict) => {
+] as const)("rejects two Providers of one tenant where $label, before the second writes", async (conflict) => {
   await using p = await startProcess(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await startProcess(first, "sandbox-acme-console", sandbox.url, "q");
   const [kind, args] = conflict.first;

@@ -155,29 +155,29 @@ tenants: { acme: {}, globex: {}, hooli: {} }
 const SWAPPED = { globex: getServiceKey("hooli"), hooli: getServiceKey("globex") };
 
 const WRONG_KEYS = [
-  { about: "two keys that were swapped", keys: SWAPPED, only: "*", wrong: ["globex", "hooli"] },
-  { about: "one of two swapped keys", keys: SWAPPED, only: "globex", wrong: ["globex"] },
-  { about: "a second key", keys: { globex: getServiceKey("hooli", "console") }, only: "*", wrong: ["globex"] },
+  { label: "two keys that were swapped", keys: SWAPPED, only: "*", wrong: ["globex", "hooli"] },
+  { label: "one of two swapped keys", keys: SWAPPED, only: "globex", wrong: ["globex"] },
+  { label: "a second key", keys: { globex: getServiceKey("hooli", "console") }, only: "*", wrong: ["globex"] },
   {
-    about: "a second key of a tenant outside the selection",
+    label: "a second key of a tenant outside the selection",
     keys: { globex: getServiceKey("hooli", "console") },
     only: "globex",
     wrong: ["globex"],
   },
   {
-    about: "the key of a tenant that left the targets file",
+    label: "the key of a tenant that left the targets file",
     keys: { globex: getServiceKey("former") },
     only: "*",
     wrong: ["globex"],
   },
   {
-    about: "the key of a tenant that nobody knows",
+    label: "the key of a tenant that nobody knows",
     keys: { globex: getServiceKey("stranger") },
     only: "*",
     wrong: ["globex"],
   },
   {
-    about: "the key of a tenant that nobody knows, with newer entries only",
+    label: "the key of a tenant that nobody knows, with newer entries only",
     keys: { globex: getServiceKey("recent") },
     only: "*",
     wrong: ["globex"],
@@ -205,7 +205,7 @@ describe("tenants without VIPs", () => {
     ]);
   });
 
-  describe.each(WRONG_KEYS)("$about", ({ keys, only, wrong }) => {
+  describe.each(WRONG_KEYS)("$label", ({ keys, only, wrong }) => {
     it("is reported by status without extra requests", async () => {
       await fleet.run({}, "fleet", "status", "--only", only);
       const plain = fleet.requests;

@@ -15,8 +15,8 @@ const state = JSON.parse(readFileSync(file, "utf8"));
 if (!process.env.GH_TOKEN) throw new Error("gh: no GH_TOKEN");
 
 const getFlag = (name) => {
-  const at = args.indexOf(name);
-  return at < 0 ? undefined : args[at + 1];
+  const index = args.indexOf(name);
+  return index < 0 ? undefined : args[index + 1];
 };
 const readBody = () => readFileSync(getFlag("--body-file") === "-" ? 0 : getFlag("--body-file"), "utf8");
 const print = (answer) => {

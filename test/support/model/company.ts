@@ -39,8 +39,8 @@ export class Companies implements AsyncDisposable {
     this.#atRequest = undefined;
     const name = `company-${this.#used % COMPANIES}`;
     this.#used += 1;
-    return new Company(sandbox, name, (atRequest) => {
-      this.#atRequest = atRequest;
+    return new Company(sandbox, name, (setRequestHook) => {
+      this.#atRequest = setRequestHook;
     });
   }
 
@@ -56,14 +56,14 @@ export class Company {
   readonly apiKey: string;
   readonly #sandbox: Sandbox;
   /** Sets a callback that runs when the provider sends a request, before that is answered. */
-  readonly atRequest: (edit: (() => Promise<void> | undefined) | undefined) => void;
+  readonly setRequestHook: (edit: (() => Promise<void> | undefined) | undefined) => void;
 
-  constructor(sandbox: Sandbox, name: string, atRequest: Company["atRequest"]) {
+  constructor(sandbox: Sandbox, name: string, setRequestHook: Company["setRequestHook"]) {
     this.url = sandbox.url;
     this.name = name;
     this.apiKey = `sandbox-${name}-ci`;
     this.#sandbox = sandbox;
-    this.atRequest = atRequest;
+    this.setRequestHook = setRequestHook;
   }
 
   listEntries(): AllowDenyEntryRow[] {

@@ -58,7 +58,7 @@ function parseModelEntry(row: AllowDenyEntryRow): ModelEntry {
 /** An entry or VIP in the stack's state. */
 interface ManagedItem {
   /** The resource's name. */
-  readonly by: string;
+  readonly resource: string;
   readonly isList: boolean;
   /** Value and scope of an entry, or a mailbox. */
   readonly key: string;
@@ -85,7 +85,7 @@ export function parseHoldings(stackItems: readonly StackItem[]): StackContents {
   const entries: ManagedItem[] = [];
   const vips: ManagedItem[] = [];
   for (const { kind, name, id, outputs, isReplaced } of stackItems) {
-    const common = { by: name, isReplaced, keep: outputs["onDelete"] === "keep" };
+    const common = { resource: name, isReplaced, keep: outputs["onDelete"] === "keep" };
     const getText = (property: string): string => String(outputs[property] ?? "").trim();
     if (kind === "allowDenyEntry") {
       const key = formatEntryKey({ value: canonicalize(getText("value")), scope: getText("verdictScope") });
@@ -280,7 +280,9 @@ function isManagedBy({ id, key }: ManagedItem, entry: ModelEntry): boolean {
 }
 
 function isPrunedNow(program: ModelProgram, holders: readonly ManagedItem[]): boolean {
-  return holders.some(({ by, isUnmanaged, list }) => isUnmanaged && isPruned(findListOptions(program, by)?.mode, list));
+  return holders.some(
+    ({ resource, isUnmanaged, list }) => isUnmanaged && isPruned(findListOptions(program, resource)?.mode, list),
+  );
 }
 
 /**
@@ -324,9 +326,9 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
     const hasOtherKey = declared.some(
       (entry) =>
         formatEntryKey(entry) !== row.key &&
-        holders.some(({ by, id }) => id === row.id && by === getResourceName(program, entry.place)),
+        holders.some(({ resource, id }) => id === row.id && resource === getResourceName(program, entry.place)),
     );
-    return new Set(holders.map(({ by }) => by)).size > 1 || hasOtherKey;
+    return new Set(holders.map(({ resource }) => resource)).size > 1 || hasOtherKey;
   });
 }
 
@@ -337,13 +339,13 @@ function compareRefresh({ entries, vips }: TenantSnapshot, holdings: StackConten
     const row = entries.find(({ id, key }) => (heldItem.id === undefined ? key === heldItem.key : id === heldItem.id));
     const isRight = row?.key === heldItem.key && row.list === heldItem.list && row.comment === heldItem.comment;
     if (!isRight)
-      broken.push(`the state of ${heldItem.by} holds ${formatEntry(heldItem)}, but there is ${formatEntry(row)}`);
+      broken.push(`the state of ${heldItem.resource} holds ${formatEntry(heldItem)}, but there is ${formatEntry(row)}`);
   }
   for (const heldItem of holdings.vips) {
     const row = vips.find(({ email }) => email === heldItem.key);
     if (row?.comment !== heldItem.comment) {
       broken.push(
-        `the state of ${heldItem.by} holds ${heldItem.key} "${heldItem.comment}", but there is ${JSON.stringify(row)}`,
+        `the state of ${heldItem.resource} holds ${heldItem.key} "${heldItem.comment}", but there is ${JSON.stringify(row)}`,
       );
     }
   }
@@ -393,8 +395,8 @@ function findRepeatedCreates({ before, audit, requests }: RunFacts): string[] {
 export function findProgramMistakes(program: ModelProgram, holdings: StackContents): string[] {
   const mistakes: string[] = [];
   const { entries, vips, lists } = program;
-  for (const [at, entry] of entries.entries()) {
-    for (const other of entries.slice(at + 1)) {
+  for (const [index, entry] of entries.entries()) {
+    for (const other of entries.slice(index + 1)) {
       const areInLists = isListPlace(entry.place) || isListPlace(other.place);
       const isTwice = formatEntryKey(entry) === formatEntryKey(other);
       if (isTwice && (areInLists || entry.list !== other.list || entry.comment !== other.comment)) {
@@ -405,8 +407,8 @@ export function findProgramMistakes(program: ModelProgram, holdings: StackConten
       }
     }
   }
-  for (const [at, vip] of vips.entries()) {
-    for (const other of vips.slice(at + 1)) {
+  for (const [index, vip] of vips.entries()) {
+    for (const other of vips.slice(index + 1)) {
       const areInLists = isListPlace(vip.place) || isListPlace(other.place);
       const areAlike = vip.comment === other.comment && vip.keep === other.keep;
       if (vip.email === other.email && (areInLists || !areAlike)) mistakes.push(`${vip.email} is declared twice`);
@@ -434,7 +436,7 @@ export function findProgramMistakes(program: ModelProgram, holdings: StackConten
     if (isVips && isPruned(options.mode) && options.keep) mistakes.push(`${place} is exclusive and keeps`);
     if (own.some(({ name }) => ignored.includes(name))) mistakes.push(`${place} ignores what it declares`);
     const before = (isVips ? holdings.vips : holdings.entries).filter(
-      ({ by, isReplaced }) => by === getResourceName(program, place) && !isReplaced,
+      ({ resource, isReplaced }) => resource === getResourceName(program, place) && !isReplaced,
     );
     const lost = before.filter(
       ({ key, isUnmanaged, list }) =>
@@ -468,24 +470,26 @@ export interface Obstacle {
 export function findObstacles(program: ModelProgram, { entries }: TenantSnapshot, holdings: StackContents): Obstacle[] {
   const obstacles: Obstacle[] = [];
   for (const entry of program.entries) {
-    const by = getResourceName(program, entry.place);
-    const own = holdings.entries.find((heldItem) => heldItem.by === by && !heldItem.isReplaced && !heldItem.isList);
+    const resourceName = getResourceName(program, entry.place);
+    const own = holdings.entries.find(
+      (heldItem) => heldItem.resource === resourceName && !heldItem.isReplaced && !heldItem.isList,
+    );
     const isAnother = own !== undefined && own.key !== formatEntryKey(entry) && parseKeyValue(own.key) === entry.value;
     if (
       isAnother &&
       program.entries.some((other) => other !== entry && formatEntryKey(other) === formatEntryKey(entry))
     ) {
-      const reason = `${by} holds another entry than the one that is declared twice alike`;
+      const reason = `${resourceName} holds another entry than the one that is declared twice alike`;
       obstacles.push({ reason, isCertain: false, duplicate: entry });
     }
     for (const row of entries.filter(({ value }) => value === entry.value)) {
       const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
-      const isOwn = holders.some((heldItem) => heldItem.by === by && !heldItem.isReplaced);
+      const isOwn = holders.some((heldItem) => heldItem.resource === resourceName && !heldItem.isReplaced);
       if (row.key === formatEntryKey(entry)) {
         const isMoved = own !== undefined && parseKeyValue(own.key) === entry.value && own.id !== row.id;
         if (isMoved)
           obstacles.push({
-            reason: `${by} holds another entry than ${formatEntry(row)}`,
+            reason: `${resourceName} holds another entry than ${formatEntry(row)}`,
             isCertain: false,
             entry: row,
           });
@@ -561,7 +565,7 @@ function checkResult(facts: RunFacts): string[] {
 
 /** Returns where the state differs from the declaration after a successful run. */
 function compareState(program: ModelProgram, { entries, vips }: StackContents): string[] {
-  const heldKeys = [...entries, ...vips].map(({ by, key }) => `${by} ${key}`).sort();
+  const heldKeys = [...entries, ...vips].map(({ resource, key }) => `${resource} ${key}`).sort();
   const declared = [
     ...program.entries.map((entry) => `${getResourceName(program, entry.place)} ${formatEntryKey(entry)}`),
     ...program.vips.map((vip) => `${getResourceName(program, vip.place)} ${vip.email}`),
@@ -594,10 +598,12 @@ function checkFailure(facts: RunFacts): string[] {
     }
   }
   // An entry that moves between resources stays in the state of the first until that resource's turn.
-  const isElsewhere = ({ by, key }: ManagedItem): boolean =>
-    program.entries.some((entry) => formatEntryKey(entry) === key && getResourceName(program, entry.place) !== by) ||
-    program.vips.some(({ email, place }) => email === key && getResourceName(program, place) !== by) ||
-    [...holdings.entries, ...holdings.vips].some((other) => other.key === key && other.by !== by);
+  const isElsewhere = ({ resource, key }: ManagedItem): boolean =>
+    program.entries.some(
+      (entry) => formatEntryKey(entry) === key && getResourceName(program, entry.place) !== resource,
+    ) ||
+    program.vips.some(({ email, place }) => email === key && getResourceName(program, place) !== resource) ||
+    [...holdings.entries, ...holdings.vips].some((other) => other.key === key && other.resource !== resource);
   const entries = holdingsAfter.entries.filter((heldItem) => !isElsewhere(heldItem));
   const vips = holdingsAfter.vips.filter((heldItem) => !isElsewhere(heldItem));
   broken.push(...compareRefresh(after, { entries, vips }));
@@ -633,7 +639,7 @@ function predictVipFate(email: string, program: ModelProgram, holdings: StackCon
 
 /** Returns what a resource does with an undeclared entry that it holds. */
 function predictRemoval(heldItem: ManagedItem, name: string, program: ModelProgram): "goes" | "stays" {
-  const options = heldItem.isReplaced ? undefined : findListOptions(program, heldItem.by);
+  const options = heldItem.isReplaced ? undefined : findListOptions(program, heldItem.resource);
   if (heldItem.isUnmanaged) {
     return isPruned(options?.mode, heldItem.list) && !options?.ignore.includes(name) ? "goes" : "stays";
   }

@@ -96,12 +96,12 @@ export async function playRuns(sequence: RunSequence, company: Company, stack: M
   const runner = new SequenceRunner(company, stack);
   for (const edit of sequence.first.console) await runner.console(edit);
   for (const edit of sequence.first.program) runner.edit(edit);
-  for (const [at, { program, console, clash, concurrentRun, quietOptions }] of sequence.rounds.entries()) {
+  for (const [index, { program, console, clash, concurrentRun, quietOptions }] of sequence.rounds.entries()) {
     for (const edit of console) await runner.console(edit);
     if (clash !== undefined) await runner.clash(clash);
     for (const edit of program) runner.edit(edit);
     if (concurrentRun !== undefined) await runner.runWithConcurrentEdits(concurrentRun, concurrentRun.at);
-    await runner.settle({ ...quietOptions, refresh: true }, at === sequence.rounds.length - 1);
+    await runner.settle({ ...quietOptions, refresh: true }, index === sequence.rounds.length - 1);
   }
 }
 
@@ -141,17 +141,17 @@ class SequenceRunner {
   }
 
   /** Runs while the console makes changes. */
-  async runWithConcurrentEdits(options: StackRunOptions, at: readonly ConcurrentEdit[]): Promise<void> {
+  async runWithConcurrentEdits(options: StackRunOptions, edits: readonly ConcurrentEdit[]): Promise<void> {
     let requests = 0;
-    this.#company.atRequest(async () => {
+    this.#company.setRequestHook(async () => {
       requests += 1;
       const now = requests;
-      for (const { request, edit } of at) {
+      for (const { request, edit } of edits) {
         if (request === now) this.#log.push(`  at request ${now}, ${await performConsoleEdit(this.#company, edit)}`);
       }
     });
     const facts = await this.#run(options);
-    this.#company.atRequest(undefined);
+    this.#company.setRequestHook(undefined);
     this.#assertNone(checkEveryRun(facts));
     this.#memory.learn(facts);
   }
@@ -255,8 +255,8 @@ function describeRun({ program, run, audit, holdings }: RunFacts, options: Stack
     options.parallel ? "" : "--parallel 1",
   ].filter((flag) => flag !== "");
   const state = [...holdings.entries, ...holdings.vips].map(
-    ({ by, key, list, comment, isUnmanaged }) =>
-      `${by}: ${isUnmanaged ? "(unmanaged) " : ""}${list} ${key} "${comment}"`,
+    ({ resource, key, list, comment, isUnmanaged }) =>
+      `${resource}: ${isUnmanaged ? "(unmanaged) " : ""}${list} ${key} "${comment}"`,
   );
   const writes = audit.map(
     ({ action, before, after }) => `    ${action} ${formatShortly(before)} -> ${formatShortly(after)}`,

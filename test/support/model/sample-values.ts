@@ -60,8 +60,8 @@ export function getEntryType(value: string): string {
 export function createScenario(companies: number): Scenario {
   return {
     name: "model",
-    tenants: Array.from({ length: companies }, (_, at) => ({
-      name: `company-${at}`,
+    tenants: Array.from({ length: companies }, (_, index) => ({
+      name: `company-${index}`,
       keyLabels: { ci: "ci", console: "console" },
       detectedAt: "2026-01-05T06:00:00.000Z",
       employees: [
