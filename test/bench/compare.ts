@@ -30,7 +30,7 @@ const NOISE = { seconds: 0.1, peak: 0.15, start: 0.2 } as const;
  * there is one, because the machine itself may have become slower. The fastest run is relative to the floor's slowest,
  * because the floor has noise too. Requests must not increase at all, and bytes of state by at most 1 %.
  */
-export function compareMeasurements(before: SavedMeasurements, now: SavedMeasurements, floorOf: FloorOf): Comparison {
+export function compareMeasurements(before: SavedMeasurements, now: SavedMeasurements, getFloor: FloorOf): Comparison {
   const earlier = buildMeasurementRows(before.observations);
   const later = buildMeasurementRows(now.observations);
   const lines: string[][] = [];
@@ -40,8 +40,8 @@ export function compareMeasurements(before: SavedMeasurements, now: SavedMeasure
     const old = earlier.find((measurementRow) => formatRowKey(measurementRow) === formatRowKey(row));
     if (old === undefined) continue;
     for (const { measure, was, is, isWorse } of listDifferences(
-      { row: old, rows: earlier, floorOf },
-      { row, rows: later, floorOf },
+      { row: old, rows: earlier, floorOf: getFloor },
+      { row, rows: later, floorOf: getFloor },
     )) {
       const name = `${row.peer}: ${row.operation}${row.variant ? `, ${row.variant}` : ""} of ${formatWhole(row.count)}`;
       lines.push([name, measure, was, is, isWorse ? "WORSE" : ""]);

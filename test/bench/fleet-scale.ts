@@ -249,10 +249,10 @@ async function lookAtYears(database: Database, journal: Journal, count: number):
   const copies = Array.from({ length: count - 1 }, (_, index) => `copy-${String(index).padStart(5, "0")}`);
   await database.transaction(async (transaction) => {
     for (const [index, copy] of copies.entries()) {
-      const at = startedAtMs - (index + 1) * 60_000;
+      const timeMs = startedAtMs - (index + 1) * 60_000;
       await transaction.query(
         "INSERT INTO rollouts SELECT $1, state, spec, digest, reason, until_wave, stop_requested, events, $2, $2, $2, $4 FROM rollouts WHERE id = $3",
-        [copy, at, id, -index],
+        [copy, timeMs, id, -index],
       );
       if (index >= 9) continue;
       await transaction.query(

@@ -1,5 +1,5 @@
 import { sendAll } from "#bench/bare-requests";
-import { groupItems, medianOf } from "#bench/measurement-rows";
+import { computeMedian, groupItems } from "#bench/measurement-rows";
 import { API_KEY, BenchService } from "#bench/service";
 import { formatDecimal, formatTable, formatWhole } from "#bench/table";
 import { SettingsClient } from "../../provider/dist/client/index.js";
@@ -65,7 +65,7 @@ async function measureReadSeconds(
 
 export function readingTable(readings: readonly Reading[]): string {
   const rows = groupItems(readings, ({ count }) => String(count)).map((group) => {
-    const median = (getValue: (reading: Reading) => number): number => medianOf(group.map(getValue));
+    const median = (getValue: (reading: Reading) => number): number => computeMedian(group.map(getValue));
     return [
       `reading of ${formatWhole(median(({ count }) => count))} entries`,
       formatWhole(median(({ requests }) => requests)),

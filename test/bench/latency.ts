@@ -10,7 +10,7 @@ import { writeBaseline, writeFleet } from "#bench/fleet-files";
 import { buildNoOpProgram } from "#bench/floor";
 import { measureReadings, type Reading, readingTable } from "#bench/latency-readings";
 import { listProgram } from "#bench/list-resource";
-import { groupItems, medianOf } from "#bench/measurement-rows";
+import { computeMedian, groupItems } from "#bench/measurement-rows";
 import { BenchProject, buildPlainEnvironment } from "#bench/pulumi-project";
 import { BenchService, type BenchServiceOptions } from "#bench/service";
 import { runEmailSecurity, writeLargeSettings } from "#bench/settings-file";
@@ -53,7 +53,7 @@ export async function latencyReport(options: LatencyOptions): Promise<string> {
     for await (const command of measureCommands(options)) {
       measured.push(command);
       log(
-        `${command.label}: ${formatDecimal(command.seconds)} s, floor ${floorsOf(command).map(formatDecimal).join(" or ")} s`,
+        `${command.label}: ${formatDecimal(command.seconds)} s, floor ${listFloors(command).map(formatDecimal).join(" or ")} s`,
       );
     }
     for (const count of [entries, 10 * entries]) {
@@ -198,14 +198,14 @@ function toBareRequest({ method, path, query, body, tenant }: RecordedRequest): 
 }
 
 /** The floor at each of the {@link WIDTHS}. */
-function floorsOf({ startSeconds, aloneSeconds }: LatencyMeasurement): number[] {
+function listFloors({ startSeconds, aloneSeconds }: LatencyMeasurement): number[] {
   return aloneSeconds.map((seconds) => startSeconds + seconds);
 }
 
 function commandTable(measured: readonly LatencyMeasurement[]): string {
   const rows = groupItems(measured, ({ label }) => label).map((group) => {
     const [{ label, requests } = { label: "", requests: [] }] = group;
-    const median = (getValue: (item: LatencyMeasurement) => number): number => medianOf(group.map(getValue));
+    const median = (getValue: (item: LatencyMeasurement) => number): number => computeMedian(group.map(getValue));
     const reads = requests.filter(({ method }) => method === "GET").length;
     return [
       label,
@@ -214,7 +214,7 @@ function commandTable(measured: readonly LatencyMeasurement[]): string {
       formatDecimal(median(({ startSeconds }) => startSeconds)),
       ...WIDTHS.flatMap((_width, index) => [
         formatDecimal(median(({ aloneSeconds }) => aloneSeconds[index] ?? Number.NaN)),
-        `${median((item) => item.seconds / (floorsOf(item)[index] ?? Number.NaN)).toFixed(2)} ×`,
+        `${median((item) => item.seconds / (listFloors(item)[index] ?? Number.NaN)).toFixed(2)} ×`,
       ]),
     ];
   });

@@ -56,14 +56,14 @@ export function buildMeasurementRows(observations: readonly Observation[]): Meas
 
 function computeSpread(values: readonly number[]): MeasurementRow["seconds"] {
   if (values.length === 0) return undefined;
-  return { min: Math.min(...values), max: Math.max(...values), median: medianOf(values) };
+  return { min: Math.min(...values), max: Math.max(...values), median: computeMedian(values) };
 }
 
 /** Returns the median. With an even number of values, it is the mean of the middle two. */
-export function medianOf(values: readonly number[]): number {
+export function computeMedian(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
-  const at = (index: number): number => sorted[index] ?? Number.NaN;
-  return (at(Math.floor((sorted.length - 1) / 2)) + at(Math.floor(sorted.length / 2))) / 2;
+  const getValue = (index: number): number => sorted[index] ?? Number.NaN;
+  return (getValue(Math.floor((sorted.length - 1) / 2)) + getValue(Math.floor(sorted.length / 2))) / 2;
 }
 
 /** Returns the ratio of a row's median time to the other peer's. */

@@ -166,10 +166,10 @@ export function evaluateFormula(parameters: SimulationParameters): Estimate {
   };
   const requests = 2 * pages + parameters.writes;
   const change = { requests, cpuMs: engineCpuMs, wallMs: engineWallMs + requests * latencyMs };
-  const computeDuration = (work: typeof plan, count: number, atOnce: number): number => {
+  const computeDuration = (work: typeof plan, count: number, concurrency: number): number => {
     const scarce = Math.max(count * work.requests * requestMs, (count * work.cpuMs) / cores);
-    const byPlaces = Math.ceil(count / atOnce) * work.wallMs;
-    return byPlaces >= scarce ? byPlaces : Math.min(scarce + work.wallMs, scarce + byPlaces);
+    const slotMs = Math.ceil(count / concurrency) * work.wallMs;
+    return slotMs >= scarce ? slotMs : Math.min(scarce + work.wallMs, scarce + slotMs);
   };
   const statements = 2 * (STATEMENTS.view + parameters.addresses) + STATEMENTS.view + parameters.addresses;
   const aTenant = statements + STATEMENTS.dispatch + STATEMENTS.claim + STATEMENTS.finish;

@@ -201,7 +201,7 @@ function buildBenchTarget(name: string): Target {
 }
 
 function buildTenantReport(changes: number): TenantReport {
-  const at = new Date(0).toISOString();
+  const timestamp = new Date(0).toISOString();
   return {
     name: "tenant-1000",
     labels: { region: "eu", tier: "standard" },
@@ -221,8 +221,8 @@ function buildTenantReport(changes: number): TenantReport {
     severities: { danger: 0, warning: 0 },
     attempts: 1,
     worker: "worker-1:12345",
-    startedAt: at,
-    finishedAt: at,
+    startedAt: timestamp,
+    finishedAt: timestamp,
     durationMs: 2_345,
   };
 }
