@@ -100,15 +100,15 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
     await keyboard.press("ArrowLeft");
     await keyboard.press("Tab");
     await keyboard.press("ArrowRight");
-    const byValue = worstFirst.toSorted();
-    expect(await listShownChanges()).toEqual(byValue);
+    const sortedValues = worstFirst.toSorted();
+    expect(await listShownChanges()).toEqual(sortedValues);
 
     const focused: string[] = [];
-    for (const _ of byValue) {
+    for (const _ of sortedValues) {
       await keyboard.press("Tab");
       focused.push((await tab.page.locator("summary:focus code").textContent())?.split(" ")[0] ?? "");
     }
-    expect(focused).toEqual(byValue);
+    expect(focused).toEqual(sortedValues);
     await keyboard.press("Enter");
     expect(await tab.page.locator("details[open] > summary:focus").count()).toBe(0);
   });

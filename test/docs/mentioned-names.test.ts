@@ -23,8 +23,8 @@ const lines = listMarkdownFiles()
     }));
   });
 
-function listWrongLines(problemsOf: (text: string) => readonly string[]): string[] {
-  return [...new Set(lines.flatMap(({ path, text }) => problemsOf(text).map((problem) => `${path}: ${problem}`)))];
+function listWrongLines(findProblems: (text: string) => readonly string[]): string[] {
+  return [...new Set(lines.flatMap(({ path, text }) => findProblems(text).map((problem) => `${path}: ${problem}`)))];
 }
 
 it("names only existing commands and options", () => {

@@ -144,12 +144,12 @@ function listExpectedLines({ language, annotation, line, text }: Fence): Expecte
  */
 export function findMissingLine(expected: readonly ExpectedLine[], output: string): ExpectedLine | undefined {
   const lines = output.split("\n").map(normalizeSpaces);
-  let at = 0;
+  let nextLine = 0;
   for (const expectedLine of expected) {
     const pattern = buildPattern(expectedLine.text);
-    const matchIndex = lines.findIndex((line, index) => index >= at && pattern.test(line));
+    const matchIndex = lines.findIndex((line, index) => index >= nextLine && pattern.test(line));
     if (matchIndex === -1) return expectedLine;
-    at = matchIndex + 1;
+    nextLine = matchIndex + 1;
   }
   return undefined;
 }

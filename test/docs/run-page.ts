@@ -60,8 +60,8 @@ async function runBlock({ path }: RunnablePage, block: ShellBlock, session: Shel
   if (process.env["SHOW_PAGES"] !== undefined) {
     console.log(`${path}:${line}: ended with ${ran.code}\n$ ${text}${ran.output}`);
   }
-  const throwPageError = (at: number, reason: string): never => {
-    throw new PageError(path, at, `${reason}\n${text}\nprinted:\n${ran.output}`);
+  const throwPageError = (reportedLine: number, reason: string): never => {
+    throw new PageError(path, reportedLine, `${reason}\n${text}\nprinted:\n${ran.output}`);
   };
   if (ran.code === undefined) {
     throwPageError(line, isBackground ? "this block has printed no address" : "this block did not end in five minutes");

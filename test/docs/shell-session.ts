@@ -80,9 +80,9 @@ export class ShellSession implements AsyncDisposable {
     const started = once(this.#codes, "line");
     const file = await this.#begin("background", text);
     await started;
-    const until = performance.now() + STARTS_WITHIN_MS;
+    const deadlineMs = performance.now() + STARTS_WITHIN_MS;
     let output = "";
-    while (performance.now() < until) {
+    while (performance.now() < deadlineMs) {
       output = await readOutput(file);
       // Waits for a complete line.
       if (/http:\/\/127\.0\.0\.1:\d+/.test(output) && output.endsWith("\n")) return { code: 0, output };

@@ -23,7 +23,7 @@ it("resumes a stopped run without repeating passed cases", async () => {
     const sum = await runShards(parts, {
       seed: 1,
       journal: new ShardJournal(file),
-      atOnce: 1,
+      concurrency: 1,
       log: (line) => lines.push(line.replace(/^ *[\d.]+ min {2}|, in .*(?=:)/g, "")),
       // The next shard starts in this same turn of the event loop.
       onKept: () => void (++kept === stopAfter && setImmediate(() => stopping.abort())),

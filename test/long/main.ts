@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   const { passed, failed, remaining } = await runShards(Object.fromEntries(parts.map((name) => [name, PARTS[name]])), {
     seed,
     journal,
-    atOnce: availableParallelism(),
+    concurrency: availableParallelism(),
     log: (line) => console.log(line),
     onKept: () => writeFileSync(RESULTS, formatMatrixResults(PARTS, journal.readEntries())),
     signal: stopping.signal,

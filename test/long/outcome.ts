@@ -47,10 +47,10 @@ export function computeShardOutcome(
   const run = results.filter(({ status }) => status === "passed" || status === "failed");
   const isCaseATest = part.tests === undefined;
   const { tests = shard.count } = part;
-  const failures = run.flatMap(({ fullName, status, failureMessages }, at): ShardFailure[] => {
+  const failures = run.flatMap(({ fullName, status, failureMessages }, index): ShardFailure[] => {
     if (status === "passed") return [];
     const message = (failureMessages ?? []).join("\n");
-    const number = isCaseATest ? shard.from + at : parseCaseNumber(message);
+    const number = isCaseATest ? shard.from + index : parseCaseNumber(message);
     const isOwn = number !== undefined && number >= shard.from && number < shard.from + shard.count;
     const again = isOwn && run.length === tests ? { ...shard, from: number, count: 1 } : shard;
     return [{ again: formatShardName(again), name: fullName, message: shortenFailure(message, places) }];
@@ -92,6 +92,6 @@ export function shortenFailure(text: string, places: Readonly<Record<string, str
 /** Returns the output about errors outside all tests, or else the end of the output. */
 export function extractErrorOutput(output: string): string {
   const lines = output.trim().split("\n");
-  const at = lines.findIndex((line) => /\b(FAIL|Unhandled|\w*Error:)/.test(line));
-  return lines.slice(at === -1 ? -LINES : at).join("\n");
+  const index = lines.findIndex((line) => /\b(FAIL|Unhandled|\w*Error:)/.test(line));
+  return lines.slice(index === -1 ? -LINES : index).join("\n");
 }

@@ -11,7 +11,7 @@ export interface ShardRunOptions {
   readonly seed: number;
   readonly journal: ShardJournal;
   /** The number of shards that run at once. */
-  readonly atOnce: number;
+  readonly concurrency: number;
   readonly log: (line: string) => void;
   /** Called when the journal has stored another shard. */
   readonly onKept: () => void;
@@ -29,7 +29,7 @@ export interface RunTotals {
 
 /** Runs everything in the given parts that isn't done yet. */
 export async function runShards(parts: Readonly<Record<string, Part>>, options: ShardRunOptions): Promise<RunTotals> {
-  const { seed, journal, atOnce, log } = options;
+  const { seed, journal, concurrency, log } = options;
   const stopping = new AbortController();
   const signal = AbortSignal.any([options.signal, stopping.signal]);
   const sources = Sources.read(ROOT);
@@ -37,7 +37,7 @@ export async function runShards(parts: Readonly<Record<string, Part>>, options: 
   const progress = Object.entries(parts).map(([name, part]) =>
     computeProgress(name, part, { entries, seed, sourcesOf: (item) => sources.getDigest(item) }),
   );
-  for (const line of formatOverview(progress, atOnce)) log(line);
+  for (const line of formatOverview(progress, concurrency)) log(line);
   const queue = scheduleShards(progress);
   const done = new Map(progress.map(({ name, done }) => [name, done]));
   const waiting = queue.values();
@@ -93,22 +93,24 @@ export async function runShards(parts: Readonly<Record<string, Part>>, options: 
     }
   };
   try {
-    await Promise.all(Array.from({ length: atOnce }, runWorker));
+    await Promise.all(Array.from({ length: concurrency }, runWorker));
   } finally {
     stopping.abort();
   }
   return { passed, failed, remaining: queue.length - passed - failed };
 }
 
-function formatOverview(progress: readonly PartProgress[], atOnce: number): string[] {
+function formatOverview(progress: readonly PartProgress[], concurrency: number): string[] {
   const width = Math.max(...progress.map(({ name }) => name.length));
   const lines = progress.map(({ name, part, done, secondsLeft }) => {
     const remainingText = secondsLeft === 0 ? "done" : `about ${formatSeconds(secondsLeft)} left`;
     return `${name.padEnd(width)}  ${String(done).padStart(6)} of ${String(part.cases).padEnd(6)}  ${remainingText}`;
   });
-  const seconds = progress.reduce((sum, { secondsLeft }) => sum + secondsLeft, 0) / atOnce;
+  const seconds = progress.reduce((sum, { secondsLeft }) => sum + secondsLeft, 0) / concurrency;
   const cases = countCases(progress.flatMap(({ undone }) => undone));
   const rest =
-    cases === 0 ? "Nothing is left." : `${cases} cases are left: about ${formatSeconds(seconds)} of ${atOnce} cores.`;
+    cases === 0
+      ? "Nothing is left."
+      : `${cases} cases are left: about ${formatSeconds(seconds)} of ${concurrency} cores.`;
   return [...lines, rest];
 }

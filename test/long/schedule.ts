@@ -51,9 +51,9 @@ export function computeProgress(name: string, part: Part, { entries, seed, sourc
  */
 export function scheduleShards(parts: readonly PartProgress[]): readonly Shard[] {
   const ranked = parts.flatMap(({ part, done, undone }) =>
-    undone.map((shard, at) => ({
+    undone.map((shard, index) => ({
       shard,
-      share: (done + countCases(undone.slice(0, at))) / part.cases,
+      share: (done + countCases(undone.slice(0, index))) / part.cases,
     })),
   );
   return ranked.sort((a, b) => a.share - b.share).map(({ shard }) => shard);

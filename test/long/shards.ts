@@ -9,8 +9,8 @@ export interface Shard {
 
 /** Returns all shards of a part. */
 export function listShards(part: string, { cases, shard }: Pick<Part, "cases" | "shard">): readonly Shard[] {
-  return Array.from({ length: Math.ceil(cases / shard) }, (_, at) => {
-    const from = at * shard;
+  return Array.from({ length: Math.ceil(cases / shard) }, (_, index) => {
+    const from = index * shard;
     return { part, from, count: Math.min(shard, cases - from) };
   });
 }

@@ -66,7 +66,7 @@ export function parseOptions(args: readonly string[], cores: number): StressOpti
 
 /** Lists the runs: the first of each tier, then the second of each, and so on. A run's number determines everything else. */
 export function listRuns({ tiers, from, count, environments, files }: RunSelection): readonly StressRun[] {
-  const numbers = Array.from({ length: count }, (_, at) => from + at);
+  const numbers = Array.from({ length: count }, (_, index) => from + index);
   return numbers.flatMap((number) => {
     const environment = environments[(number - 1) % environments.length] ?? "default";
     return tiers.map((tier) => ({ number, tier, files, seed: number, environment }));
