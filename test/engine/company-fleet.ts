@@ -133,49 +133,51 @@ export class CompanyFleet implements AsyncDisposable {
     return this.#log.join("\n");
   }
 
-  getTenants(at: number): NamedTenants {
-    return this.#clone(at).tenants;
+  getTenants(index: number): NamedTenants {
+    return this.#clone(index).tenants;
   }
 
   /** Edits a clone's files by hand; the other clone's too if it pulls. */
-  async edit(at: number, tenants: NamedTenants, isPulled: boolean): Promise<void> {
+  async edit(index: number, tenants: NamedTenants, isPulled: boolean): Promise<void> {
     const named = [...tenants].map(
       ([name, { service, isSecondKey, allow, stack, isRenamedHost = false }]) =>
         `${name}: ${getKeyVariableName(service, isSecondKey)}, ${allow}${stack === undefined ? "" : `, stack ${stack}`}${isRenamedHost ? ", at localhost" : ""}`,
     );
-    this.#log.push(`clone ${at}${isPulled ? " and the other" : ""}: tenants.yaml names ${named.join("; ")}`);
-    for (const clone of isPulled ? this.#clones : [this.#clone(at)]) await this.#write(clone, tenants);
+    this.#log.push(`clone ${index}${isPulled ? " and the other" : ""}: tenants.yaml names ${named.join("; ")}`);
+    for (const clone of isPulled ? this.#clones : [this.#clone(index)]) await this.#write(clone, tenants);
     this.#noteLeft();
   }
 
   /** Restores the clones' files to an earlier state. */
   async revert(before: readonly NamedTenants[]): Promise<void> {
     this.#log.push("both clones: the files as they were");
-    for (const [at, tenants] of before.entries()) await this.#write(this.#clone(at), tenants);
+    for (const [index, tenants] of before.entries()) await this.#write(this.#clone(index), tenants);
     this.#noteLeft();
   }
 
-  async run(at: number, ...args: string[]): Promise<CliResult> {
-    return await this.#run(at, this.#clone(at).run, args);
+  async run(index: number, ...args: string[]): Promise<CliResult> {
+    return await this.#run(index, this.#clone(index).run, args);
   }
 
   /** Prunes everything that may be pruned, with a clock that makes every rollout old. */
-  async prune(at: number): Promise<void> {
-    const { code } = await this.#run(at, this.#clone(at).later, PRUNE);
+  async prune(index: number): Promise<void> {
+    const { code } = await this.#run(index, this.#clone(index).later, PRUNE);
     const { length } = this.#fleet.sandbox.requests;
     if (length > 0) this.#fail(`prune sent ${length} requests to the service`);
-    if (code !== 0 && existsSync(join(this.#clone(at).directory, ".email-security")))
+    if (code !== 0 && existsSync(join(this.#clone(index).directory, ".email-security")))
       this.#fail(`prune ended with ${code}`);
   }
 
-  async #run(at: number, command: Cli, args: readonly string[]): Promise<CliResult> {
-    const clone = this.#clone(at);
+  async #run(index: number, command: Cli, args: readonly string[]): Promise<CliResult> {
+    const clone = this.#clone(index);
     this.#fleet.takeRequests();
     const contents = new Map(SERVICES.map((service) => [service, this.#fleet.listContents(service)]));
     await rm(join(clone.directory, REPORT), { force: true });
     const run = await command(...args, ...(isRolloutRun(args) ? ["--output", REPORT] : []));
     const id = (await readReport(clone))?.id;
-    this.#log.push(`clone ${at}: email-security ${args.join(" ")}\n${indentText(run.output)}\n  exit code ${run.code}`);
+    this.#log.push(
+      `clone ${index}: email-security ${args.join(" ")}\n${indentText(run.output)}\n  exit code ${run.code}`,
+    );
     for (const { method, tenant, keyLabel } of this.#fleet.sandbox.requests) {
       if (method === "GET" || tenant === undefined) continue;
       const isSecond = keyLabel === "console";
@@ -196,10 +198,10 @@ export class CompanyFleet implements AsyncDisposable {
     return run;
   }
 
-  async runRollout(at: number): Promise<void> {
-    const clone = this.#clone(at);
+  async runRollout(index: number): Promise<void> {
+    const clone = this.#clone(index);
     const { tenants } = clone;
-    const { code } = await this.run(at, "rollout", "--yes");
+    const { code } = await this.run(index, "rollout", "--yes");
     if (code !== 0) return;
     for (const { name, state } of (await readReport(clone))?.tenants ?? []) {
       const tenant = tenants.get(name);
@@ -218,10 +220,10 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   /** Rolls back the last rollout of a clone. */
-  async runRollback(at: number): Promise<void> {
-    const clone = this.#clone(at);
+  async runRollback(index: number): Promise<void> {
+    const clone = this.#clone(index);
     const { tenants } = clone;
-    const { code } = await this.run(at, "rollout", "rollback", "--yes");
+    const { code } = await this.run(index, "rollout", "rollback", "--yes");
     const report = await readReport(clone);
     const { rollsBack } = report ?? {};
     if (report === undefined || rollsBack === undefined) return;
@@ -236,22 +238,22 @@ export class CompanyFleet implements AsyncDisposable {
       report.skipped !== undefined || report.tenants.some(({ unreverted = [] }) => unreverted.length > 0);
     const isRestored = code === 0 && !isPartial;
     if (isRestored) for (const { name } of report.tenants) compareTenant(name, tenants.get(name)?.service ?? "");
-    const { stdout } = await this.run(at, "rollout", "status", rollsBack, "--format", "json");
+    const { stdout } = await this.run(index, "rollout", "status", rollsBack, "--format", "json");
     const { rolledBackBy } = JSON.parse(stdout) as RolloutReport;
     if (rolledBackBy !== undefined) for (const service of before.keys()) compareTenant(service, service);
     else if (isRestored) this.#fail(`all tenants are restored, and ${rollsBack} isn't rolled back`);
   }
 
-  async checkStatus(at: number): Promise<void> {
-    const run = await this.run(at, "fleet", "status", "--format", "json");
+  async checkStatus(index: number): Promise<void> {
+    const run = await this.run(index, "fleet", "status", "--format", "json");
     if (!run.stdout.startsWith("{")) return;
     const status = JSON.parse(run.stdout) as FleetStatus;
     const read = new Set(this.#fleet.sandbox.requests.map(({ tenant }) => tenant));
     for (const { name, syncStatus } of status.tenants) {
       if (syncStatus !== "in-sync") continue;
-      const tenant = this.getTenants(at).get(name);
+      const tenant = this.getTenants(index).get(name);
       if (tenant === undefined) this.#fail(`the status names ${name}`);
-      const first = this.#first.get(getStack(name, this.getTenants(at))) ?? tenant.service;
+      const first = this.#first.get(getStack(name, this.getTenants(index))) ?? tenant.service;
       if (first !== tenant.service)
         this.#fail(`${name} is in sync with the key of ${tenant.service}, and was ${first}`);
       if (!read.has(tenant.service)) this.#fail(`${name} is in sync, and ${tenant.service} was not read`);
@@ -262,9 +264,9 @@ export class CompanyFleet implements AsyncDisposable {
     }
   }
 
-  #clone(at: number): CompanyClone {
-    const clone = this.#clones[at];
-    if (clone === undefined) throw new Error(`there is no clone ${at}`);
+  #clone(index: number): CompanyClone {
+    const clone = this.#clones[index];
+    if (clone === undefined) throw new Error(`there is no clone ${index}`);
     return clone;
   }
 

@@ -5,8 +5,8 @@ import { LiteralService } from "../support/literal-service";
 /** Returns a program with one allow entry per value, otherwise with the same arguments. */
 function buildProgram(values: readonly string[]): string {
   const lines = values.map(
-    (value, at) =>
-      `new AllowDenyEntry("entry-${at}", { list: "allow", value: ${JSON.stringify(value)}, acceptRisk: "a partner" });`,
+    (value, index) =>
+      `new AllowDenyEntry("entry-${index}", { list: "allow", value: ${JSON.stringify(value)}, acceptRisk: "a partner" });`,
   );
   return `import { AllowDenyEntry } from "pulumi-email-security";\n${lines.join("\n")}\n`;
 }

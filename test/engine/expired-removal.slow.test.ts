@@ -5,12 +5,12 @@ import { SettingsProject } from "./tenant-settings";
 /* `apply --only-expired`, through the real engine with both providers. */
 
 it("removes only expired entries with dynamic resources", async () => {
-  await using its = await SettingsProject.create();
-  await testOnlyExpired(its);
+  await using fixture = await SettingsProject.create();
+  await testOnlyExpired(fixture);
 });
 
 it("enforces the removal guard across kills", async () => {
-  await using its = await SettingsProject.create({}, { native: true });
-  await isGuarded(its);
-  await testKilledRemoval(its);
+  await using fixture = await SettingsProject.create({}, { native: true });
+  await isGuarded(fixture);
+  await testKilledRemoval(fixture);
 });

@@ -17,17 +17,17 @@ ${OWN}deny:
 `;
 
 /** Tests a file with an expired entry, in addition to pending changes in the files and console edits. */
-export async function testOnlyExpired(its: SettingsProject): Promise<void> {
-  const applyOnlyExpired = async (...more: string[]) => await its.apply("--only-expired", ...more);
+export async function testOnlyExpired(fixture: SettingsProject): Promise<void> {
+  const applyOnlyExpired = async (...more: string[]) => await fixture.apply("--only-expired", ...more);
   const listComments = () =>
-    Object.fromEntries(its.sandbox.allowDenyEntries("acme").map((entry) => [entry.value, entry.comment]));
+    Object.fromEntries(fixture.sandbox.allowDenyEntries("acme").map((entry) => [entry.value, entry.comment]));
 
   // A stack that has never run has no declarations.
-  await its.declare(formatExpiringSettings(TODAY));
+  await fixture.declare(formatExpiringSettings(TODAY));
   const early = await applyOnlyExpired();
   expect(early.output).toContain('The stack "dev" has no TenantSettings');
   expect(early.code).toBe(1);
-  expect((await its.apply()).code).toBe(0);
+  expect((await fixture.apply()).code).toBe(0);
   const none = await applyOnlyExpired();
   expect(none.output).toContain("The tenant has no expired entries.");
   expect(none.code).toBe(0);
@@ -36,50 +36,50 @@ export async function testOnlyExpired(its: SettingsProject): Promise<void> {
   const pending = formatExpiringSettings("2026-01-02")
     .replace("Contract 2026-114", "Contract 2027-001")
     .concat("  - value: pending.example\n");
-  await its.declare(pending);
-  const rows = new Map(its.sandbox.allowDenyEntries("acme").map((entry) => [entry.value, entry]));
-  await click(its.sandbox, "PATCH", `/allow_deny_entries/${rows.get("evil.example")?.id}`, {
+  await fixture.declare(pending);
+  const rows = new Map(fixture.sandbox.allowDenyEntries("acme").map((entry) => [entry.value, entry]));
+  await click(fixture.sandbox, "PATCH", `/allow_deny_entries/${rows.get("evil.example")?.id}`, {
     comment: "mine",
   });
-  await click(its.sandbox, "PATCH", `/allow_deny_entries/${rows.get("flood.example")?.id}`, { comment: "?" });
-  its.sandbox.clearRequests();
-  const preview = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--only-expired", "--no-evidence");
+  await click(fixture.sandbox, "PATCH", `/allow_deny_entries/${rows.get("flood.example")?.id}`, { comment: "?" });
+  fixture.sandbox.clearRequests();
+  const preview = await fixture.cli("apply", "settings/acme.yaml", "--stack", "dev", "--only-expired", "--no-evidence");
   expect(preview.code, preview.output).toBe(2);
   expect(preview.output).toContain("1 to remove");
-  expect(listWrites(its.sandbox)).toEqual([]);
+  expect(listWrites(fixture.sandbox)).toEqual([]);
   const done = await applyOnlyExpired();
   expect(done.code, done.output).toBe(0);
   expect(done.output).toContain("deny flood.example (until 2026-01-02, settings/acme.yaml:");
   expect(done.output).toContain("3 other changes that are pending");
-  expect(listWrites(its.sandbox)).toEqual([`DELETE /allow_deny_entries/${rows.get("flood.example")?.id}`]);
+  expect(listWrites(fixture.sandbox)).toEqual([`DELETE /allow_deny_entries/${rows.get("flood.example")?.id}`]);
   expect(listComments()).toEqual({ "evil.example": "mine", "partner.example": "Contract 2026-114" });
 
   // The pending changes are still pending, and the expired entry is no longer mentioned. A second run does nothing.
-  const plan = await its.plan();
+  const plan = await fixture.plan();
   expect(plan.output).toContain("Plan: 1 to add, 2 to change, 0 to remove");
   expect(plan.output).not.toContain("remove deny flood.example");
-  its.sandbox.clearRequests();
+  fixture.sandbox.clearRequests();
   expect((await applyOnlyExpired()).output).toContain("The tenant has no expired entries.");
-  expect(listWrites(its.sandbox)).toEqual([]);
-  expect((await its.apply()).code).toBe(0);
+  expect(listWrites(fixture.sandbox)).toEqual([]);
+  expect((await fixture.apply()).code).toBe(0);
   expect(listComments()).toEqual({
     "evil.example": "INC-7",
     "partner.example": "Contract 2027-001",
     "pending.example": "",
   });
-  expect((await its.plan()).code).toBe(0);
+  expect((await fixture.plan()).code).toBe(0);
 }
 
 /** Asserts that the removal guard also blocks `--only-expired`. */
-export async function isGuarded(its: SettingsProject): Promise<void> {
-  await its.declare("version: 1\ndeny: [{ value: only.example, expires: 2999-01-01 }]\n");
-  expect((await its.apply()).code).toBe(0);
-  await its.declare("version: 1\ndeny: [{ value: only.example, expires: 2026-01-02 }]\n");
-  its.sandbox.clearRequests();
-  const rejection = await its.apply("--only-expired");
+export async function isGuarded(fixture: SettingsProject): Promise<void> {
+  await fixture.declare("version: 1\ndeny: [{ value: only.example, expires: 2999-01-01 }]\n");
+  expect((await fixture.apply()).code).toBe(0);
+  await fixture.declare("version: 1\ndeny: [{ value: only.example, expires: 2026-01-02 }]\n");
+  fixture.sandbox.clearRequests();
+  const rejection = await fixture.apply("--only-expired");
   expect(rejection.code, rejection.output).toBe(3);
   expect(rejection.output).toContain("A list is never emptied without explicit confirmation.");
-  expect(listWrites(its.sandbox)).toEqual([]);
+  expect(listWrites(fixture.sandbox)).toEqual([]);
 }
 
 /**
@@ -87,7 +87,7 @@ export async function isGuarded(its: SettingsProject): Promise<void> {
  * first removal, and the next run after the last one, so that the state records neither. The third run makes the state
  * match the tenant.
  */
-export async function testKilledRemoval(its: SettingsProject): Promise<void> {
+export async function testKilledRemoval(fixture: SettingsProject): Promise<void> {
   const expiringValues = ["one.example", "two.example", "three.example"];
   const formatExclusiveSettings = (expires: string, comment: string): string =>
     [
@@ -98,40 +98,40 @@ export async function testKilledRemoval(its: SettingsProject): Promise<void> {
     ]
       .concat(expiringValues.map((value) => `  - { value: ${value}, expires: ${expires} }`))
       .join("\n");
-  const listHeldValues = () => its.sandbox.allowDenyEntries("acme").map(({ value }) => value);
-  await click(its.sandbox, "POST", "/allow_deny_entries", {
+  const listHeldValues = () => fixture.sandbox.allowDenyEntries("acme").map(({ value }) => value);
+  await click(fixture.sandbox, "POST", "/allow_deny_entries", {
     list: "deny",
     value: "console.example",
     entry_type: "domain",
   });
-  await its.declare(formatExclusiveSettings(TODAY, "INC-7"));
-  expect((await its.apply()).code).toBe(0);
+  await fixture.declare(formatExclusiveSettings(TODAY, "INC-7"));
+  expect((await fixture.apply()).code).toBe(0);
   expect(listHeldValues().sort()).toEqual(["console.example", "evil.example", ...expiringValues].sort());
-  await its.declare(formatExclusiveSettings("2026-01-02", "INC-8"));
+  await fixture.declare(formatExclusiveSettings("2026-01-02", "INC-8"));
 
   for (const removals of [1, 2]) {
     const before = listHeldValues().length;
-    killAfter(its, removals);
-    expect((await its.apply("--only-expired")).code).toBe(-1);
-    its.proxy.hooks = {};
+    killAfter(fixture, removals);
+    expect((await fixture.apply("--only-expired")).code).toBe(-1);
+    fixture.proxy.hooks = {};
     expect(before - listHeldValues().length).toBe(removals);
     if (removals === 1) {
-      const locked = await its.apply("--only-expired");
+      const locked = await fixture.apply("--only-expired");
       expect(locked.output).toContain("pulumi cancel");
       expect(locked.code).toBe(1);
     }
-    await its.project.runOrThrow("cancel", "--yes");
+    await fixture.project.runOrThrow("cancel", "--yes");
   }
   expect(listHeldValues().sort()).toEqual(["console.example", "evil.example"]);
 
-  its.sandbox.clearRequests();
-  const done = await its.apply("--only-expired");
+  fixture.sandbox.clearRequests();
+  const done = await fixture.apply("--only-expired");
   expect(done.code, done.output).toBe(0);
   expect(done.output).toContain("The tenant no longer had any of these entries; the stack's state is now up to date.");
-  expect(listWrites(its.sandbox)).toEqual([]);
-  expect((await its.apply("--only-expired")).output).toContain("The tenant has no expired entries.");
+  expect(listWrites(fixture.sandbox)).toEqual([]);
+  expect((await fixture.apply("--only-expired")).output).toContain("The tenant has no expired entries.");
   // The files' changes, and the removals that an exclusive list would make in addition, stay pending.
-  const plan = await its.plan();
+  const plan = await fixture.plan();
   expect(plan.output).toContain("Plan: 0 to add, 1 to change, 1 to remove");
   expect(plan.output).toContain("console.example");
   for (const value of expiringValues) expect(plan.output).not.toContain(`remove deny ${value}`);

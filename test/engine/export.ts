@@ -10,7 +10,7 @@ import { EngineProject } from "../support/engine-project";
  * no drift remains.
  */
 export async function testExport(count: number): Promise<void> {
-  const at = "2025-03-01T09:00:00.000Z";
+  const timestamp = "2025-03-01T09:00:00.000Z";
   const console_ = "Dana Reyes (console)";
   const buildScenarioEntry = (
     list: "allow" | "deny",
@@ -25,7 +25,7 @@ export async function testExport(count: number): Promise<void> {
     comment,
     verdictScope,
     createdBy: console_,
-    createdAt: at,
+    createdAt: timestamp,
   });
   await using sandbox = await startSandbox({
     scenario: {
@@ -34,7 +34,7 @@ export async function testExport(count: number): Promise<void> {
         {
           name: "acme",
           keyLabels: { ci: "Pulumi (ci)", console: console_ },
-          detectedAt: at,
+          detectedAt: timestamp,
           employees: [
             {
               email: "ceo@acme.example",
@@ -50,7 +50,7 @@ export async function testExport(count: number): Promise<void> {
               email: "pay@acme.example",
               comment: "Pays\nby two lines: \u001b[31mred",
               addedBy: console_,
-              dateAdded: at,
+              dateAdded: timestamp,
             },
           ],
           exclusions: [],

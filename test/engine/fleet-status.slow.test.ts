@@ -54,8 +54,8 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   const [shared = ""] = fleet.listDeclaredContents("t1").map((content) => content.replace("deny ", ""));
   const first = await fleet.runRollout("--only", "t0", "--yes");
   expect(first.code, first.output).toBe(0);
-  const byHand = { list: "allow", value: "legacy.example", entry_type: "domain", verdict_scope: "global" };
-  await fleet.sendFromConsole("t1", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
+  const manualEntry = { list: "allow", value: "legacy.example", entry_type: "domain", verdict_scope: "global" };
+  await fleet.sendFromConsole("t1", "POST", "/allow_deny_entries", { ...manualEntry, comment: "" });
   const { status } = await readStatus(fleet);
   expect(summarizeTenants(status)).toEqual([
     ["t0", "in-sync", [], []],
@@ -73,7 +73,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   // Without the journal, a clone reads the last rollout's declarations from the stack.
   await rename(join(fleet.directory, ".email-security"), join(fleet.directory, ".elsewhere"));
   await fleet.writeBaseline(["more.example"]);
-  await fleet.sendFromConsole("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
+  await fleet.sendFromConsole("t0", "POST", "/allow_deny_entries", { ...manualEntry, comment: "" });
   const clone = (await readStatus(fleet)).status;
   expect(summarizeTenants(clone)).toEqual([
     ["t0", "drifted", ["added legacy.example"], ["missing more.example", `pending-removal ${shared}`]],

@@ -68,7 +68,7 @@ describe("approval", () => {
   const pull = { number: 10, branch: "new-partner" };
   const formatAllow = (value: string, approvedBy: string): string =>
     `allow:\n  - value: ${value}\n    comment: Contract\n    ticket: CHG-90\n    owner: Marcus Bell\n    approvedBy: ${approvedBy}\n    expires: never\n`;
-  const submitReview = async (login: string, state: string, at: string): Promise<void> => {
+  const submitReview = async (login: string, state: string, timestamp: string): Promise<void> => {
     const commit_id = await repository.git.git("rev-parse", pull.branch);
     await repository.change(({ reviews }) => {
       reviews.push({
@@ -76,7 +76,7 @@ describe("approval", () => {
         user: { login },
         state,
         commit_id,
-        submitted_at: `2026-11-23T${at}:00Z`,
+        submitted_at: `2026-11-23T${timestamp}:00Z`,
       });
     });
   };
@@ -279,9 +279,9 @@ describe("plan from a fork", () => {
     const tree = await repository.git.git("rev-parse", "main:settings");
     repository.startNextRun();
     // A manual run uses no plan, not even that of an open pull request.
-    const byHand = await repository.runJobOnMain("merge", "apply", { github: { event_name: "workflow_dispatch" } });
-    expect(byHand.ran.join()).not.toContain("actions/download-artifact");
-    expect(byHand.outputs).toMatchObject({ code: "3" });
+    const manualRun = await repository.runJobOnMain("merge", "apply", { github: { event_name: "workflow_dispatch" } });
+    expect(manualRun.ran.join()).not.toContain("actions/download-artifact");
+    expect(manualRun.outputs).toMatchObject({ code: "3" });
     repository.startNextRun();
     await repository.change(({ artifacts }) => {
       const mine = artifacts.find(({ name }) => name.endsWith(tree));

@@ -186,7 +186,7 @@ it("compares the tenant of an earlier release's plan with earlier rollouts", asy
 
 it("resumes a tenant with many entries added since planning", async () => {
   const value = await rollOutToGate();
-  const addedValues = Array.from({ length: 150 }, (_, at) => `by-hand${at}.example`);
+  const addedValues = Array.from({ length: 150 }, (_, index) => `by-hand${index}.example`);
   for (const addedValue of addedValues) {
     const body = { list: "deny", entry_type: "domain", value: addedValue, verdict_scope: "global", comment: "" };
     await fleet.sendFromConsole("t1", "POST", "/allow_deny_entries", body);

@@ -24,7 +24,7 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
         : undefined,
   });
   const text = `deny: INC-1 ${"x".repeat(200)}`;
-  const entries = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [formatBadDomain(at), text]));
+  const entries = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [formatBadDomain(index), text]));
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
@@ -70,7 +70,7 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
 
 it("removes only confirmed entries", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const entries = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [formatBadDomain(at), "deny: INC-1"]));
+  const entries = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [formatBadDomain(index), "deny: INC-1"]));
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },

@@ -21,7 +21,9 @@ it("keeps the progress of a partly failed list", async () => {
         ? { status: 400, body: { error: "no such registry" } }
         : undefined,
   });
-  const entries = Object.fromEntries(Array.from({ length: COUNT }, (_, at) => [formatBadDomain(at), "deny: INC-1"]));
+  const entries = Object.fromEntries(
+    Array.from({ length: COUNT }, (_, index) => [formatBadDomain(index), "deny: INC-1"]),
+  );
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
@@ -40,7 +42,7 @@ it("keeps the progress of a partly failed list", async () => {
   // The applied entries are in the state, and the failed ones are named.
   const { code, output } = await project.run("up", "--yes", "--skip-preview");
   expect(code).not.toBe(0);
-  for (const at of [100, 110, 120]) expect(output).toContain(`deny ${formatBadDomain(at)}: `);
+  for (const index of [100, 110, 120]) expect(output).toContain(`deny ${formatBadDomain(index)}: `);
   const { resources } = await project.exportState();
   const list = resources.find(({ type }) => type.endsWith("AllowDenyList"));
   expect(Object.keys(list?.outputs?.["entries"] as object)).toHaveLength(COUNT - 3);
@@ -48,7 +50,7 @@ it("keeps the progress of a partly failed list", async () => {
   expect(takeWrites()).toEqual(Object.keys(entries).map((value) => `POST ${value}`));
   isBroken = false;
   await project.up();
-  expect(takeWrites()).toEqual([100, 110, 120].map((at) => `POST ${formatBadDomain(at)}`));
+  expect(takeWrites()).toEqual([100, 110, 120].map((index) => `POST ${formatBadDomain(index)}`));
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(COUNT);
 
   // A preview shows the entries that change, without any request.

@@ -89,8 +89,8 @@ export function formatRequests(sandbox: Sandbox): string[] {
  */
 export async function testImports(count: number, ways: readonly (readonly string[])[]): Promise<void> {
   await using sandbox = await startClickedSandbox([
-    ...Array.from({ length: count }, (_, at) =>
-      buildConsoleDomain("deny", `bad-${at}.example`, at % 2 ? "" : `INC-${at}`),
+    ...Array.from({ length: count }, (_, index) =>
+      buildConsoleDomain("deny", `bad-${index}.example`, index % 2 ? "" : `INC-${index}`),
     ),
     buildConsoleDomain("allow", "gmail.com", "the \u0024{fair} - {a: b} # x"),
     buildConsoleDomain("allow", "news.example", "010", "graymail"),

@@ -51,12 +51,12 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   for (const name of ["cache", "temporary", "ours", "theirs"]) await mkdir(getPath(name));
   await using sandbox = await startTestKeySandbox(getPath("ours"), ours.key);
   await using other = await startTestKeySandbox(getPath("theirs"), theirs.key);
-  const byEnvironment = `
+  const environmentProgram = `
     import { AllowDenyEntry, AllowDenyList, Provider } from "pulumi-email-security/native";
     new AllowDenyEntry("by the environment", { list: "deny", value: "environment.example" });
   `;
-  const byProviders = `
-    ${byEnvironment}
+  const providersProgram = `
+    ${environmentProgram}
     const { ONE_URL, ONE_KEY, OTHER_URL, OTHER_KEY } = process.env;
     const one = new Provider("one", { baseUrl: ONE_URL, apiKey: ONE_KEY });
     const other = new Provider("other", { baseUrl: OTHER_URL, apiKey: OTHER_KEY, ownDomains: ["acme.example"] });
@@ -64,7 +64,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
     new AllowDenyList("other", { entries: { "other.example": "deny" } }, { provider: other });
   `;
   await using project = await EngineProject.create({
-    program: byEnvironment,
+    program: environmentProgram,
     plugin: true,
     environment: {
       ONE_URL: sandbox.url,
@@ -84,7 +84,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   expect(findInBoth("a verbose run", spoken)).toEqual([]);
   expect(findInBoth("state", await project.runOrThrow("stack", "export", "--show-secrets"))).toEqual([]);
 
-  await project.write(byProviders);
+  await project.write(providersProgram);
   const outputs = { up: await project.up("--diff"), state: (await project.exportState()).text };
   expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["one.example"]);
   expect(

@@ -134,8 +134,8 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     const [, documentedMessage = ""] = /`(expected "" to have [^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
     expect(documentedMessage).not.toBe("");
     expect(directoryRun.output).toContain(documentedMessage);
-    const byProgram = join(built, "pulumi-resource-email-security");
-    const schema = await project.runWith(prependToPath(host), "package", "get-schema", byProgram);
+    const programPath = join(built, "pulumi-resource-email-security");
+    const schema = await project.runWith(prependToPath(host), "package", "get-schema", programPath);
     expect(schema.output).toContain('"email-security:index:VipList"');
 
     await project.runOrThrow("plugin", "install", ...PLUGIN, "--file", single);

@@ -66,7 +66,7 @@ export async function assertShowsAndReverts(sandbox: Sandbox, project: EnginePro
 /** Asserts that both a preview and `up` fail if they would remove too many entries. */
 export async function assertRemovalGuardBlocks(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
   const many = Math.ceil(size * 0.5);
-  for (let at = 0; at < many; at += 1) await denyFromConsole(sandbox, `click-${at}.example`);
+  for (let index = 0; index < many; index += 1) await denyFromConsole(sandbox, `click-${index}.example`);
   sandbox.clearRequests();
   for (const command of [DIFF, ["up", "--yes", "--skip-preview"]]) {
     const { code, output } = await project.run(...command);

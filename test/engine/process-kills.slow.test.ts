@@ -10,8 +10,8 @@ import { describeKills, type KillCase, REQUESTS, RUNS } from "./process-kills";
  */
 function listCases(providerKind: KillableProviderKind): readonly KillCase[] {
   const all = RUNS.flatMap((run) =>
-    Array.from({ length: REQUESTS[run] }, (_, at) => at).flatMap((at) =>
-      VICTIMS.flatMap((victim) => MOMENTS.map((moment): KillCase => ({ run, requestIndex: at, victim, moment }))),
+    Array.from({ length: REQUESTS[run] }, (_, index) => index).flatMap((index) =>
+      VICTIMS.flatMap((victim) => MOMENTS.map((moment): KillCase => ({ run, requestIndex: index, victim, moment }))),
     ),
   );
   const sample = VICTIMS.map((victim, number): KillCase => {

@@ -17,8 +17,8 @@ const PEOPLE = {
   native: ["diego.santos", "ben.adeyemi", "chloe.dubois", "jonas.weber"],
 } as const;
 
-function getMailbox(providerKind: ProviderKind, at: number): string {
-  return `${PEOPLE[providerKind][at]}@acme.example`;
+function getMailbox(providerKind: ProviderKind, index: number): string {
+  return `${PEOPLE[providerKind][index]}@acme.example`;
 }
 
 /** A resource that each provider declares. Its name is prefixed with the provider. */

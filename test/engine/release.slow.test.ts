@@ -21,7 +21,7 @@ const VERSION = "9.8.7";
 
 let scratch: TestDirectory;
 let clone: string;
-let archivesOf: (file: string) => string;
+let getArchivePath: (file: string) => string;
 
 beforeAll(async () => {
   scratch = createTestDirectory();
@@ -45,7 +45,7 @@ beforeAll(async () => {
   await writeFile(join(clone, "CHANGELOG.md"), changelog.replace("## Unreleased\n", more));
   await runGit("add", "--all");
   await runGit("commit", "--quiet", "--allow-empty", "--message", "What is released");
-  archivesOf = (file) => join(clone, "dist/release", file);
+  getArchivePath = (file) => join(clone, "dist/release", file);
 });
 
 afterAll(async () => {
@@ -147,7 +147,7 @@ it("builds every release artifact by the commands of the workflow", async () => 
       .filter(isMade)
       .sort(),
   );
-  expect(await readFile(archivesOf("notes.md"), "utf8")).toContain("### Added");
+  expect(await readFile(getArchivePath("notes.md"), "utf8")).toContain("### Added");
   // The workflow's publish step, as a dry run. It doesn't find any published version.
   const publishing = jobs["npm"]?.steps.find(({ name }) => name === "Publish")?.run ?? "";
   const publishOutput = await runShell(`cd dist/release && ${publishing.replace("--provenance", "--dry-run")}`);
@@ -156,16 +156,16 @@ it("builds every release artifact by the commands of the workflow", async () => 
   );
   for (const archive of globSync("npm/*.tgz", { cwd: join(clone, "dist/release") })) {
     const manifest = await runShell(
-      `tar --extract --gzip --to-stdout --file ${archivesOf(archive)} package/package.json`,
+      `tar --extract --gzip --to-stdout --file ${getArchivePath(archive)} package/package.json`,
     );
     expect(JSON.parse(manifest)).toMatchObject({ version: VERSION });
   }
-  const bom = await readFile(archivesOf(`sbom/pulumi-email-security-package-v${VERSION}.cdx.json`), "utf8");
+  const bom = await readFile(getArchivePath(`sbom/pulumi-email-security-package-v${VERSION}.cdx.json`), "utf8");
   expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(bom)).toBeNull();
   const { dependencies } = JSON.parse(await readFile("provider/package.json", "utf8"));
   const names = (JSON.parse(bom) as { components: { name: string }[] }).components.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
-  const pluginSbom = await readFile(archivesOf(`sbom/pulumi-email-security-plugin-v${VERSION}.cdx.json`), "utf8");
+  const pluginSbom = await readFile(getArchivePath(`sbom/pulumi-email-security-plugin-v${VERSION}.cdx.json`), "utf8");
   expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(pluginSbom)).toBeNull();
   expect(pluginSbom).toContain("pkg:npm/%40grpc/grpc-js@");
 });

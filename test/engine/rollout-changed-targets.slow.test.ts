@@ -27,10 +27,10 @@ function listQueriedTenants(): string[] {
   return [...new Set(names)].sort();
 }
 
-async function replaceInTargets(text: string, by: string): Promise<void> {
+async function replaceInTargets(text: string, replacement: string): Promise<void> {
   const before = await fleet.read("tenants.yaml");
   expect(before).toContain(text);
-  await fleet.write("tenants.yaml", before.replace(text, by));
+  await fleet.write("tenants.yaml", before.replace(text, replacement));
 }
 
 /** Runs the only advised command exactly as printed. */

@@ -76,8 +76,8 @@ waves:
   - { name: second, failureTolerance: 2 }
 `,
   });
-  const inAll = await fleet.start({ T0_KEY: undefined, T5_KEY: undefined }, "rollout", "--yes").result;
-  expect(inAll).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
+  const allRun = await fleet.start({ T0_KEY: undefined, T5_KEY: undefined }, "rollout", "--yes").result;
+  expect(allRun).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
   expect(takeWrittenTenants(fleet)).toEqual([]);
 });
 

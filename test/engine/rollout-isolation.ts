@@ -86,10 +86,10 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   const { keysSeen, wrong } = await watchRun(fleet, run);
   const { code, output, events } = await run.result;
   // The machine's capacity limits concurrency, however high the wave's limit is.
-  let atOnce = 0;
+  let concurrency = 0;
   const busy = events.map(({ kind }) => {
-    atOnce += kind === "tenant-started" ? 1 : kind === "tenant-finished" ? -1 : 0;
-    return atOnce;
+    concurrency += kind === "tenant-started" ? 1 : kind === "tenant-finished" ? -1 : 0;
+    return concurrency;
   });
   expect(Math.max(...busy)).toBeLessThanOrEqual(getEngineCapacity());
   expect({ code, wrong }).toEqual({ code: 1, wrong: [] });

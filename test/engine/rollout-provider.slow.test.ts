@@ -71,7 +71,7 @@ function countProcesses(): { readonly engines: number; readonly hosts: number } 
 async function runUp(
   name: string,
   environment: Readonly<Record<string, string>>,
-  by: EnginePool = pool,
+  engines: EnginePool = pool,
 ): Promise<UpResult> {
   const own = Object.entries(fleet.environment).filter(([variable]) => !/^(T\d_KEY|EMAIL_)/.test(variable));
   const request = {
@@ -91,7 +91,7 @@ async function runUp(
       ...environment,
     },
   };
-  return await by.up(request, new AbortController().signal);
+  return await engines.up(request, new AbortController().signal);
 }
 
 const buildTenantKey = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[getKeyVariable(name)] ?? "" });

@@ -133,9 +133,9 @@ it.skipIf(noYaml)(`runs each example in Pulumi YAML${noYaml ? ` (skipped: ${noYa
 });
 
 /** Writes each resource's example to a directory for the language. Returns the directory. */
-async function writeLanguageExamples(language: string, fileOf: (name: string) => string): Promise<string> {
+async function writeLanguageExamples(language: string, getFile: (name: string) => string): Promise<string> {
   const project = join(directory.path, language);
-  await writeExamples(language, project, fileOf);
+  await writeExamples(language, project, getFile);
   return project;
 }
 

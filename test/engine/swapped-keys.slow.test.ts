@@ -21,9 +21,9 @@ const OTHER_PEOPLE = /people have mailboxes of "\w+\.example"/;
 const ENTRIES = `
 import { AllowDenyEntry, AllowDenyList } from "pulumi-email-security";
 import { getStack } from "@pulumi/pulumi";
-const about = getStack();
+const stack = getStack();
 const entries: AllowDenyEntry[] = [];
-for (let i = 0; i < 6; i++) entries.push(new AllowDenyEntry(\`e\${i}\`, { list: "deny", value: \`\${about}\${i}.example\` }));
+for (let i = 0; i < 6; i++) entries.push(new AllowDenyEntry(\`e\${i}\`, { list: "deny", value: \`\${stack}\${i}.example\` }));
 `;
 
 /** Returns a program's stack that has been applied to its own tenant. Another tenant has as many entries. */

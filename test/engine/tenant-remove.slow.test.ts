@@ -14,8 +14,8 @@ it("destroys only what the stack declared", async () => {
   const removeTenant = async (...args: string[]) => await fleet.start({}, "tenant", "remove", ...args).result;
   const first = await fleet.runRollout("--only", "t0", "t1", "--yes");
   expect(first.code, first.output).toBe(0);
-  const byHand = { list: "allow", value: "by-hand.example", entry_type: "domain", verdict_scope: "global" };
-  await fleet.sendFromConsole("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
+  const manualEntry = { list: "allow", value: "by-hand.example", entry_type: "domain", verdict_scope: "global" };
+  await fleet.sendFromConsole("t0", "POST", "/allow_deny_entries", { ...manualEntry, comment: "" });
   const before = fleet.listContents("t0");
   const files = await fleet.read("tenants.yaml");
   fleet.takeRequests();

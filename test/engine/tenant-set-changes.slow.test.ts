@@ -103,9 +103,9 @@ function isFree(key: string, tenants: NamedTenants): boolean {
 
 type FleetAction = (company: CompanyFleet) => Promise<unknown>;
 
-const at = fc.constantFrom(0, 1);
+const anyIndex = fc.constantFrom(0, 1);
 const editBy = (changes: fc.Arbitrary<DeclarationEdit>) =>
-  fc.tuple(at, changes, fc.boolean()).map(
+  fc.tuple(anyIndex, changes, fc.boolean()).map(
     ([clone, apply, isPulled]): FleetAction =>
       async (company) => {
         const tenants = new Map(company.getTenants(clone));
@@ -113,23 +113,23 @@ const editBy = (changes: fc.Arbitrary<DeclarationEdit>) =>
         await company.edit(clone, tenants, isPulled);
       },
   );
-const rollout = at.map(
+const rollout = anyIndex.map(
   (clone): FleetAction =>
     async (company) =>
       await company.runRollout(clone),
 );
-const status = at.map(
+const status = anyIndex.map(
   (clone): FleetAction =>
     async (company) =>
       await company.checkStatus(clone),
 );
 const generateRun = (commands: fc.Arbitrary<readonly string[]>) =>
-  fc.tuple(at, commands).map(
+  fc.tuple(anyIndex, commands).map(
     ([clone, args]): FleetAction =>
       async (company) =>
         await company.run(clone, ...args),
   );
-const rollback = at.map(
+const rollback = anyIndex.map(
   (clone): FleetAction =>
     async (company) =>
       await company.runRollback(clone),
@@ -139,7 +139,7 @@ const rolloutSteps = fc.oneof(
   fc.constant(["rollout", "abandon"]),
 );
 /** Removes a tenant, and renames another one to its name. */
-const reuseName = fc.tuple(at, name, name).map(
+const reuseName = fc.tuple(anyIndex, name, name).map(
   ([clone, removed, renamed]): FleetAction =>
     async (company) => {
       if (removed === renamed) return;
@@ -236,7 +236,7 @@ it.each(FLEETS)(
         arbitrary: commands,
       }),
       fc.boolean(),
-      fc.option(at, { freq: 2 }),
+      fc.option(anyIndex, { freq: 2 }),
     );
     const sequence = fc.array(round, { minLength: STEPS, maxLength: STEPS });
     const property = fc.asyncProperty(fc.noBias(sequence), async (rounds) => {

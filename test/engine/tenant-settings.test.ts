@@ -8,48 +8,48 @@ import { SETTINGS, SettingsProject } from "./tenant-settings";
  * on their order.
  */
 
-let its: SettingsProject;
+let fixture: SettingsProject;
 
 beforeAll(async () => {
-  its = await SettingsProject.create();
+  fixture = await SettingsProject.create();
 });
 
 afterAll(async () => {
-  await its?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
 });
 
 it("applies the reviewed plan of a new stack", async () => {
-  const planned = await its.plan("--output", "plan.json");
+  const planned = await fixture.plan("--output", "plan.json");
   expect(planned.output).toContain("settings/baseline.yaml:3");
   expect(planned.code).toBe(2);
   const digest = /v2-[0-9a-f-]+/.exec(planned.output)?.[0] ?? "";
-  its.sandbox.clearRequests();
-  const applied = await its.apply("--plan", "plan.json", "--plan-digest", digest);
+  fixture.sandbox.clearRequests();
+  const applied = await fixture.apply("--plan", "plan.json", "--plan-digest", digest);
   expect(applied.output).toContain("4 created");
   expect(applied.code).toBe(0);
-  expect(its.listContents().sort()).toEqual([
+  expect(fixture.listContents().sort()).toEqual([
     "VIP lena.hartmann@acme.example Releases payments",
     "allow partner.example Contract 2026-114",
     "deny evil.example INC-7",
   ]);
-  const again = await its.plan();
+  const again = await fixture.plan();
   expect(again.code).toBe(0);
-  expect((await its.cli("drift", "settings/acme.yaml")).code).toBe(0);
+  expect((await fixture.cli("drift", "settings/acme.yaml")).code).toBe(0);
 });
 
 it("rejects a stale plan without a write", async () => {
-  await its.declare(SETTINGS.replace("Contract 2026-114", "Contract 2027-001"));
-  await its.plan("--output", "plan.json");
-  const row = its.sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
-  await click(its.sandbox, "PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
-  its.sandbox.clearRequests();
-  const rejection = await its.apply("--plan", "plan.json");
+  await fixture.declare(SETTINGS.replace("Contract 2026-114", "Contract 2027-001"));
+  await fixture.plan("--output", "plan.json");
+  const row = fixture.sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
+  await click(fixture.sandbox, "PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
+  fixture.sandbox.clearRequests();
+  const rejection = await fixture.apply("--plan", "plan.json");
   expect(rejection.code).toBe(3);
   expect(rejection.output).toContain(
     'allow partner.example: was allow: "Contract 2026-114" at the review, is allow: "do not touch" now',
   );
   // `pulumi up` by itself enforces the plan in the same way.
-  const up = await its.project.runWith(
+  const up = await fixture.project.runWith(
     { EMAIL_SECURITY_PLAN: "plan.json" },
     "up",
     "--yes",
@@ -59,5 +59,5 @@ it("rejects a stale plan without a write", async () => {
   expect(up.output).toContain("ERR_PLAN_STALE");
   expect(up.output).toContain('was allow: "Contract 2026-114" at the review, but is now allow: "do not touch"');
   expect(up.code).not.toBe(0);
-  expect(listWrites(its.sandbox)).toEqual([]);
+  expect(listWrites(fixture.sandbox)).toEqual([]);
 });
