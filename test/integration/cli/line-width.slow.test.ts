@@ -21,8 +21,8 @@ let sandbox: Sandbox;
 let directory: TestDirectory;
 
 beforeAll(async () => {
-  const people = Array.from({ length: 3 }, (_, at) => ({
-    email: `${buildLongLabel("abc".charAt(at))}@${buildLongLabel("m")}.acme.example`,
+  const people = Array.from({ length: 3 }, (_, index) => ({
+    email: `${buildLongLabel("abc".charAt(index))}@${buildLongLabel("m")}.acme.example`,
     fullName: `Augusta ${"Wilhelmina ".repeat(9)}Smith`,
     jobTitle: "Chief Executive Officer",
     department: "Board",

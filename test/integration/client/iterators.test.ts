@@ -15,7 +15,7 @@ interface IteratorCase {
   readonly queries: readonly [(page: number) => string, (page: number) => string];
   /** Returns an item as the service sends it, identified by `id`. */
   readonly item: (id: string) => Record<string, unknown>;
-  readonly idOf: (item: never) => unknown;
+  readonly getId: (item: never) => unknown;
   readonly called: string;
 }
 
@@ -27,7 +27,7 @@ const ITERATED: readonly IteratorCase[] = [
     narrowed: ({ threats }) => threats.iterate({ minutes_ago: 60, page_size: 100, extra: { q: "x" } }),
     queries: [(page) => `page=${page}`, (page) => `minutes_ago=60&page=${page}&page_size=100&q=x`],
     item: (id) => ({ id }),
-    idOf: ({ id }: { id: string }) => id,
+    getId: ({ id }: { id: string }) => id,
     called: "list of threats",
   },
   {
@@ -37,7 +37,7 @@ const ITERATED: readonly IteratorCase[] = [
     narrowed: ({ phishingReports }) => phishingReports.iterate({ minutes_ago: 60, extra: { q: "x" } }),
     queries: [(page) => `page=${page}`, (page) => `minutes_ago=60&page=${page}&q=x`],
     item: (id) => ({ id }),
-    idOf: ({ id }: { id: string }) => id,
+    getId: ({ id }: { id: string }) => id,
     called: "list of phishing reports",
   },
   {
@@ -47,7 +47,7 @@ const ITERATED: readonly IteratorCase[] = [
     narrowed: ({ metrics }) => metrics.iterateThreatsOverTime({ days: 30, extra: { q: "x" } }),
     queries: [(page) => `page=${page}`, (page) => `days=30&page=${page}&q=x`],
     item: (id) => ({ date: id, count_threats: 1 }),
-    idOf: ({ date }: { date: string }) => date,
+    getId: ({ date }: { date: string }) => date,
     called: "list of threats over time",
   },
   {
@@ -57,7 +57,7 @@ const ITERATED: readonly IteratorCase[] = [
     narrowed: ({ vipEmployees }) => vipEmployees.iterate({ q: "x", sort: "asc" }),
     queries: [(page) => `page=${page}&page_size=200`, (page) => `page=${page}&page_size=200&q=x&sort=asc`],
     item: (id) => ({ email: `${id}@example.com`, source: "manual" }),
-    idOf: ({ email }: { email: string }) => email.replace("@example.com", ""),
+    getId: ({ email }: { email: string }) => email.replace("@example.com", ""),
     called: "VIP list",
   },
   {
@@ -67,7 +67,7 @@ const ITERATED: readonly IteratorCase[] = [
     narrowed: ({ allowDenyEntries }) => allowDenyEntries.iterate({ list: "deny", q: "x" }),
     queries: [(page) => `page=${page}&page_size=200`, (page) => `list=deny&page=${page}&page_size=200&q=x`],
     item: (id) => ({ id, list: "deny", entry_type: "domain", value: `${id}.example` }),
-    idOf: ({ id }: { id: string }) => id,
+    getId: ({ id }: { id: string }) => id,
     called: "allow/deny list",
   },
 ];
@@ -78,14 +78,14 @@ const SIZE = 2;
 async function startListService(
   { name, item }: IteratorCase,
   listAt: (request: number) => readonly string[],
-  totalOf: (list: readonly string[]) => number | null = (list) => list.length,
+  computeTotal: (list: readonly string[]) => number | null = (list) => list.length,
 ): Promise<RecordingService> {
   const { envelope } = findEndpoint(name);
   const answerPage: Answerer = (request, response, index) => {
     const list = listAt(index);
     const page = getPageNumber(request);
     const items = list.slice((page - 1) * SIZE, page * SIZE).map(item);
-    const numbers = { page, page_size: items.length, total: totalOf(list) };
+    const numbers = { page, page_size: items.length, total: computeTotal(list) };
     const inside = { status: 200, results: { items, ...numbers } };
     respondWithJson(
       response,
@@ -96,9 +96,9 @@ async function startListService(
   return await RecordingService.start(answerPage);
 }
 
-async function collectIds(items: AsyncIterable<unknown>, { idOf }: IteratorCase): Promise<unknown[]> {
+async function collectIds(items: AsyncIterable<unknown>, { getId }: IteratorCase): Promise<unknown[]> {
   const ids: unknown[] = [];
-  for await (const item of items) ids.push(idOf(item as never));
+  for await (const item of items) ids.push(getId(item as never));
   return ids;
 }
 
@@ -121,11 +121,11 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
       [1, 2, 3, 1, 2, 3],
     ],
   ])("yields %j in order, requesting the pages %j", async (ids, pages) => {
-    for (const [at, reading] of [iterate, narrowed].entries()) {
+    for (const [index, reading] of [iterate, narrowed].entries()) {
       await using service = await startListService(list, () => ids);
       await using client = new TestClient(service);
       expect(await collectIds(reading(client), list)).toEqual(ids);
-      expect(service.trace).toEqual(formatTrace(list, queries[at] as (page: number) => string, pages));
+      expect(service.trace).toEqual(formatTrace(list, queries[index] as (page: number) => string, pages));
     }
   });
 
@@ -238,19 +238,19 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
   test.each<[string, (request: number) => string[], (list: readonly string[]) => number | null, string, number]>([
     [
       "a list that grows with every request",
-      (request) => ["a", "b", "c", ...Array.from({ length: request }, (_, at) => `x${at}`)].reverse(),
+      (request) => ["a", "b", "c", ...Array.from({ length: request }, (_, index) => `x${index}`)].reverse(),
       (list) => list.length,
       "its total changed from 11 to 12",
       10,
     ],
     ["a total that nothing holds", () => ["a"], () => 7, "its pages have 1 items, but its total is 7", 10],
     ["a total that is too small", () => ["a", "b"], () => 1, "its pages have 2 items, but its total is 1", 5],
-  ])("raises ERR_LIST_UNSTABLE for %s", async (_name, listAt, totalOf, reason, requests) => {
-    await using service = await startListService(list, listAt, totalOf);
+  ])("raises ERR_LIST_UNSTABLE for %s", async (_name, listAt, computeTotal, reason, requests) => {
+    await using service = await startListService(list, listAt, computeTotal);
     await using client = new TestClient(service);
     const received: unknown[] = [];
     const reading = (async () => {
-      for await (const item of iterate(client)) received.push(list.idOf(item as never));
+      for await (const item of iterate(client)) received.push(list.getId(item as never));
     })();
     expect(await getRejection(reading)).toMatchObject({
       name: "ListUnstableError",
@@ -292,7 +292,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     await using client = new TestClient(service);
     const received: unknown[] = [];
     const reading = (async () => {
-      for await (const item of iterate(client)) received.push(list.idOf(item as never));
+      for await (const item of iterate(client)) received.push(list.getId(item as never));
     })();
     expect(await getRejection(reading)).toMatchObject({ code: "ERR_RATE_LIMITED" });
     expect(received).toEqual(["a", "b"]);
@@ -346,14 +346,14 @@ describe("VIP rows that are hard to distinguish", () => {
   test("yields every row as often as it is listed", async () => {
     await using service = await serveRows(9);
     await using client = new TestClient(service);
-    expect(await collectIds(vips.iterate(client), { ...vips, idOf: (vip) => vip })).toEqual(twice);
+    expect(await collectIds(vips.iterate(client), { ...vips, getId: (vip) => vip })).toEqual(twice);
     expect(service.received.map(getPageNumber)).toEqual([1, 2, 1, 2]);
   });
 
   test.each([1, 2])("yields no extra rows when the list changes before request %i", async (movesAt) => {
     await using service = await serveRows(movesAt);
     await using client = new TestClient(service);
-    const received = await collectIds(vips.iterate(client), { ...vips, idOf: (vip) => vip });
+    const received = await collectIds(vips.iterate(client), { ...vips, getId: (vip) => vip });
     expect(received).toEqual([...twice, { full_name: "Room Paris" }]);
   });
 

@@ -15,11 +15,11 @@ function formatEverything(thing: unknown): string {
     inspect(thing, { showHidden: true, depth: Number.POSITIVE_INFINITY, customInspect: false }),
     JSON.stringify(thing),
   ];
-  for (let at = thing; at instanceof Error; at = at.cause) {
+  for (let current = thing; current instanceof Error; current = current.cause) {
     const properties = Object.fromEntries(
-      Object.getOwnPropertyNames(at).map((name) => [name, (at as unknown as Record<string, unknown>)[name]]),
+      Object.getOwnPropertyNames(current).map((name) => [name, (current as unknown as Record<string, unknown>)[name]]),
     );
-    representations.push(at.message, at.stack ?? "", JSON.stringify(properties));
+    representations.push(current.message, current.stack ?? "", JSON.stringify(properties));
   }
   return representations.join("\n");
 }

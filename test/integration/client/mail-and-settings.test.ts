@@ -64,15 +64,15 @@ describe("failing mail endpoints", () => {
       `POST ${VIPS}/remove`,
     ]);
     // They don't use up the retry budget of settings requests either.
-    for (let at = 0; at < 10; at += 1) expect(client.consumeRetryBudget()).toBe(true);
+    for (let index = 0; index < 10; index += 1) expect(client.consumeRetryBudget()).toBe(true);
   });
 
   test("open the circuit breaker when they only fail", async () => {
     await using service = await startRecordingService(createFixedAnswerer(500, { error: "down" }));
     await using client = new TestClient(service, { time: new VirtualTime(), retries: true });
-    for (let at = 0; at < 100; at += 1) {
+    for (let index = 0; index < 100; index += 1) {
       expect(await getRejection(client.metrics.hoursSaved())).toMatchObject({
-        code: at < 1 ? "ERR_SERVER" : "ERR_CIRCUIT_OPEN",
+        code: index < 1 ? "ERR_SERVER" : "ERR_CIRCUIT_OPEN",
       });
       await client.vipEmployees.list();
     }

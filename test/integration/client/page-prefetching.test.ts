@@ -15,17 +15,17 @@ import {
 const PAGE_SIZE = 200;
 const PAGES = 25;
 
-const computeCreationTime = (at: number) => new Date(Date.UTC(2026, 0, 1) - at * 60_000).toISOString();
-const newestFirst = Array.from({ length: PAGES * PAGE_SIZE }, (_, at) =>
-  buildEntry(at, { created_at: computeCreationTime(at) }),
+const computeCreationTime = (index: number) => new Date(Date.UTC(2026, 0, 1) - index * 60_000).toISOString();
+const newestFirst = Array.from({ length: PAGES * PAGE_SIZE }, (_, index) =>
+  buildEntry(index, { created_at: computeCreationTime(index) }),
 );
 
 /** Returns an answerer that pages through `rows` correctly. */
 function createCappedAnswerer(rows: readonly unknown[], more: Record<string, unknown> = {}): Answerer {
   return (request, response) => {
-    const at = getPageNumber(request);
-    const items = rows.slice((at - 1) * PAGE_SIZE, at * PAGE_SIZE);
-    respondWithJson(response, 200, buildListBody(items, { page: at, total: rows.length, ...more }));
+    const page = getPageNumber(request);
+    const items = rows.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+    respondWithJson(response, 200, buildListBody(items, { page: page, total: rows.length, ...more }));
   };
 }
 
@@ -82,7 +82,7 @@ describe("a list of 25 pages", () => {
     await using client = new TestClient(service);
     const read = await client.allowDenyEntries.readAll("deny");
     expect(read.map(({ id }) => id)).toEqual(changed.map(({ id }) => id));
-    const pagesInOrder = Array.from({ length: PAGES }, (_, at) => at + 1);
+    const pagesInOrder = Array.from({ length: PAGES }, (_, index) => index + 1);
     expect(service.received.slice(-PAGES).map(getPageNumber)).toEqual(pagesInOrder);
   });
 
@@ -107,10 +107,10 @@ describe("a list of 25 pages", () => {
   it("is given up at the first 401, without waiting for the other pages", async () => {
     const closed: number[] = [];
     await using service = await RecordingService.start((request, response, index) => {
-      const at = getPageNumber(request);
-      response.on("close", () => closed.push(at));
-      if (at === 5) respondWithJson(response, 401, { error: "revoked" });
-      else if (at === 1) createCappedAnswerer(newestFirst)(request, response, index);
+      const page = getPageNumber(request);
+      response.on("close", () => closed.push(page));
+      if (page === 5) respondWithJson(response, 401, { error: "revoked" });
+      else if (page === 1) createCappedAnswerer(newestFirst)(request, response, index);
     });
     await using client = new TestClient(service, { retries: true });
     expect(await getRejection(client.allowDenyEntries.readAll("deny"))).toMatchObject({ status: 401 });

@@ -15,17 +15,18 @@ import {
   VIPS,
 } from "./service";
 
-const buildEntries = (first: number, count: number) => Array.from({ length: count }, (_, at) => buildEntry(first + at));
+const buildEntries = (first: number, count: number) =>
+  Array.from({ length: count }, (_, index) => buildEntry(first + index));
 
 /** Returns an answerer that pages through `rows` correctly. */
 function createPagedAnswerer(rows: readonly unknown[]): Answerer {
   return (request, response) => {
     const query = new URL(request.url, "http://x").searchParams;
-    const [at, size] = [Number(query.get("page")), Number(query.get("page_size"))];
+    const [page, size] = [Number(query.get("page")), Number(query.get("page_size"))];
     respondWithJson(
       response,
       200,
-      buildListBody(rows.slice((at - 1) * size, at * size), { page: at, page_size: size, total: rows.length }),
+      buildListBody(rows.slice((page - 1) * size, page * size), { page: page, page_size: size, total: rows.length }),
     );
   };
 }
@@ -46,13 +47,13 @@ describe("requests for a complete list", () => {
     const read = await client.allowDenyEntries.readAll("deny");
     expect(read.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
     expect(service.trace).toEqual(
-      Array.from({ length: requests }, (_, at) => `GET ${ENTRIES}?list=deny&page=${at + 1}&page_size=200`),
+      Array.from({ length: requests }, (_, index) => `GET ${ENTRIES}?list=deny&page=${index + 1}&page_size=200`),
     );
   });
 
   test("keeps every VIP without a mailbox", async () => {
     const rows = [
-      ...Array.from({ length: 150 }, (_, at) => ({ email: `jane-${at}@example.com` })),
+      ...Array.from({ length: 150 }, (_, index) => ({ email: `jane-${index}@example.com` })),
       ...Array.from({ length: 100 }, () => ({ email: null })),
     ];
     await using service = await RecordingService.start(createPagedAnswerer(rows));
@@ -202,20 +203,20 @@ describe("list that never settles", () => {
 describe("service with its own way of paging", () => {
   const rows = buildEntries(0, 120);
 
-  test.each<[string, (items: unknown[], at: number) => unknown, number]>([
+  test.each<[string, (items: unknown[], index: number) => unknown, number]>([
     [
       "pages of 50 regardless of the requested size",
-      (items, at) => buildListBody(items, { page: at, page_size: 50, total: 120 }),
+      (items, index) => buildListBody(items, { page: index, page_size: 50, total: 120 }),
       3,
     ],
-    ["pages of 50 without a page size", (items, at) => buildListBody(items, { page: at, total: 120 }), 3],
-    ["no total", (items, at) => ({ results: { items, page: at, page_size: 50 } }), 4],
+    ["pages of 50 without a page size", (items, index) => buildListBody(items, { page: index, total: 120 }), 3],
+    ["no total", (items, index) => ({ results: { items, page: index, page_size: 50 } }), 4],
     ["a wrong page size and no total", (items) => ({ results: { items, page_size: 200 } }), 4],
     ["null for every number", (items) => buildListBody(items, { page: null, page_size: null, total: null }), 4],
   ])("is read completely with %s", async (_name, body, requests) => {
     await using service = await RecordingService.start((request, response) => {
-      const at = getPageNumber(request);
-      respondWithJson(response, 200, body(rows.slice((at - 1) * 50, at * 50), at));
+      const page = getPageNumber(request);
+      respondWithJson(response, 200, body(rows.slice((page - 1) * 50, page * 50), page));
     });
     await using client = new TestClient(service);
     expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(120);

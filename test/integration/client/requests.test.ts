@@ -106,7 +106,7 @@ describe("wire format of each call", () => {
   });
 
   test("sends 1000 removals in one request", async () => {
-    const emails = Array.from({ length: 1000 }, (_, at) => `jane-${at}@example.com`);
+    const emails = Array.from({ length: 1000 }, (_, index) => `jane-${index}@example.com`);
     const [request] = await captureRequests(({ vipEmployees }) => vipEmployees.remove(emails));
     expect(JSON.parse(request?.body ?? "")).toEqual({ emails });
   });

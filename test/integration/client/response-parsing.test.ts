@@ -210,7 +210,7 @@ describe("mailboxes outside the organization", () => {
     expect(((await addUnknownAddresses(["x@else.example"])) as Error).message).toMatch(
       /^According to the service, x@else\.example isn't a mailbox of/,
     );
-    const many = Array.from({ length: 12 }, (_, at) => `x${at}@else.example`);
+    const many = Array.from({ length: 12 }, (_, index) => `x${index}@else.example`);
     const error = (await addUnknownAddresses(many)) as Error & { addresses: string[] };
     expect(error.message).toMatch(/x9@else\.example and 2 more aren't mailboxes of/);
     expect(error.addresses).toEqual(many);

@@ -151,7 +151,9 @@ const PROVOKED: Provocations<QuickCode> = {
   ERR_WRONG_ENVELOPE: () => readDenies(createFixedAnswerer(200, { error: "try later" })),
   ERR_INVALID_RESPONSE: () => readDenies(createFixedAnswerer(200, { items: [] })),
   ERR_RESPONSE_TOO_LARGE: () =>
-    readDenies(createFixedAnswerer(200, buildListBody(Array.from({ length: 50_001 }, (_, at) => buildEntry(at))))),
+    readDenies(
+      createFixedAnswerer(200, buildListBody(Array.from({ length: 50_001 }, (_, index) => buildEntry(index)))),
+    ),
   ERR_NOT_IN_ORGANIZATION: () => captureError(() => acme.vipEmployees.add(["lena@elsewhere.example"])),
   ERR_LIST_UNSTABLE: async () => {
     await using service = await RecordingService.start((_request, response) =>

@@ -4,7 +4,7 @@ import type { TenantContent } from "./tenant-content";
 
 /* A program with every kind of resource, before and after a change that uses every settings endpoint at least twice. */
 
-const formatNumberedMailbox = (at: number): string => `p${at}@acme.example`;
+const formatNumberedMailbox = (index: number): string => `p${index}@acme.example`;
 const CONSOLE = "Dana (console)";
 const AT = "2026-01-13T06:00:00.000Z";
 
@@ -13,9 +13,9 @@ export const COMPANY: ScenarioTenant = {
   name: "acme",
   keyLabels: { ci: "Pulumi (ci)", console: CONSOLE },
   detectedAt: AT,
-  employees: Array.from({ length: 16 }, (_, at) => ({
-    email: formatNumberedMailbox(at),
-    fullName: `Person ${at}`,
+  employees: Array.from({ length: 16 }, (_, index) => ({
+    email: formatNumberedMailbox(index),
+    fullName: `Person ${index}`,
     jobTitle: "Clerk",
     department: "Office",
   })),
@@ -39,8 +39,8 @@ const declareEntry = (list: "allow" | "deny", value: string, comment?: string) =
     handler: "allowDenyEntry",
     args: { list, value, ...(comment === undefined ? {} : { comment }) },
   }) as const;
-const declareVip = (at: number, comment: string) =>
-  ({ handler: "vipEmployee", args: { email: formatNumberedMailbox(at), comment } }) as const;
+const declareVip = (index: number, comment: string) =>
+  ({ handler: "vipEmployee", args: { email: formatNumberedMailbox(index), comment } }) as const;
 const declareEntryList = (content: Readonly<Record<string, string>>) =>
   ({ handler: "allowDenyList", args: { entries: content } }) as const;
 const declareVipList = (content: Readonly<Record<number, string>>) =>
@@ -48,7 +48,7 @@ const declareVipList = (content: Readonly<Record<number, string>>) =>
     handler: "vipList",
     args: {
       members: Object.fromEntries(
-        Object.entries(content).map(([at, text]) => [formatNumberedMailbox(Number(at)), text]),
+        Object.entries(content).map(([key, text]) => [formatNumberedMailbox(Number(key)), text]),
       ),
     },
   }) as const;

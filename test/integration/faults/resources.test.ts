@@ -107,17 +107,19 @@ function assertNothingLost({ entries, vips, exclusions, removed }: TenantContent
 
 /** Asserts that a POST is sent again only if it certainly had no effect, or if the list was read in between. */
 function assertNoBlindRetries(requests: readonly ProxiedRequest[]): void {
-  for (const [at, first] of requests.entries()) {
+  for (const [position, first] of requests.entries()) {
     const isOutcomeKnown = first.clientOutcome === first.served || first.clientOutcome === 429;
     if (first.method !== "POST" || isOutcomeKnown) continue;
     const subjects = listSubjects(first);
     const again = requests.findIndex(
       (other, index) =>
-        index > at && other.method === "POST" && listSubjects(other).some((subject) => subjects.includes(subject)),
+        index > position &&
+        other.method === "POST" &&
+        listSubjects(other).some((subject) => subjects.includes(subject)),
     );
     if (again === -1) continue;
     const list = first.path.includes("vip_employees") ? VIPS : ENTRIES;
-    const between = requests.slice(at + 1, again).map(({ method, path }) => method === "GET" && list.test(path));
+    const between = requests.slice(position + 1, again).map(({ method, path }) => method === "GET" && list.test(path));
     expect(between, `${first.body} was looked up before it was sent again`).toContain(true);
   }
   // The sandbox rejects duplicates, so a 409 would show a repeated creation.

@@ -9,7 +9,7 @@ import { createTestDirectory, type TestDirectory } from "../../support/test-dire
 
 /* `email-security find` through the real command, against the sandbox and servers that never respond. */
 
-const many = Array.from({ length: 401 }, (_, at) => entry("deny", `other${at}.example`));
+const many = Array.from({ length: 401 }, (_, index) => entry("deny", `other${index}.example`));
 
 const BASELINE = `version: 1
 deny:
@@ -246,7 +246,7 @@ it("waits for a silent address only once", async () => {
   const silent = createSilent((socket) => void connections.push(socket.on("error", () => {})));
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
   const { port } = silent.address() as AddressInfo;
-  const names = Array.from({ length: 30 }, (_, at) => `s${at}`);
+  const names = Array.from({ length: 30 }, (_, index) => `s${index}`);
   directory.write(
     "down.yaml",
     `version: 1

@@ -25,12 +25,12 @@ function writeState(
   const parent = "email-security:index:TenantSettings";
   const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
   const buildListUrn = (types: string): string => `urn:pulumi:acme::p::${types}::acme`;
-  const at = "2026-11-12T12:00:00.000Z";
+  const timestamp = "2026-11-12T12:00:00.000Z";
   const resources = [
     {
       urn: "urn:pulumi:acme::p::pulumi:pulumi:Stack::p-acme",
       type: "pulumi:pulumi:Stack",
-      outputs: { emailSecurityRollout: { ...marker, at } },
+      outputs: { emailSecurityRollout: { ...marker, at: timestamp } },
     },
     { urn: buildListUrn(parent), type: parent },
     {

@@ -10,9 +10,9 @@ import { startHook } from "../../support/webhook-receiver";
 
 /* `email-security fleet status` through the real command, for tenants with much drift of which little is dangerous. */
 
-const NAMES = Array.from({ length: 12 }, (_, at) => `t${at}`);
+const NAMES = Array.from({ length: 12 }, (_, index) => `t${index}`);
 /** All tenants except the first have these, so that nothing is reported for all tenants together. */
-const SHARED = Array.from({ length: 50 }, (_, at) => entry("deny", `a${at}.example`));
+const SHARED = Array.from({ length: 50 }, (_, index) => entry("deny", `a${index}.example`));
 
 const SETTINGS = "version: 1\ndeny:\n  - { value: turned.example, comment: Phishing }\n  - gone.example\n";
 
@@ -24,11 +24,11 @@ beforeAll(async () => {
   sandbox = await startSandbox({
     scenario: {
       name: "fleet",
-      tenants: NAMES.map((name, at) =>
+      tenants: NAMES.map((name, index) =>
         buildTenant(name, [
           entry(name === "t11" ? "allow" : "deny", "turned.example", "Phishing"),
           ...(name === "t10" ? [] : [entry("deny", "gone.example")]),
-          ...(at === 0 ? [] : SHARED),
+          ...(index === 0 ? [] : SHARED),
         ]),
       ),
     },

@@ -29,7 +29,7 @@ const AS_DECLARED = [
   entry("allow", "partner.example"),
   entry("allow", "gmail.com"),
 ];
-const many = Array.from({ length: 401 }, (_, at) => entry("deny", `other${at}.example`));
+const many = Array.from({ length: 401 }, (_, index) => entry("deny", `other${index}.example`));
 
 let sandbox: Sandbox;
 let directory: TestDirectory;
@@ -172,8 +172,8 @@ it("creates no journal when a read-only command names a missing one", async () =
     expect(named.stderr).toContain("Fix --database, or");
   }
   const environment = { ...buildFleetKeys(), EMAIL_SECURITY_DATABASE: "nowhere.db" };
-  const byEnvironment = await runCli(directory.path, ["fleet", "status"], environment);
-  expect(byEnvironment.stderr).toContain("Fix EMAIL_SECURITY_DATABASE, or");
+  const environmentRun = await runCli(directory.path, ["fleet", "status"], environment);
+  expect(environmentRun.stderr).toContain("Fix EMAIL_SECURITY_DATABASE, or");
   const unnamed = await runCli(directory.path, ["rollout", "history"], buildFleetKeys());
   expect(unnamed).toMatchObject({ code: 1, stdout: "" });
   expect(unnamed.stderr).toContain('no rollout journal at ".email-security/rollouts.db"');
@@ -345,7 +345,7 @@ it("waits for a silent address only once", async () => {
   const silent = createSilent((socket) => void connections.push(socket.on("error", () => {})));
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
   const { port } = silent.address() as AddressInfo;
-  const names = Array.from({ length: 30 }, (_, at) => `s${at}`);
+  const names = Array.from({ length: 30 }, (_, index) => `s${index}`);
   directory.write(
     "down.yaml",
     `version: 1

@@ -192,7 +192,7 @@ describe("email-security csv export", () => {
 });
 
 it("imports 5,000 CSV rows", async () => {
-  const rows = Array.from({ length: 5_000 }, (_one, at) => `host${at}.example,INC-${at}\n`);
+  const rows = Array.from({ length: 5_000 }, (_one, index) => `host${index}.example,INC-${index}\n`);
   using directory = createTestDirectory({ "table.csv": `value,ticket\n${rows.join("")}` });
   const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "deny"];
   expect((await runCli(directory.path, args)).stdout).toBe("Added 5000 rows to settings.yaml.\n");

@@ -9,7 +9,7 @@ import { createTestDirectory, type TestDirectory } from "../../support/test-dire
 /* `email-security drift` through the real command, for a tenant with far more drift than anybody would read. */
 
 const LONG = "c".repeat(200);
-const ADDED = Array.from({ length: 600 }, (_, at) => entry("deny", `added-${at}.example`, LONG));
+const ADDED = Array.from({ length: 600 }, (_, index) => entry("deny", `added-${index}.example`, LONG));
 
 let sandbox: Sandbox;
 let directory: TestDirectory;
@@ -21,7 +21,7 @@ beforeAll(async () => {
       tenants: [
         buildTenant("acme", [...ADDED, entry("allow", "turned.example", "Phishing"), entry("deny", "kept.example")]),
         buildTenant("globex", [
-          ...Array.from({ length: 60 }, (_, at) => entry("deny", `a${at}.globex.example`)),
+          ...Array.from({ length: 60 }, (_, index) => entry("deny", `a${index}.globex.example`)),
           entry("allow", "zz.globex.example"),
         ]),
       ],

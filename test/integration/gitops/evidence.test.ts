@@ -39,7 +39,7 @@ describe("mail evidence of a tenant", () => {
     expect(listRequestsTo("/threats")).toEqual(
       Array.from(
         { length: Math.ceil(window.length / 100) },
-        (_, at) => `/threats?minutes_ago=43200&page=${at + 1}&page_size=100 200`,
+        (_, index) => `/threats?minutes_ago=43200&page=${index + 1}&page_size=100 200`,
       ),
     );
     expect(listRequestsTo("/sonar")).toHaveLength(Math.max(1, Math.ceil(reports.length / 50)));

@@ -13,7 +13,7 @@ const PAST_EXPIRY = "expires: 2026-10-31";
 
 describe.skipIf(!hasShell)("apply --only-expired", () => {
   it("lists a deny turned into an allow before denies that stay", async () => {
-    const denied = Array.from({ length: 30 }, (_, at) => `a${at}.example`);
+    const denied = Array.from({ length: 30 }, (_, index) => `a${index}.example`);
     await using sandbox = await startSandbox({
       scenario: {
         name: "lapsed",

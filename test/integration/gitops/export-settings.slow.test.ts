@@ -79,7 +79,7 @@ async function applyFiles(tenant: ManagedSandboxTenant): Promise<string[]> {
   return tenant.writes();
 }
 
-const formatNumber = (at: number): string => String(at).padStart(4, "0");
+const formatNumber = (index: number): string => String(index).padStart(4, "0");
 
 function buildScenario(entries: readonly Partial<ScenarioEntry>[]): Scenario {
   const added = { createdBy: "Dana Reyes (console)", createdAt: "2016-03-01T08:00:00.000Z" };
@@ -135,16 +135,16 @@ describe("email-security export", () => {
     const comments = ["", "INC-1042", "no", "010", " padded ", "one\ntwo\n", "a: b # c", ...Object.values(HOSTILE)].map(
       (text) => text.toWellFormed(),
     );
-    const entries = Array.from({ length: 1_090 }, (_, at): Partial<ScenarioEntry> => {
-      const comment = comments[at % comments.length] ?? "";
-      if (at % 20 === 0) return { list: "allow", value: `partner-${formatNumber(at)}.example`, comment };
-      if (at % 20 === 1) return { entryType: "ip", value: `192.0.${at % 250}.${at % 199}`, comment: "Botnet" };
-      if (at % 20 === 2)
-        return { entryType: "email_address", value: `billing@mail-${formatNumber(at)}.example`, comment };
+    const entries = Array.from({ length: 1_090 }, (_, index): Partial<ScenarioEntry> => {
+      const comment = comments[index % comments.length] ?? "";
+      if (index % 20 === 0) return { list: "allow", value: `partner-${formatNumber(index)}.example`, comment };
+      if (index % 20 === 1) return { entryType: "ip", value: `192.0.${index % 250}.${index % 199}`, comment: "Botnet" };
+      if (index % 20 === 2)
+        return { entryType: "email_address", value: `billing@mail-${formatNumber(index)}.example`, comment };
       return {
-        value: `evil-${formatNumber(at)}.example`,
+        value: `evil-${formatNumber(index)}.example`,
         comment,
-        verdictScope: at % 20 === 3 ? "graymail" : "global",
+        verdictScope: index % 20 === 3 ? "graymail" : "global",
       };
     });
     const ips = new Set<string>();
@@ -337,9 +337,9 @@ describe("email-security export", () => {
   });
 
   it("exports hostile text as plain text", async () => {
-    const hostile = Object.values(HOSTILE).flatMap((text, at) => [
+    const hostile = Object.values(HOSTILE).flatMap((text, index) => [
       {
-        id: `v${at}`,
+        id: `v${index}`,
         list: "deny",
         entry_type: "domain",
         value: text,
@@ -349,28 +349,28 @@ describe("email-security export", () => {
         created_at: text,
       },
       {
-        id: `c${at}`,
+        id: `c${index}`,
         list: "allow",
         entry_type: "domain",
-        value: `h${at}.example`,
+        value: `h${index}.example`,
         verdict_scope: "global",
         comment: text,
         created_by: text,
         created_at: text,
       },
       {
-        id: `s${at}`,
+        id: `s${index}`,
         list: text,
         entry_type: text,
-        value: `s${at}.example`,
+        value: `s${index}.example`,
         verdict_scope: text,
         comment: text,
       },
     ]);
-    const vips = Object.values(HOSTILE).flatMap((text, at) => [
+    const vips = Object.values(HOSTILE).flatMap((text, index) => [
       { email: text, full_name: text, comment: text, added_by: "ci", source: text },
       {
-        email: `h${at}@acme.example`,
+        email: `h${index}@acme.example`,
         full_name: text,
         job_title: text,
         department: text,
@@ -542,21 +542,21 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
     const hostile = Object.values(HOSTILE);
     const rows = [
       ...ODD_ENTRIES,
-      ...hostile.flatMap((text, at) => [
-        buildEntryRow(`v${at}`, "deny", text, { comment: text }),
-        buildEntryRow(`c${at}`, "allow", `h${at}.example`, { comment: text, created_by: text }),
+      ...hostile.flatMap((text, index) => [
+        buildEntryRow(`v${index}`, "deny", text, { comment: text }),
+        buildEntryRow(`c${index}`, "allow", `h${index}.example`, { comment: text, created_by: text }),
         buildEntryRow(
-          `${text.slice(0, 900)} ${at}`.toWellFormed().replaceAll("\uFFFD", "?"),
+          `${text.slice(0, 900)} ${index}`.toWellFormed().replaceAll("\uFFFD", "?"),
           "deny",
-          `twice-${at}.example`,
+          `twice-${index}.example`,
           {
             comment: "one",
           },
         ),
-        buildEntryRow(`t${at}`, "deny", `Twice-${at}.example`, { comment: "two" }),
+        buildEntryRow(`t${index}`, "deny", `Twice-${index}.example`, { comment: "two" }),
       ]),
     ];
-    const vips = [...ODD_VIPS, ...hostile.map((text, at) => ({ email: `h${at}@acme.example`, comment: text }))];
+    const vips = [...ODD_VIPS, ...hostile.map((text, index) => ({ email: `h${index}@acme.example`, comment: text }))];
     await using tenant = await startSandboxTenant(createRowHooks(rows, vips));
     const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", getImportPath());
     expect([code, findTerminalCommands(stdout + stderr)], stderr).toEqual([0, []]);
@@ -569,9 +569,9 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
     expect(
       new Set(inputs.map(({ list, value, verdictScope, email }) => `${list} ${value} ${verdictScope} ${email}`)).size,
     ).toBe(names.length);
-    for (const at of hostile.keys()) {
-      expect(inputs).toContainEqual({ list: "deny", value: `twice-${at}.example`, comment: "one" });
-      expect(stderr).toContain(`"deny" "Twice-${at}.example"`);
+    for (const index of hostile.keys()) {
+      expect(inputs).toContainEqual({ list: "deny", value: `twice-${index}.example`, comment: "one" });
+      expect(stderr).toContain(`"deny" "Twice-${index}.example"`);
     }
   });
 });

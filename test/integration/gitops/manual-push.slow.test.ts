@@ -90,8 +90,8 @@ it("shows a shell-quoted push command for each remote", async () => {
   expect(run.stderr).toContain("this repository has several remotes, none of them named origin. Choose one");
   const commands = extractCommands(run);
   expect(commands).toHaveLength(2);
-  for (const [at, remote] of [directory, other].entries()) {
-    runShell(repository.path, commands[at]);
+  for (const [index, remote] of [directory, other].entries()) {
+    runShell(repository.path, commands[index]);
     expect(listRemoteBranches(remote)).toBe(`${BRANCH}\n`);
   }
 });

@@ -53,11 +53,11 @@ interface PlanRound {
 
 const anySequence: fc.Arbitrary<readonly PlanRound[]> = fc
   .tuple(
-    ...DAYS.map((_, at) =>
+    ...DAYS.map((_, index) =>
       fc.record({
         refreshes: fc.boolean(),
-        console: fc.array(aConsoleEdit, { maxLength: at === 0 ? 6 : 4 }),
-        settings: fc.array(aSettingsEdit, { minLength: at === 0 ? 2 : 0, maxLength: at === 0 ? 9 : 5 }),
+        console: fc.array(aConsoleEdit, { maxLength: index === 0 ? 6 : 4 }),
+        settings: fc.array(aSettingsEdit, { minLength: index === 0 ? 2 : 0, maxLength: index === 0 ? 9 : 5 }),
         isHeld: fc.boolean(),
         staleChange: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.nat(20) }),
       }),
@@ -161,7 +161,7 @@ async function runSequence(sequence: readonly PlanRound[], company: Company, beg
   const client = new SettingsClient({ baseUrl: company.url, apiKey: company.apiKey });
   const runner = new PlanSequenceRunner(company, client, directory, begin);
   try {
-    for (const [at, round] of sequence.entries()) await runner.play(round, DAYS[at] ?? "");
+    for (const [index, round] of sequence.entries()) await runner.play(round, DAYS[index] ?? "");
   } catch (error) {
     throw new Error(`${(error as Error).message}\n${runner.log.join("\n")}`, { cause: error });
   } finally {

@@ -8,8 +8,8 @@ import { createTestDirectory, type TestDirectory } from "../../support/test-dire
 
 /* Output of the built `email-security plan` for a very long plan. */
 
-const repeatNumbered = <T>(count: number, make: (at: number) => T): T[] =>
-  Array.from({ length: count }, (_, at) => make(at));
+const repeatNumbered = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
 
 let sandbox: Sandbox;
 let directory: TestDirectory;
@@ -20,9 +20,9 @@ beforeAll(async () => {
       name: "long",
       tenants: [
         buildTenant("acme", [
-          ...repeatNumbered(400, (at) => entry("allow", `a${at}.example`)),
+          ...repeatNumbered(400, (index) => entry("allow", `a${index}.example`)),
           entry("deny", "turned.example"),
-          ...repeatNumbered(150, (at) => entry("deny", `undeclared-${at}.example`)),
+          ...repeatNumbered(150, (index) => entry("deny", `undeclared-${index}.example`)),
           entry("allow", "zz-undeclared.example"),
         ]),
       ],
@@ -33,7 +33,7 @@ beforeAll(async () => {
 allow:
   - turned.example
   - zz-new.example
-${repeatNumbered(400, (at) => `  - { value: a${at}.example, comment: Partner }\n`).join("")}`,
+${repeatNumbered(400, (index) => `  - { value: a${index}.example, comment: Partner }\n`).join("")}`,
   });
 });
 

@@ -157,7 +157,7 @@ deny: []
   });
 
   it("names the blocker that would refuse the run", async () => {
-    const values = Array.from({ length: 20 }, (_, at) => `bad-${at}.example`);
+    const values = Array.from({ length: 20 }, (_, index) => `bad-${index}.example`);
     await using acme = await startTenant([
       ...values.map((value) => buildRow("deny", value)),
       buildRow("allow", "there.example", "x"),

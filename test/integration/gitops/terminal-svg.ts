@@ -5,10 +5,10 @@ export function renderTerminal(text: string, title: string): string {
   const width = Math.ceil(columns * CHARACTER + 2 * MARGIN);
   const height = lines.length * LINE + 2 * MARGIN;
   let style = PLAIN;
-  const rows = lines.map((line, at) => {
+  const rows = lines.map((line, index) => {
     const [spans, after] = renderSpans(line, style);
     style = after;
-    const y = MARGIN + (at + 1) * LINE - 5;
+    const y = MARGIN + (index + 1) * LINE - 5;
     return spans === "" ? "" : `  <text x="${MARGIN}" y="${y}">${spans}</text>\n`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img">
@@ -44,8 +44,8 @@ function renderSpans(line: string, before: TextStyle): [spans: string, after: Te
   let style = before;
   let spans = "";
   // Text and escape codes alternate.
-  for (const [at, part] of line.split(SGR).entries()) {
-    if (at % 2 === 1) style = applyStyleCode(part, style);
+  for (const [index, part] of line.split(SGR).entries()) {
+    if (index % 2 === 1) style = applyStyleCode(part, style);
     else if (part !== "") spans += renderSpan(part, style);
   }
   return [spans, style];

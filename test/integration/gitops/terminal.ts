@@ -24,11 +24,11 @@ export function startAtTerminal(directory: string, environment: NodeJS.ProcessEn
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output += stripVTControlCharacters(text);
   });
-  let at = 0;
+  let index = 0;
   return {
     async type(prompt, keys) {
-      await vi.waitUntil(() => output.includes(prompt, at), { timeout: 20_000, interval: 20 });
-      at = output.indexOf(prompt, at) + prompt.length;
+      await vi.waitUntil(() => output.includes(prompt, index), { timeout: 20_000, interval: 20 });
+      index = output.indexOf(prompt, index) + prompt.length;
       child.stdin.write(keys);
     },
     ended: new Promise((done) => child.once("close", (code) => done({ code, text: output }))),

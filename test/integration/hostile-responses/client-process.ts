@@ -27,7 +27,7 @@ export interface ClientRunOptions {
   readonly calls: readonly string[];
   /** The client's options. */
   readonly options?: Record<string, unknown>;
-  readonly atOnce?: boolean;
+  readonly concurrent?: boolean;
 }
 
 /** The client's heap size: a tenth of Node.js's default. */
@@ -48,7 +48,7 @@ export const RUN_SOURCES = `
 
 const PROGRAM = `
   ${RUN_SOURCES}
-  const { calls, options, atOnce } = JSON.parse(process.env.RUN);
+  const { calls, options, concurrent } = JSON.parse(process.env.RUN);
   const { SettingsClient } = await import(process.env.CLIENT_URL);
   const { ENDPOINTS } = await import(process.env.ENDPOINTS_URL);
   const counted = async (items) => {
@@ -79,7 +79,7 @@ const PROGRAM = `
       outcomes.push({ name, code, outcomeUnknown, message: message.slice(0, 2000) });
     }
   };
-  if (atOnce) await Promise.all(calls.map(make));
+  if (concurrent) await Promise.all(calls.map(make));
   else for (const name of calls) await make(name);
   const grown = process.resourceUsage().maxRSS - before;
   console.log(JSON.stringify({ outcomes, grownMiB: Math.ceil(grown / 1024) }));
@@ -93,7 +93,7 @@ export async function runClient({
   baseUrl,
   calls,
   options = {},
-  atOnce = false,
+  concurrent = false,
 }: ClientRunOptions): Promise<ClientRun> {
   const child = spawn(
     process.execPath,
@@ -105,7 +105,7 @@ export async function runClient({
         NODE_OPTIONS: "--disable-warning=ExperimentalWarning",
         CLIENT_URL: pathToFileURL("provider/client/index.ts").href,
         ENDPOINTS_URL: pathToFileURL("test/integration/client/endpoints.ts").href,
-        RUN: JSON.stringify({ calls, atOnce, options: { baseUrl, apiKey: "key", ...options } }),
+        RUN: JSON.stringify({ calls, concurrent, options: { baseUrl, apiKey: "key", ...options } }),
       },
     },
   );

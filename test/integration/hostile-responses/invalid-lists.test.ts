@@ -89,7 +89,7 @@ describe("ignored page size", () => {
       );
     });
     await using client = new TestClient(service);
-    const expected = Array.from({ length: count }, (_, at) => String(at));
+    const expected = Array.from({ length: count }, (_, index) => String(index));
     expect((await client.allowDenyEntries.readAll("deny")).map(({ id }) => id)).toEqual(expected);
     expect(await client.vipEmployees.readAll()).toHaveLength(count);
     expect(service.received).toHaveLength(8);

@@ -29,13 +29,13 @@ export function buildListItems(
   count: number,
   text = "",
 ): unknown[] {
-  const buildItem = (at: number) => {
-    if (url.includes("vip_employees")) return { email: `vip-${at}@company.example`, comment: text };
-    if (url.includes("threats_over_time")) return { date: `day ${at}`, count_threats: 1 };
-    if (url.includes("allow_deny")) return buildEntry(at, { comment: text });
-    return { id: `item-${at}`, subject: text };
+  const buildItem = (index: number) => {
+    if (url.includes("vip_employees")) return { email: `vip-${index}@company.example`, comment: text };
+    if (url.includes("threats_over_time")) return { date: `day ${index}`, count_threats: 1 };
+    if (url.includes("allow_deny")) return buildEntry(index, { comment: text });
+    return { id: `item-${index}`, subject: text };
   };
-  return Array.from({ length: count }, (_, at) => buildItem(first + at));
+  return Array.from({ length: count }, (_, index) => buildItem(first + index));
 }
 
 const READINGS = ["allowDenyEntries.readAll", "vipEmployees.readAll"];

@@ -174,8 +174,10 @@ function createRowsAttack(count: number, names: readonly string[] = LISTING): At
 
 /** Returns whether a path belongs to a row of the reference's summary. */
 function isAt(row: string, path: string): boolean {
-  const [method, at = ""] = row.split(" ");
-  return method === "GET" && path.startsWith(at.replace(/\{.*/, "")) && at.includes("{") === (at !== path);
+  const [method, rowPath = ""] = row.split(" ");
+  return (
+    method === "GET" && path.startsWith(rowPath.replace(/\{.*/, "")) && rowPath.includes("{") === (rowPath !== path)
+  );
 }
 
 const ROWS: readonly SizeCase[] = [
@@ -308,7 +310,7 @@ export async function assertBoundedCost(
   const run = await runClient({
     baseUrl: service.url,
     calls,
-    atOnce: timeoutMs !== undefined,
+    concurrent: timeoutMs !== undefined,
     options: timeoutMs === undefined ? {} : { timeoutMs },
   });
   expect({ ...run, grownMiB: 0 }).toEqual({

@@ -44,7 +44,7 @@ async function writeAuthorities(...certificates: Certificate[]): Promise<string>
 interface NetworkSetup {
   readonly proxy?: Omit<ProxyOptions, "to">;
   readonly service?: Certificate;
-  readonly environment: (at: { proxy: string; port: number }) => Record<string, string>;
+  readonly environment: (ports: { proxy: string; port: number }) => Record<string, string>;
   readonly trusted?: readonly Certificate[];
 }
 
@@ -343,12 +343,12 @@ describe("key that no header can carry", () => {
   ])("is rejected before any request if it has %s", async ([_name, apiKey = ""]) => {
     await using service = await RecordingService.start(createFixedAnswerer(200, buildListBody([])));
     const reason = "The API key (apiKey) contains white space, a line break or a non-ASCII character";
-    const [byEnvironment, byConfig] = await Promise.all([
+    const [environmentResult, configResult] = await Promise.all([
       lookUpVip({ environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: apiKey } }),
       lookUpVip({ config: { "email-security:baseUrl": service.url, "email-security:apiKey": apiKey } }),
     ]);
-    expect(byEnvironment).toContain(reason);
-    expect(byConfig).toContain(reason);
+    expect(environmentResult).toContain(reason);
+    expect(configResult).toContain(reason);
     expect(() => new TestClient(service, { apiKey })).toThrow(reason);
     expect(service.received).toEqual([]);
   });

@@ -129,14 +129,14 @@ class HostileTenant implements AsyncDisposable {
       return;
     }
     const id = decodeURIComponent(url.slice(url.lastIndexOf("/allow_deny_entries/") + "/allow_deny_entries/".length));
-    const at = this.entries.findIndex((row) => row.id === id);
-    const row = this.entries[at];
+    const index = this.entries.findIndex((row) => row.id === id);
+    const row = this.entries[index];
     if (row === undefined) {
       respondWithResults(response, 404, "no such entry");
       return;
     }
     if (method === "PATCH") Object.assign(row, body);
-    else this.entries.splice(at, 1);
+    else this.entries.splice(index, 1);
     respondWithResults(response, 200, method === "PATCH" ? row : { id, deleted: true });
   }
 
@@ -291,10 +291,10 @@ describe("unreliable read of a list", () => {
 
 test("neither deletes nor duplicates entries hidden by a wrong total", async () => {
   await using tenant = await HostileTenant.start();
-  for (let at = 0; at < 250; at += 1) {
-    const value = `bad-${at}.example`;
+  for (let index = 0; index < 250; index += 1) {
+    const value = `bad-${index}.example`;
     tenant.entries.push({
-      id: `id-${at}`,
+      id: `id-${index}`,
       list: "deny",
       entry_type: "domain",
       value,
@@ -320,7 +320,9 @@ test("creates no duplicates when the page size is ignored", async () => {
   await using tenant = await HostileTenant.start();
   tenant.telling = createPagedAnswer(25);
   const count = 51;
-  const entries = Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: INC-1"]));
+  const entries = Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [`bad-${index}.example`, "deny: INC-1"]),
+  );
   const list = tenant.provider.getResource("allowDenyList");
   const createdResource = await list.declare({ entries });
   expect(tenant.entries).toHaveLength(count);
@@ -366,9 +368,9 @@ describe("unusual ids from the service", () => {
     tenant.entries.push({ ...bystander });
     const entry = tenant.provider.getResource("allowDenyEntry");
     const createdRows = [];
-    for (const [at, id] of ODD_IDS.entries()) {
+    for (const [index, id] of ODD_IDS.entries()) {
       tenant.nextId = () => id;
-      const value = `evil-${at}.example`;
+      const value = `evil-${index}.example`;
       const created = await entry.declare({ list: "deny", value });
       // Pulumi prints resource IDs as they are. If the service's own ID isn't printable, it is stored in `entryId`
       // instead.

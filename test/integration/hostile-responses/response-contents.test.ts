@@ -124,8 +124,8 @@ describe("ids in paths", () => {
     expect(service.received.map(({ method, url }) => `${method} ${url}`)).toEqual(
       sent.map((id) => `${method} ${before}${encodeURIComponent(id)}`),
     );
-    for (const [at, { url }] of service.received.entries()) {
-      expect(decodeURIComponent(url.slice(before.length))).toBe(sent[at]);
+    for (const [index, { url }] of service.received.entries()) {
+      expect(decodeURIComponent(url.slice(before.length))).toBe(sent[index]);
       // Any other URL parser reads the same path.
       expect(new URL(url, "http://x").pathname).toBe(url);
     }

@@ -108,18 +108,18 @@ function countPages(rows: number): number {
 function buildRoundProgram(round: number): Declaration[] {
   const firstEntry = round * ENTRIES_EACH;
   const entries = Object.fromEntries(
-    Array.from({ length: ENTRIES }, (_, at) => {
-      const number = firstEntry + at;
+    Array.from({ length: ENTRIES }, (_, index) => {
+      const number = firstEntry + index;
       const list = number % 4 === 0 ? "allow" : "deny";
-      const isChanged = round > 0 && at < ENTRIES_EACH;
+      const isChanged = round > 0 && index < ENTRIES_EACH;
       return [`sender-${number}.example`, `${list}: ${isChanged ? `seen in round ${round}` : "INC-1"}`];
     }),
   );
   const firstVip = round * VIPS_EACH;
   const members = Object.fromEntries(
-    Array.from({ length: VIPS }, (_, at) => {
-      const isChanged = round > 0 && at < VIPS_EACH;
-      return [formatMailbox(firstVip + at), isChanged ? `seen in round ${round}` : "Board"];
+    Array.from({ length: VIPS }, (_, index) => {
+      const isChanged = round > 0 && index < VIPS_EACH;
+      return [formatMailbox(firstVip + index), isChanged ? `seen in round ${round}` : "Board"];
     }),
   );
   const limits = { maxRemovalFraction: 1 };
@@ -179,9 +179,9 @@ function computeSlope(series: readonly number[]): number {
   const mean = series.reduce((sum, item) => sum + item, 0) / series.length;
   let above = 0;
   let below = 0;
-  for (const [at, item] of series.entries()) {
-    above += (at - middle) * (item - mean);
-    below += (at - middle) ** 2;
+  for (const [index, item] of series.entries()) {
+    above += (index - middle) * (item - mean);
+    below += (index - middle) ** 2;
   }
   return above / below;
 }

@@ -11,7 +11,7 @@ async function cancelProvider(provider: ProviderProcess): Promise<void> {
   await call((done) => provider.client.cancel(new Empty(), done));
 }
 
-const entries = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`bad-${at}.example`, "deny: x"]));
+const entries = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`bad-${index}.example`, "deny: x"]));
 
 it("ends a cancelled list as a partial failure that keeps completed entries", async () => {
   const release = Promise.withResolvers<void>();

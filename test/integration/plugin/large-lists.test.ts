@@ -4,18 +4,21 @@ import type { ResourceProperties } from "../../support/provider-call";
 import { READ_BOTH_LISTS, READ_VIPS, startSandboxTenant } from "../../support/sandbox-tenant";
 
 const COUNT = 5_000;
-const formatEvilDomain = (at: number): string => `evil-${at}.example`;
+const formatEvilDomain = (index: number): string => `evil-${index}.example`;
 
 const listPageRequests = (list: string, count: number): string[] =>
-  Array.from({ length: count }, (_, at) => `GET /allow_deny_entries?list=${list}&page=${at + 1}&page_size=200 200`);
+  Array.from(
+    { length: count },
+    (_, index) => `GET /allow_deny_entries?list=${list}&page=${index + 1}&page_size=200 200`,
+  );
 
 /** A company that denies thousands of domains. */
 function buildScenario(): Scenario {
-  const entries = Array.from({ length: COUNT }, (_, at) => ({
+  const entries = Array.from({ length: COUNT }, (_, index) => ({
     list: "deny",
     entryType: "domain",
-    value: formatEvilDomain(at),
-    comment: `INC-${at}`,
+    value: formatEvilDomain(index),
+    comment: `INC-${index}`,
     createdBy: "Dana Reyes (console)",
     createdAt: "2025-03-01T08:00:00.000Z",
   })) satisfies ScenarioEntry[];
@@ -75,17 +78,20 @@ it("imports a list of 5,000 in ceil(N/200) requests and two checks for changes",
 it("shares one read of each list among concurrent calls", async () => {
   await using tenant = await startSandboxTenant({ scenario: "acme" });
   const { provider } = tenant;
-  const buildEntryArguments = (at: number): ResourceProperties => ({ list: "deny", value: `single-${at}.example` });
-  const numbers = Array.from({ length: 60 }, (_, at) => at);
+  const buildEntryArguments = (index: number): ResourceProperties => ({
+    list: "deny",
+    value: `single-${index}.example`,
+  });
+  const numbers = Array.from({ length: 60 }, (_, index) => index);
   const entry = provider.getResource("allowDenyEntry");
-  const resources = await Promise.all(numbers.map((at) => entry.declare(buildEntryArguments(at))));
+  const resources = await Promise.all(numbers.map((index) => entry.declare(buildEntryArguments(index))));
   expect(tenant.trace().filter((line) => line.startsWith("GET"))).toEqual(READ_BOTH_LISTS);
 
   await provider.startNextRun();
   const [readResults, ...rest] = await Promise.all([
     Promise.all(
-      resources.map(({ id, properties, inputs }, at) =>
-        provider.getResource("allowDenyEntry", `single-${at}`).read(id, properties, inputs),
+      resources.map(({ id, properties, inputs }, index) =>
+        provider.getResource("allowDenyEntry", `single-${index}`).read(id, properties, inputs),
       ),
     ),
     provider.getResource("allowDenyEntry").read("deny:single-7.example"),

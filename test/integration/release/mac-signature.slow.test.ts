@@ -44,11 +44,11 @@ async function buildGoProgram(directory: string): Promise<Buffer> {
 function removeSignature(signed: Buffer): { unsigned: Buffer; linkEdit: number; signatureAt: number } {
   let linkEdit = 0;
   let last = 0;
-  let at = 32;
+  let index = 32;
   for (let commandCount = signed.readUInt32LE(16); commandCount > 0; commandCount--) {
-    if (signed.toString("latin1", at + 8, at + 18) === "__LINKEDIT") linkEdit = at;
-    last = at;
-    at += signed.readUInt32LE(at + 4);
+    if (signed.toString("latin1", index + 8, index + 18) === "__LINKEDIT") linkEdit = index;
+    last = index;
+    index += signed.readUInt32LE(index + 4);
   }
   expect(signed.readUInt32LE(last)).toBe(0x1d);
   const signatureAt = signed.readUInt32LE(last + 8);

@@ -115,7 +115,8 @@ describe("lifecycle of a list", () => {
   it("makes no write when the tenant already holds the declared entries", async () => {
     await using listTenant = await startListTenant();
     const { tenant, list } = listTenant;
-    for (let at = 0; at < 450; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at), "INC-1");
+    for (let index = 0; index < 450; index += 1)
+      await createConsoleEntry(tenant, "deny", formatBadDomain(index), "INC-1");
     tenant.trace();
     const up = await list.up({ entries: buildNumberedDenies(450) });
     expect(up.outcome).toBe("created");
@@ -264,7 +265,7 @@ describe("exclusive mode", () => {
   it("keeps the entries it found when switched to additive", async () => {
     await using listTenant = await startListTenant();
     const { tenant, list } = listTenant;
-    for (let at = 0; at < 15; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at));
+    for (let index = 0; index < 15; index += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(index));
     await list.up(buildExclusiveArguments({ "evil.example": "deny" }));
     await list.refresh();
     tenant.trace();
@@ -372,7 +373,7 @@ describe("removal guard", () => {
     await using listTenant = await startListTenant();
     const { tenant, list } = listTenant;
     await list.up({ entries: buildNumberedDenies(10), mode: "exclusive" });
-    for (let at = 100; at < 140; at += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(at));
+    for (let index = 100; index < 140; index += 1) await createConsoleEntry(tenant, "deny", formatBadDomain(index));
     await list.refresh();
     const up = await list.up({ entries: buildNumberedDenies(10), mode: "exclusive" });
     expect(up.failures[""]).toContain("would lose 40 of 50 entries (80 %)");

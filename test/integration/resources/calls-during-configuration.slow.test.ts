@@ -29,8 +29,11 @@ function buildConfig(sandbox: Sandbox, tenant: string): Record<string, string> {
 function makeAll(provider: ProviderProcess): Promise<{ id: string; properties: ResourceProperties }>[] {
   const createResource = (kind: HandlerName, args: ResourceProperties) => provider.getResource(kind).create(args);
   const declareResource = (kind: HandlerName, args: ResourceProperties) => provider.getResource(kind).declare(args);
-  const entries = Array.from({ length: 6 }, (_, at) =>
-    (at % 2 === 0 ? createResource : declareResource)("allowDenyEntry", { list: "deny", value: `bad-${at}.example` }),
+  const entries = Array.from({ length: 6 }, (_, index) =>
+    (index % 2 === 0 ? createResource : declareResource)("allowDenyEntry", {
+      list: "deny",
+      value: `bad-${index}.example`,
+    }),
   );
   const [one, two, three, four] = EMPLOYEES.map((name) => `${name}@acme.example`);
   return [
@@ -95,9 +98,9 @@ it(
       await Promise.all(
         [acme, globex].flatMap((provider) => {
           const name = provider === acme ? "acme" : "globex";
-          const entries = Array.from({ length: 4 }, (_, at) => ({
+          const entries = Array.from({ length: 4 }, (_, index) => ({
             list: "deny",
-            value: `${name}-${at}.example`,
+            value: `${name}-${index}.example`,
           }));
           const entry = provider.getResource("allowDenyEntry");
           return [provider.configure(), ...entries.map((args) => entry.create(args))];
@@ -105,7 +108,7 @@ it(
       );
       for (const name of ["acme", "globex"]) {
         const values = sandbox.allowDenyEntries(name).map(({ value }) => value);
-        expect(values.sort()).toEqual([0, 1, 2, 3].map((at) => `${name}-${at}.example`));
+        expect(values.sort()).toEqual([0, 1, 2, 3].map((index) => `${name}-${index}.example`));
       }
     }
   },

@@ -164,8 +164,11 @@ describe("one of two scopes changed by hand", () => {
   it("is changed back in place when both were", async () => {
     await using setting = await applyList("additive", both);
     const before = setting.rows();
-    for (const [at, row] of before.entries())
-      setting.change(row.split(" ")[0] ?? "", { verdict_scope: ["bulk", "spam"][at] ?? "", comment: `by hand ${at}` });
+    for (const [index, row] of before.entries())
+      setting.change(row.split(" ")[0] ?? "", {
+        verdict_scope: ["bulk", "spam"][index] ?? "",
+        comment: `by hand ${index}`,
+      });
     await setting.refresh();
     expect((await setting.up(both)).outcome).toBe("updated");
     expect(

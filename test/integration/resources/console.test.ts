@@ -346,12 +346,12 @@ beforeAll(async () => {
   const nexts = await runTogether(async ({ args, resource, subject }) =>
     args === undefined ? undefined : await resource.up(args(subject)),
   );
-  for (const [at, { subject }] of rows.entries()) {
+  for (const [index, { subject }] of rows.entries()) {
     ran.set(subject, {
-      run: runs[at] as ResourceUpResult,
-      contentThen: heldThen[at] as string,
+      run: runs[index] as ResourceUpResult,
+      contentThen: heldThen[index] as string,
       isHeld: acted.has(subject),
-      next: nexts[at],
+      next: nexts[index],
       after: formatSubjectRows(tenant.sandbox, subject),
     });
   }

@@ -62,7 +62,7 @@ it("keeps completed entries in state when a list times out", async () => {
     if (method === "POST") posts += 1;
     return method === "POST" && posts > 40;
   });
-  const entries = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`bad-${at}.example`, "deny: x"]));
+  const entries = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`bad-${index}.example`, "deny: x"]));
   const list = new ManagedResource(tenant, "allowDenyList");
   const up = await list.up({ entries }, LONG_TIMEOUT_S);
   expect(up.outcome).toBe("partial");

@@ -370,7 +370,7 @@ describe("allow that contradicts a changed entry", () => {
   const deny = { list: "deny", value: "evil.example" };
   const pushDuplicates = (tenant: { service: { entries: unknown[] } }, ...rows: object[]) => {
     const [like = {}] = tenant.service.entries as object[];
-    for (const [at, row] of rows.entries()) tenant.service.entries.push({ ...like, id: `later-${at}`, ...row });
+    for (const [index, row] of rows.entries()) tenant.service.entries.push({ ...like, id: `later-${index}`, ...row });
   };
   const allowed = { list: "allow", value: "evil.example" };
 

@@ -85,9 +85,9 @@ describe("undeclared allow entry", () => {
     const { tenant, list } = listTenant;
     const args = { mode: MODE, entries: buildNumberedDenies(10) };
     await list.up(args);
-    for (let at = 100; at < 112; at += 1) {
-      await createConsoleEntry(tenant, "allow", formatBadDomain(at));
-      await createConsoleEntry(tenant, "deny", formatBadDomain(at + 100));
+    for (let index = 100; index < 112; index += 1) {
+      await createConsoleEntry(tenant, "allow", formatBadDomain(index));
+      await createConsoleEntry(tenant, "deny", formatBadDomain(index + 100));
     }
     await list.refresh();
     expect((await list.up(args)).failures[""]).toContain("would lose 12 of 22 entries (55 %)");

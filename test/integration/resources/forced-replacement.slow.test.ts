@@ -7,7 +7,7 @@ import { startSandboxTenant } from "../../support/sandbox-tenant";
  */
 
 function buildDenies(count: number): Record<string, string> {
-  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: x"]));
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`bad-${index}.example`, "deny: x"]));
 }
 
 it.each(["made", "deleted"])("replaces an unchanged list without writes when it is %s first", async (first) => {

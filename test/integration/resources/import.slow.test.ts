@@ -60,12 +60,12 @@ async function processOn(options: SandboxOptions, ownDomains: readonly string[] 
 const MOST_READINGS = 8;
 
 const listPageRequests = (list: string, count: number): string[] =>
-  Array.from({ length: count }, (_, at) => `GET ${list} ${at + 1}`).sort();
+  Array.from({ length: count }, (_, index) => `GET ${list} ${index + 1}`).sort();
 
 const added = { createdBy: "Dana Reyes (console)", createdAt: "2016-03-01T08:00:00.000Z" };
 
 function buildScenario(entries: readonly Partial<ScenarioEntry>[], vips = 0): Scenario {
-  const formatMailbox = (at: number): string => `vip-${at}@acme.example`;
+  const formatMailbox = (index: number): string => `vip-${index}@acme.example`;
   const tenant = {
     name: "acme",
     keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
@@ -77,16 +77,16 @@ function buildScenario(entries: readonly Partial<ScenarioEntry>[], vips = 0): Sc
         jobTitle: "Chief Executive Officer",
         department: "Executive Office",
       },
-      ...Array.from({ length: vips }, (_, at) => ({
-        email: formatMailbox(at),
-        fullName: `Person ${at}`,
+      ...Array.from({ length: vips }, (_, index) => ({
+        email: formatMailbox(index),
+        fullName: `Person ${index}`,
         jobTitle: "Staff Engineer",
         department: "Engineering",
       })),
     ],
-    manualVips: Array.from({ length: vips }, (_, at) => ({
-      email: formatMailbox(at),
-      comment: at % 2 === 0 ? "" : "Talks to\nthe press: daily",
+    manualVips: Array.from({ length: vips }, (_, index) => ({
+      email: formatMailbox(index),
+      comment: index % 2 === 0 ? "" : "Talks to\nthe press: daily",
       addedBy: "Dana Reyes (console)",
       dateAdded: "2025-02-03T09:00:00.000Z",
     })),
@@ -98,8 +98,8 @@ function buildScenario(entries: readonly Partial<ScenarioEntry>[], vips = 0): Sc
   return { name: "import", tenants: [tenant] };
 }
 
-const formatEvilDomain = (at: number): string => `evil-${at}.example`;
-const EVIL = Array.from({ length: 5_000 }, (_, at) => ({ value: formatEvilDomain(at), comment: `INC-${at}` }));
+const formatEvilDomain = (index: number): string => `evil-${index}.example`;
+const EVIL = Array.from({ length: 5_000 }, (_, index) => ({ value: formatEvilDomain(index), comment: `INC-${index}` }));
 
 async function captureReason(looking: Promise<unknown>): Promise<string> {
   return await looking.then(
@@ -125,12 +125,12 @@ describe("bulk import", () => {
     expect(lookupResults[7]?.inputs).toEqual({ list: "deny", value: formatEvilDomain(7), comment: "INC-7" });
 
     // An id doesn't identify its list; a list that was already read isn't read again.
-    const byId = await Promise.all(rows.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, process.context)));
+    const idLookups = await Promise.all(rows.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, process.context)));
     expect(process.trace()).toEqual(listPageRequests("allow", 1));
-    expect(byId.map((result) => result?.state.value)).toEqual(rows.map(({ value }) => value));
+    expect(idLookups.map((result) => result?.state.value)).toEqual(rows.map(({ value }) => value));
     // A missing entry is looked for again as long as lists may lag, with shared reads for all that are missing.
     const missingResults = await Promise.all(
-      [0, 1, 2].map((at) => allowDenyEntryLifecycle.lookUp(`deny:gone-${at}.example`, process.context)),
+      [0, 1, 2].map((index) => allowDenyEntryLifecycle.lookUp(`deny:gone-${index}.example`, process.context)),
     );
     expect(missingResults).toEqual([undefined, undefined, undefined]);
     const again = process.trace();
@@ -141,9 +141,9 @@ describe("bulk import", () => {
   it("reads the VIP list once, whatever the case of the mailboxes", async () => {
     await using process = await processOn({ scenario: buildScenario([], 450) });
     const lookupResults = await Promise.all(
-      Array.from({ length: 450 }, (_, at) =>
+      Array.from({ length: 450 }, (_, index) =>
         vipEmployeeLifecycle.lookUp(
-          at % 2 === 0 ? `vip-${at}@acme.example` : `VIP-${at}@Acme.Example`,
+          index % 2 === 0 ? `vip-${index}@acme.example` : `VIP-${index}@Acme.Example`,
           process.context,
         ),
       ),

@@ -77,14 +77,14 @@ export class NumberedTenants implements AsyncDisposable {
       }
       return;
     }
-    const at = entries.findIndex((row) => row.id === id);
-    const row = entries[at];
+    const index = entries.findIndex((row) => row.id === id);
+    const row = entries[index];
     if (row === undefined) {
       writeJson(response, 404, { error: "no such entry" });
       return;
     }
     if (method === "PATCH") Object.assign(row, body);
-    else entries.splice(at, 1);
+    else entries.splice(index, 1);
     writeJson(response, 200, { results: method === "PATCH" ? row : { id, deleted: true } });
   }
 

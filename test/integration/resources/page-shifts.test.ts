@@ -19,7 +19,7 @@ it("removes an entry missed by a read during a concurrent write", async () => {
   };
   await using tenant = await startSandboxTenant({ afterHandle: shiftRows });
   const list = new ManagedResource(tenant, "allowDenyList");
-  const entries = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`evil-${at}.example`, "deny"]));
+  const entries = Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`evil-${index}.example`, "deny"]));
   expect((await list.up({ entries: { ...entries, [target]: "deny: INC-7" } })).outcome).toBe("created");
 
   hidden = 1;

@@ -190,7 +190,7 @@ describe("entry made in the console", () => {
     const values = ["a.example", "b.example", "c.example"];
     await using tenant = await startLiteralTenant({ entries: values.map((value) => ({ list: "deny", value })) });
     const entries = values.map((value) => createManagedEntry(tenant, value, true));
-    const ups = await Promise.all(entries.map((entry, at) => entry.up({ ...deny, value: values[at] })));
+    const ups = await Promise.all(entries.map((entry, index) => entry.up({ ...deny, value: values[index] })));
     expect(ups.map(({ outcome }) => outcome)).toEqual(["created", "created", "created"]);
     expect(tenant.service).toMatchObject({ writes: [], reads: 2 * 6 });
   });

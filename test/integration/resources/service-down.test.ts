@@ -7,7 +7,7 @@ const MOST = 35;
 /** The resources that one engine run sends to the provider process at about the same time: 64 in parallel. */
 const SINGLES = 64;
 const buildListedDenies = (count: number) =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [`listed-${at}.example`, "deny"]));
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`listed-${index}.example`, "deny"]));
 
 async function startFailingTenant(respond: (request: ServiceRequest, writes: number) => boolean) {
   let down = 0;
@@ -36,8 +36,8 @@ async function startFailingTenant(respond: (request: ServiceRequest, writes: num
       });
   };
   await Promise.all([
-    ...Array.from({ length: SINGLES }, (_, at) =>
-      declareAndCreate("allowDenyEntry", { list: "deny", value: `single-${at}.example` }),
+    ...Array.from({ length: SINGLES }, (_, index) =>
+      declareAndCreate("allowDenyEntry", { list: "deny", value: `single-${index}.example` }),
     ),
     declareAndCreate("vipEmployee", { email: "lena.hartmann@acme.example" }),
     declareAndCreate("allowDenyList", { entries: buildListedDenies(500) }),

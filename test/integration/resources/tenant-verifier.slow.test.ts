@@ -44,14 +44,14 @@ async function updateResource(
   return await resource.update(id, properties, checked.inputs);
 }
 
-const listValues = (count: number): string[] => Array.from({ length: count }, (_, at) => `bad${at}.example`);
+const listValues = (count: number): string[] => Array.from({ length: count }, (_, index) => `bad${index}.example`);
 
 /** Creates a stack of single entries at acme, as a first run leaves it. */
 async function createAcmeEntries(sandbox: Sandbox, count: number): Promise<readonly CreatedEntry[]> {
   await using acme = await runAt(sandbox, "acme");
   const resources = await Promise.all(
-    listValues(count).map((value, at) =>
-      acme.getResource("allowDenyEntry", `e${at}`).declare({ list: "deny", value, comment: "INC-7" }),
+    listValues(count).map((value, index) =>
+      acme.getResource("allowDenyEntry", `e${index}`).declare({ list: "deny", value, comment: "INC-7" }),
     ),
   );
   sandbox.clearRequests();
@@ -77,8 +77,8 @@ describe("tenant verification by state alone", () => {
     const refreshAtGlobex = async (some: readonly CreatedEntry[]): Promise<string[]> => {
       await using globex = await runAt(sandbox, "globex");
       return await listOutcomes(
-        some.map(({ id, properties, inputs }, at) =>
-          globex.getResource("allowDenyEntry", `e${at}`).read(id, properties, inputs),
+        some.map(({ id, properties, inputs }, index) =>
+          globex.getResource("allowDenyEntry", `e${index}`).read(id, properties, inputs),
         ),
       );
     };
@@ -98,19 +98,19 @@ describe("tenant verification by state alone", () => {
     await using sandbox = await startTwoTenants({ people: false });
     const resources = await createAcmeEntries(sandbox, 5);
     await using globex = await runAt(sandbox, "globex");
-    const getEntryResource = (at: number) => globex.getResource("allowDenyEntry", `e${at}`);
+    const getEntryResource = (index: number) => globex.getResource("allowDenyEntry", `e${index}`);
     const work = [
       globex.getResource("allowDenyEntry", "new").declare({ list: "deny", value: "new.example" }),
-      ...resources.slice(0, 2).map((resource, at) =>
-        updateResource(getEntryResource(at), resource, {
+      ...resources.slice(0, 2).map((resource, index) =>
+        updateResource(getEntryResource(index), resource, {
           list: "deny",
-          value: listValues(5)[at] ?? "",
+          value: listValues(5)[index] ?? "",
           comment: "Changed",
         }),
       ),
       ...resources
         .slice(2)
-        .map(({ id, properties, inputs }, at) => getEntryResource(at + 2).delete(id, properties, inputs)),
+        .map(({ id, properties, inputs }, index) => getEntryResource(index + 2).delete(id, properties, inputs)),
     ];
     for (const message of await listOutcomes(work)) expect(message).toMatch(REFUSED);
     expect(listWrites(sandbox)).toEqual([]);
@@ -167,7 +167,9 @@ describe("tenant verification by state alone", () => {
     await click(sandbox, "PATCH", `/allow_deny_entries/${remainingRows?.id}`, { list: "allow" });
     await using acme = await runAt(sandbox, "acme");
     const read = await Promise.all(
-      resources.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
+      resources.map(({ id, properties }, index) =>
+        acme.getResource("allowDenyEntry", `e${index}`).read(id, properties),
+      ),
     );
     expect(read.filter((candidate) => candidate !== undefined)).toHaveLength(1);
   });
@@ -235,9 +237,9 @@ describe("tenant verification by its people", () => {
     sandbox.clearRequests();
     await using accepting = await runAt(sandbox, "globex", { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" });
     const after = await Promise.all(
-      resources.map(async ({ id, properties, inputs }, at) => {
-        const entry = accepting.getResource("allowDenyEntry", `e${at}`);
-        const checked = await entry.check(news[at] ?? {}, inputs);
+      resources.map(async ({ id, properties, inputs }, index) => {
+        const entry = accepting.getResource("allowDenyEntry", `e${index}`);
+        const checked = await entry.check(news[index] ?? {}, inputs);
         expect((await entry.diff(id, properties, checked.inputs)).changes).toBe(true);
         return { id, inputs: checked.inputs, properties: await entry.update(id, properties, checked.inputs) };
       }),
@@ -245,8 +247,8 @@ describe("tenant verification by its people", () => {
     expect(listWrites(sandbox)).toEqual([]);
     expect(new Set(after.map(({ properties }) => properties["people"])).size).toBe(1);
     await using next = await runAt(sandbox, "globex");
-    for (const [at, { id, properties, inputs }] of after.entries()) {
-      const entry = next.getResource("allowDenyEntry", `e${at}`);
+    for (const [index, { id, properties, inputs }] of after.entries()) {
+      const entry = next.getResource("allowDenyEntry", `e${index}`);
       expect((await entry.diff(id, properties, inputs)).changes).toBe(false);
       expect((await entry.read(id, properties, inputs))?.properties["people"]).toBe(properties["people"]);
     }
@@ -304,13 +306,15 @@ describe("tenant verification by its people", () => {
       await click(sandbox, "DELETE", `/allow_deny_entries/${id}`);
     }
     await using acme = await runAt(sandbox, "acme");
-    const deleted = resources.map(({ id, properties, inputs }, at) =>
-      acme.getResource("allowDenyEntry", `e${at}`).delete(id, properties, inputs),
+    const deleted = resources.map(({ id, properties, inputs }, index) =>
+      acme.getResource("allowDenyEntry", `e${index}`).delete(id, properties, inputs),
     );
     expect(new Set(await listOutcomes(deleted))).toEqual(new Set(["done"]));
     // The read doesn't report the entry as deleted.
     const [first] = await listOutcomes(
-      resources.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
+      resources.map(({ id, properties }, index) =>
+        acme.getResource("allowDenyEntry", `e${index}`).read(id, properties),
+      ),
     );
     expect(first).toMatch(REFUSED);
   });
@@ -320,8 +324,8 @@ describe("tenant verification by own domains", () => {
   it("rejects another tenant before the first write of a new stack", async () => {
     await using sandbox = await startTwoTenants();
     await using globex = await runAt(sandbox, "globex", { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" });
-    const entries = listValues(3).map((value, at) =>
-      globex.getResource("allowDenyEntry", `e${at}`).declare({ list: "deny", value }),
+    const entries = listValues(3).map((value, index) =>
+      globex.getResource("allowDenyEntry", `e${index}`).declare({ list: "deny", value }),
     );
     const list = globex.getResource("allowDenyList").declare({ entries: { "other.example": "deny" } });
     const messages = await listOutcomes([...entries, list]);
@@ -356,15 +360,17 @@ describe("cost of tenant verification", () => {
       ).length;
     await using acme = await runAt(sandbox, "acme");
     await Promise.all(
-      resources.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
+      resources.map(({ id, properties }, index) =>
+        acme.getResource("allowDenyEntry", `e${index}`).read(id, properties),
+      ),
     );
     expect(sandbox.requests).toHaveLength(3);
     expect(countMailboxReads()).toBe(1);
     await Promise.all(
-      resources.map((resource, at) =>
-        updateResource(acme.getResource("allowDenyEntry", `e${at}`), resource, {
+      resources.map((resource, index) =>
+        updateResource(acme.getResource("allowDenyEntry", `e${index}`), resource, {
           list: "deny",
-          value: listValues(20)[at] ?? "",
+          value: listValues(20)[index] ?? "",
           comment: "INC-8",
         }),
       ),

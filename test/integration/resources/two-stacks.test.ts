@@ -15,7 +15,7 @@ import { Interleaving } from "./interleaving";
  * may read before the other writes, and learn the result of its own write much later.
  */
 
-const SEEDS = Array.from({ length: 60 }, (_, at) => at + 1);
+const SEEDS = Array.from({ length: 60 }, (_, index) => index + 1);
 
 const STACKS = ["one", "two"] as const;
 type StackName = (typeof STACKS)[number];
@@ -203,12 +203,12 @@ class Stack implements AsyncDisposable {
   readonly provider: ProviderProcess;
   readonly resources: ReadonlyMap<string, ManagedResource>;
 
-  private constructor(proxy: FaultyProxy, provider: ProviderProcess, at: number) {
+  private constructor(proxy: FaultyProxy, provider: ProviderProcess, index: number) {
     this.proxy = proxy;
     this.provider = provider;
     this.resources = new Map(
       assignSubjects().map(({ kind, subject }) => {
-        const handler = typeof kind === "string" ? kind : kind[at];
+        const handler = typeof kind === "string" ? kind : kind[index];
         return [
           subject,
           new ManagedResource({ provider }, handler as HandlerName, { name: subject, sharesRuns: true }),
@@ -217,12 +217,12 @@ class Stack implements AsyncDisposable {
     );
   }
 
-  static async start(target: string, at: number): Promise<Stack> {
+  static async start(target: string, index: number): Promise<Stack> {
     const proxy = await startFaultyProxy({ target });
     const provider = await ProviderProcess.start({
       environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     });
-    return new Stack(proxy, provider, at);
+    return new Stack(proxy, provider, index);
   }
 
   /** `pulumi up` of all resources in the current process; undefined for those without changes. */
@@ -261,8 +261,8 @@ it.each(selectCases("two-stacks", SEEDS, [1]))(
     const sandbox = await startSandbox({ scenario: "empty" });
     open.push(sandbox);
     const stacks: Record<string, Stack> = {};
-    for (const [at, name] of STACKS.entries()) {
-      stacks[name] = await Stack.start(sandbox.url, at);
+    for (const [index, name] of STACKS.entries()) {
+      stacks[name] = await Stack.start(sandbox.url, index);
       open.push(stacks[name]);
       await stacks[name].updateAll(({ before }) => before?.[name]);
     }
@@ -295,7 +295,7 @@ it.each(selectCases("two-stacks", SEEDS, [1]))(
     }
 
     // With the other stack idle, each stack applies its declaration or is refused again.
-    for (const [at, name] of STACKS.entries()) {
+    for (const [index, name] of STACKS.entries()) {
       const stack = stacks[name] as Stack;
       await stack.provider.startNextRun();
       await stack.refresh();
@@ -308,7 +308,7 @@ it.each(selectCases("two-stacks", SEEDS, [1]))(
         const up = again.get(subject);
         if (now[name] === undefined || (isFailed(up) && fails !== undefined)) continue;
         expect.soft(up?.outcome, `${label}, again`).toBe("same");
-        expect.soft(formatSubjectRows(sandbox, subject), `${label}, again`).toBe(holds[at] ?? holds[0]);
+        expect.soft(formatSubjectRows(sandbox, subject), `${label}, again`).toBe(holds[index] ?? holds[0]);
       }
     }
   },

@@ -76,11 +76,11 @@ describe.each([2, 4])("row that is listed %i reads late", (readsBehind) => {
     await using tenant = await startUnlistingTenant(readsBehind);
     const entries = createManagedEntries(tenant, "a", "b", "c", "d", "e", "f");
     const updateAllEntries = (args: object) =>
-      Promise.all(entries.map((entry, at) => entry.up({ ...args, value: `evil-${at}.example` })));
+      Promise.all(entries.map((entry, index) => entry.up({ ...args, value: `evil-${index}.example` })));
     await updateAllEntries(allow);
     await tenant.provider.startNextRun();
     for (const up of await updateAllEntries(deny)) expect(up).toMatchObject({ outcome: "updated" });
-    expect(tenant.service.listContents()).toEqual(entries.map((_, at) => `deny evil-${at}.example`));
+    expect(tenant.service.listContents()).toEqual(entries.map((_, index) => `deny evil-${index}.example`));
   });
 
   it("stays in state after a refresh", async () => {
@@ -113,7 +113,7 @@ describe.each([2, 4])("row that is listed %i reads late", (readsBehind) => {
   it("is changed in a list of many without suspecting another tenant", async () => {
     await using tenant = await startUnlistingTenant(readsBehind);
     const list = new ManagedResource(tenant, "allowDenyList");
-    const values = Array.from({ length: 6 }, (_, at) => `evil-${at}.example`);
+    const values = Array.from({ length: 6 }, (_, index) => `evil-${index}.example`);
     const buildListArguments = (text: string) => ({
       entries: Object.fromEntries(values.map((value) => [value, text])),
     });

@@ -3,9 +3,9 @@ import type { SandboxOptions, Scenario } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
 import { type ManagedSandboxTenant, READ_VIPS, startSandboxTenant } from "../../support/sandbox-tenant";
 
-const formatBigMailbox = (at: number): string => `person-${String(at).padStart(4, "0")}@big.example`;
+const formatBigMailbox = (index: number): string => `person-${String(index).padStart(4, "0")}@big.example`;
 const buildMembers = (count: number, comment = "Board"): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [formatBigMailbox(at), comment]));
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [formatBigMailbox(index), comment]));
 
 /** Builds a company with this many mailboxes in its directory and no VIPs. */
 function buildScenario(count: number): Scenario {
@@ -16,9 +16,9 @@ function buildScenario(count: number): Scenario {
         name: "acme",
         keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
         detectedAt: "2026-01-01T00:00:00Z",
-        employees: Array.from({ length: count }, (_, at) => ({
-          email: formatBigMailbox(at),
-          fullName: `Person ${at}`,
+        employees: Array.from({ length: count }, (_, index) => ({
+          email: formatBigMailbox(index),
+          fullName: `Person ${index}`,
           jobTitle: "Clerk",
           department: "Office",
         })),
@@ -148,7 +148,9 @@ describe("lifecycle of a VIP list", () => {
   it("adds members with many comments without a read per addition", async () => {
     await using setup = await startVipListTenant(300);
     const { tenant, list } = setup;
-    const members = Object.fromEntries(Object.keys(buildMembers(300)).map((email, at) => [email, `Reason ${at}`]));
+    const members = Object.fromEntries(
+      Object.keys(buildMembers(300)).map((email, index) => [email, `Reason ${index}`]),
+    );
     expect((await list.up({ members })).outcome).toBe("created");
     const trace = tenant.trace();
     expect(trace.filter((line) => line.startsWith("POST"))).toHaveLength(300);

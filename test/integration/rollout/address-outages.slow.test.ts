@@ -145,7 +145,7 @@ ${tenants.join("")}waves:
 }
 
 const listTenantNames = (prefix: string, count: number): string[] =>
-  Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
 it("sends only a few requests to each address that is down", async () => {
   await using silent = await startUnstableService(() => undefined);

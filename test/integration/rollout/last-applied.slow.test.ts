@@ -38,11 +38,7 @@ describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in
     const last = await journal.rollout(files, { t1: "pending", t3: "pending" });
     await journal.rollout(files, { t0: "pending" }, "another project");
 
-    const {
-      stacks,
-      otherBackendCount,
-      readFiles: filesOf,
-    } = await readLastApplied(database, { project: "p", backend: "b" });
+    const { stacks, otherBackendCount, readFiles } = await readLastApplied(database, { project: "p", backend: "b" });
     const summary = [...stacks].map(([stack, { applied: a, pending: b }]) => [stack, a?.rollout, b?.rollout]).sort();
     expect(summary).toEqual([
       ["t0", second, undefined],
@@ -55,7 +51,7 @@ describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in
       pending: { state: "pending", wave: "all", rolloutState: "running" },
     });
     expect(otherBackendCount).toBe(0);
-    expect([...(await filesOf(second)).bundle.keys()]).toEqual(["settings/t0.yaml"]);
+    expect([...(await readFiles(second)).bundle.keys()]).toEqual(["settings/t0.yaml"]);
 
     expect(await readLastApplied(database, { project: "p", backend: "another" })).toMatchObject({
       stacks: new Map(),

@@ -55,35 +55,35 @@ const buildNightlyRollout = (mode: RolloutMode, value: string, rest: Partial<Rol
 });
 
 it("excludes nightly runs from the default rollback", async () => {
-  await using its = await writeRollouts(
+  await using rollouts = await writeRollouts(
     { tenants: { acme: [createAddition("evil.example")], globex: [createAddition("evil.example")] } },
     buildNightlyRollout("only-expired", "old.example"),
     buildNightlyRollout("revert-drift", "evil.example"),
   );
-  const [change = "", ended = "", revert = ""] = its.ids;
-  expect(await its.selectRolloutId("status")).toBe(revert);
-  expect(await its.selectRolloutId("rollback")).toBe(change);
-  expect(await its.selectRolloutId("rollback", ended)).toBe(ended);
-  expect(await its.journal.listLaterChanges(change)).toEqual([]);
+  const [change = "", ended = "", revert = ""] = rollouts.ids;
+  expect(await rollouts.selectRolloutId("status")).toBe(revert);
+  expect(await rollouts.selectRolloutId("rollback")).toBe(change);
+  expect(await rollouts.selectRolloutId("rollback", ended)).toBe(ended);
+  expect(await rollouts.journal.listLaterChanges(change)).toEqual([]);
   // It isn't retained for that reason; the change is, since the unattended rollout didn't hide it.
-  const { prunable, retainedRollouts: retained } = await findOldRollouts(its.journal, Date.UTC(2027, 0, 1));
+  const { prunable, retainedRollouts: retained } = await findOldRollouts(rollouts.journal, Date.UTC(2027, 0, 1));
   expect(prunable.map(({ id }) => id)).toEqual([revert, ended]);
   expect(retained.map(({ record }) => record.id)).toEqual([change]);
 });
 
 it("does not count a nightly run as applying the files", async () => {
-  await using its = await writeRollouts(
+  await using rollouts = await writeRollouts(
     {
       tenants: { acme: [createAddition("evil.example")], globex: [createAddition("evil.example")] },
       failing: ["acme"],
     },
     buildNightlyRollout("only-expired", "old.example"),
   );
-  const [change = ""] = its.ids;
-  expect(await findRetryableRollouts(its.journal.database, await its.journal.listRollouts())).toEqual(
+  const [change = ""] = rollouts.ids;
+  expect(await findRetryableRollouts(rollouts.journal.database, await rollouts.journal.listRollouts())).toEqual(
     new Set([change]),
   );
-  const { stacks, otherBackendCount } = await readLastApplied(its.journal.database, {
+  const { stacks, otherBackendCount } = await readLastApplied(rollouts.journal.database, {
     project: "p",
     backend: "b",
   });
@@ -95,12 +95,12 @@ it("does not count a nightly run as applying the files", async () => {
 });
 
 it("reports an unfinished nightly run as pending for its tenants", async () => {
-  await using its = await writeRollouts(
+  await using rollouts = await writeRollouts(
     { tenants: { acme: [createAddition("evil.example")], globex: [createAddition("evil.example")] } },
     buildNightlyRollout("revert-drift", "evil.example", { failing: ["acme"], end: "stopped" }),
   );
-  const [change = "", open = ""] = its.ids;
-  const { stacks } = await readLastApplied(its.journal.database, { project: "p", backend: "b" });
+  const [change = "", open = ""] = rollouts.ids;
+  const { stacks } = await readLastApplied(rollouts.journal.database, { project: "p", backend: "b" });
   expect([...stacks].map(([stack, { applied, pending }]) => [stack, applied?.rollout, pending])).toEqual([
     ["acme", change, expect.objectContaining({ rollout: open, state: "failed", rolloutState: "stopped" })],
     ["globex", change, undefined],
@@ -114,26 +114,26 @@ it("settles a nightly failure with the same mode or a full rollout", async () =>
     [buildNightlyRollout("only-expired", "old.example"), true],
     [{ tenants: { acme: [createAddition("evil.example")] } }, false],
   ] as const) {
-    await using its = await writeRollouts(failed, after);
-    const retryableIds = await findRetryableRollouts(its.journal.database, await its.journal.listRollouts());
-    expect(retryableIds.has(its.ids[0] ?? "")).toBe(isRetriable);
+    await using rollouts = await writeRollouts(failed, after);
+    const retryableIds = await findRetryableRollouts(rollouts.journal.database, await rollouts.journal.listRollouts());
+    expect(retryableIds.has(rollouts.ids[0] ?? "")).toBe(isRetriable);
   }
 });
 
 it("resumes an interrupted nightly run in its own mode", async () => {
-  await using its = await writeRollouts(
+  await using rollouts = await writeRollouts(
     { tenants: { acme: [createAddition("evil.example")] } },
     { ...buildNightlyRollout("only-expired", "old.example"), end: "running" },
   );
-  const [, open = ""] = its.ids;
-  expect(await its.selectRolloutId("resume")).toBe(open);
-  const report = await buildRolloutReport(its.journal, open, false, commands);
+  const [, open = ""] = rollouts.ids;
+  expect(await rollouts.selectRolloutId("resume")).toBe(open);
+  const report = await buildRolloutReport(rollouts.journal, open, false, commands);
   expect(report.mode).toBe("only-expired");
   const text = renderReportText(report).replace(/\s+/g, " ");
   expect(text).toContain("only removes expired entries");
   expect(text).toContain("0 of 2 tenants changed, 1 unchanged, 0 failed, 1 pending.");
   expect(text).not.toContain("declared");
-  const history = await readRolloutHistory(its.journal, { limit: 20 }, () => Promise.resolve(false));
+  const history = await readRolloutHistory(rollouts.journal, { limit: 20 }, () => Promise.resolve(false));
   expect(history.rollouts.map(({ mode }) => mode)).toEqual(["only-expired", undefined]);
   expect(renderHistoryText(history, {}).replace(/\s+/g, " ")).toContain("only removes expired entries");
   expect(commands.plan("tenants.yaml", ["acme"], "revert-drift")).toBe(

@@ -25,7 +25,7 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
       },
     });
     toolchain = new FakeToolchain();
-    const denies = Array.from({ length: 200 }, (_, at) => `  - a${at}.example\n`).join("");
+    const denies = Array.from({ length: 200 }, (_, index) => `  - a${index}.example\n`).join("");
     toolchain.write("settings/baseline.yaml", `version: 1\ndeny:\n${denies}`);
     for (const name of NAMES) {
       const own = name === "t2" ? "allow: [turned.example]\n" : "deny: [turned.example]\n";

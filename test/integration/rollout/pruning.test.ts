@@ -208,9 +208,9 @@ it("leaves a rollout whole or pruned after a crash", async () => {
   }
   await journal.close();
   let crashes = 0;
-  for (let at = 1; crashes < 40; at++) {
+  for (let index = 1; crashes < 40; index++) {
     const database = new CrashingDatabase(await openSqlite(file));
-    database.momentsLeft = at;
+    database.momentsLeft = index;
     const ended = await pruneRollout(database, ids[0] ?? "", nowMs).then(
       () => true,
       (error: unknown) => {
@@ -222,7 +222,7 @@ it("leaves a rollout whole or pruned after a crash", async () => {
     const again = await Journal.open(await openSqlite(file));
     const { prunedAtMs } = (await again.getRollout(ids[0] ?? "")).spec;
     const { bundle } = await again.readFiles(ids[0] ?? "");
-    expect(bundle.size, `${at}`).toBe(prunedAtMs === undefined ? 2 : 0);
+    expect(bundle.size, `${index}`).toBe(prunedAtMs === undefined ? 2 : 0);
     await again.close();
     crashes += 1;
     if (ended || prunedAtMs !== undefined) break;

@@ -25,7 +25,7 @@ const COORDINATOR = `
 /** Makes requests, some of them at once, until all are made or one fails; prints that failure's code. */
 const TENANT = `
   ${RUN_SOURCES}
-  const { service, requests, atOnce } = JSON.parse(process.env.RUN);
+  const { service, requests, concurrency } = JSON.parse(process.env.RUN);
   const { SettingsClient } = await import(process.env.CLIENT);
   const { getRateLimiter } = await import(process.env.LIMITER_MODULE);
   const client = new SettingsClient({ baseUrl: service, apiKey: process.env.KEY, limiter: getRateLimiter(process.env, service) });
@@ -33,7 +33,7 @@ const TENANT = `
   const work = async () => {
     while (left-- > 0) await client.vipEmployees.list();
   };
-  const ends = await Promise.allSettled(Array.from({ length: atOnce }, work));
+  const ends = await Promise.allSettled(Array.from({ length: concurrency }, work));
   console.log(ends.find((end) => end.status === "rejected")?.reason.code ?? "done");
 `;
 
@@ -64,7 +64,7 @@ export interface TenantOptions {
   readonly service: string;
   /** The number of requests in all, and at once. */
   readonly requests: number;
-  readonly atOnce: number;
+  readonly concurrency: number;
   /** Its key at the service, which is also its credential at the token server. */
   readonly name: string;
   /** The address for requesting tokens. */
@@ -134,5 +134,5 @@ export async function startCountingService(answer: Answerer = createFixedAnswere
     answer(request, response, index);
   });
   const countRequestsBy = (caller: string) => came.filter((candidate) => candidate.caller === caller).length;
-  return { service, came, of: countRequestsBy };
+  return { service, came, countRequestsBy };
 }

@@ -25,46 +25,51 @@ const PATIENT = { timeout: 60_000, interval: 20 };
 
 describe("rate limit servers and tenants in separate processes", () => {
   it("stops a tenant's requests when its rate limit server dies", async () => {
-    const { service, of } = await startCountingService();
+    const { service, countRequestsBy } = await startCountingService();
     await using _service = service;
     const options = { journal, service: service.url, limit: {} };
     await using program = await startCoordinator(options);
     await using other = await startCoordinator(options);
-    const endless = { service: service.url, requests: Number.MAX_SAFE_INTEGER, atOnce: 4 };
+    const endless = { service: service.url, requests: Number.MAX_SAFE_INTEGER, concurrency: 4 };
     await using acme = startTenantProcess({ ...endless, name: "acme", tokenAddress: await program.firstLine });
     await using globex = startTenantProcess({ ...endless, name: "globex", tokenAddress: await program.firstLine });
     await using initech = startTenantProcess({ ...endless, name: "initech", tokenAddress: await other.firstLine });
-    for (const name of ["acme", "globex", "initech"]) await expect.poll(() => of(name), PATIENT).toBeGreaterThan(20);
+    for (const name of ["acme", "globex", "initech"])
+      await expect.poll(() => countRequestsBy(name), PATIENT).toBeGreaterThan(20);
 
     program.tell("acme");
     expect(await acme.firstLine).toBe("ERR_NO_TOKEN");
     other.sendSignal("SIGKILL");
     expect(await initech.firstLine).toBe("ERR_NO_TOKEN");
-    const [acmeTimes, initechTimes, globexTimes] = [of("acme"), of("initech"), of("globex")];
-    await expect.poll(() => of("globex"), PATIENT).toBeGreaterThan(globexTimes + 100);
-    expect([of("acme"), of("initech")]).toEqual([acmeTimes, initechTimes]);
+    const [acmeTimes, initechTimes, globexTimes] = [
+      countRequestsBy("acme"),
+      countRequestsBy("initech"),
+      countRequestsBy("globex"),
+    ];
+    await expect.poll(() => countRequestsBy("globex"), PATIENT).toBeGreaterThan(globexTimes + 100);
+    expect([countRequestsBy("acme"), countRequestsBy("initech")]).toEqual([acmeTimes, initechTimes]);
     program.sendSignal("SIGKILL");
     expect(await globex.firstLine).toBe("ERR_NO_TOKEN");
   });
 
   it("discards a token that arrived while the process was suspended", async () => {
-    const { service, of } = await startCountingService();
+    const { service, countRequestsBy } = await startCountingService();
     await using _service = service;
     const options = { journal, service: service.url, limit: { requestsPerSecond: 0.2 } };
     await using coordinator = await startCoordinator(options);
-    const slow = { service: service.url, requests: 100, atOnce: 1 };
+    const slow = { service: service.url, requests: 100, concurrency: 1 };
     await using acme = startTenantProcess({ ...slow, name: "acme", tokenAddress: await coordinator.firstLine });
-    await expect.poll(() => of("acme"), PATIENT).toBe(1);
+    await expect.poll(() => countRequestsBy("acme"), PATIENT).toBe(1);
     // The process has requested its next token, which is issued five seconds after the first.
     await sleep(300);
     acme.sendSignal("SIGSTOP");
     await sleep(5_500);
-    expect(of("acme")).toBe(1);
+    expect(countRequestsBy("acme")).toBe(1);
     coordinator.sendSignal("SIGKILL");
     await sleep(100);
     acme.sendSignal("SIGCONT");
     expect(await acme.firstLine).toBe("ERR_NO_TOKEN");
-    expect(of("acme")).toBe(1);
+    expect(countRequestsBy("acme")).toBe(1);
   });
 });
 

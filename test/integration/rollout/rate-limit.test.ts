@@ -28,7 +28,7 @@ describe("one address with two rate limit servers", () => {
   it("keeps one rate and one pause for all tenant processes", async () => {
     const perSecond = 40;
     let refusedAtMs = 0;
-    const { service, came, of } = await startCountingService((request, response, index) => {
+    const { service, came, countRequestsBy } = await startCountingService((request, response, index) => {
       if (index !== 40) return createFixedAnswerer(200, nobody)(request, response, index);
       refusedAtMs = performance.now();
       respondWithJson(response, 429, { error: "too many" }, { "retry-after": "3" });
@@ -39,13 +39,15 @@ describe("one address with two rate limit servers", () => {
     await using other = await startCoordinator(options);
     const lag = monitorEventLoopDelay({ resolution: 5 });
     lag.enable();
-    const all = { service: service.url, requests: 40, atOnce: 10 };
+    const all = { service: service.url, requests: 40, concurrency: 10 };
     await using acme = startTenantProcess({ ...all, name: "acme", tokenAddress: await program.firstLine });
     await using globex = startTenantProcess({ ...all, name: "globex", tokenAddress: await program.firstLine });
     await using initech = startTenantProcess({ ...all, name: "initech", tokenAddress: await other.firstLine });
     expect(await Promise.all([acme.firstLine, globex.firstLine, initech.firstLine])).toEqual(["done", "done", "done"]);
     lag.disable();
-    expect([came.length, of("acme") + of("globex") + of("initech")]).toEqual([121, 121]);
+    expect([came.length, countRequestsBy("acme") + countRequestsBy("globex") + countRequestsBy("initech")]).toEqual([
+      121, 121,
+    ]);
 
     // No second may exceed the limit, except for tokens that were issued, used or recorded late.
     const lateMs = TOKEN_GRACE_MS + STALE_TOKEN_MS + lag.max / 1e6;

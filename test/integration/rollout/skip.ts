@@ -232,9 +232,9 @@ export function registerSkipTests(open: () => Promise<Database>): void {
 
   describe("a tenant with the name of one that a rollback leaves out", () => {
     // The rollback leaves the former c out, and rolls back d, which is called c today.
-    const leftOut = [{ name: "c", stack: "c", reason: 'its stack is now "d"', sinceMs: 0 }];
+    const skippedTenants = [{ name: "c", stack: "c", reason: 'its stack is now "d"', sinceMs: 0 }];
     const planSkippingRollout = async (fleet: SkippingFleet, wave: Partial<Wave> = {}) =>
-      await fleet.plan({ canary: ["b", "c"], rest: ["e"] }, wave, { skipped: leftOut }, { c: "d" });
+      await fleet.plan({ canary: ["b", "c"], rest: ["e"] }, wave, { skipped: skippedTenants }, { c: "d" });
 
     it("doesn't hide in the report that the other was left out", async () => {
       await using fleet = await SkippingFleet.open(await open());
@@ -271,7 +271,7 @@ export function registerSkipTests(open: () => Promise<Database>): void {
         original,
         planned.map((item) => ({ ...item, plan: planJson(`${item.name}.example`) })),
       );
-      const id = await fleet.plan({ canary: ["c"] }, {}, { rollsBack: original, skipped: leftOut }, { c: "d" });
+      const id = await fleet.plan({ canary: ["c"] }, {}, { rollsBack: original, skipped: skippedTenants }, { c: "d" });
       const lock = await buildRolloutLock(journal, id, "here");
       expect(lock.rolledBack?.changes).toEqual(getPlanSignatures(planJson("d.example")));
     });

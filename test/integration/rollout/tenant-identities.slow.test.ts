@@ -46,7 +46,7 @@ async function readIdentity({ url }: Sandbox, name: string): Promise<TenantIdent
   }
 }
 
-async function openJournalOf({ path: directory }: TestDirectory): Promise<FleetJournal> {
+async function openDirectoryJournal({ path: directory }: TestDirectory): Promise<FleetJournal> {
   const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${directory}` }, directory);
   return await openFleetJournal(await openJournalDatabase(join(directory, "j.db")), fingerprint);
 }
@@ -104,7 +104,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
         ...(fingerprint === undefined ? {} : { fingerprint }),
       });
     }
-    await using journal = await openJournalOf(directory);
+    await using journal = await openDirectoryJournal(directory);
     const files = ["baseline", ...NAMES].map((name): [string, Uint8Array] => {
       const path = `settings/${name}.yaml`;
       return [path, readFileSync(directory.at(path))];
@@ -124,7 +124,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   /** Records a rollout that read another tenant of the service by a wrong key. */
   async recordReading(name: string, other: string): Promise<void> {
     const read = new Map([[name, { identity: await readIdentity(this.#sandbox, other) }]]);
-    await using journal = await openJournalOf(this.directory);
+    await using journal = await openDirectoryJournal(this.directory);
     await journal.rollout(new Map(), { [name]: "unchanged" }, "p", read);
   }
 

@@ -83,10 +83,10 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   });
 
   it("rejects a tenant that holds nothing that the marker recorded", async () => {
-    const rows = [0, 1, 2].map((at) => ({
-      id: `7f3c1b9e-52aa-4d0e-8b16-00000000000${at}`,
+    const rows = [0, 1, 2].map((index) => ({
+      id: `7f3c1b9e-52aa-4d0e-8b16-00000000000${index}`,
       entry_type: "domain",
-      value: `gone${at}.example`,
+      value: `gone${index}.example`,
       created_at: "2026-11-02 09:00:00",
     }));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
@@ -114,10 +114,10 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     ["people", [], ["evil.example"]],
     ["entries", [0, 1, 2], ["evil.example", "gone0.example"]],
   ])("refuses to destroy at a tenant with none of the recorded %s", async (_label, rowNumbers, declared) => {
-    const rows = rowNumbers.map((at) => ({
-      id: `7f3c1b9e-52aa-4d0e-8b16-00000000000${at}`,
+    const rows = rowNumbers.map((index) => ({
+      id: `7f3c1b9e-52aa-4d0e-8b16-00000000000${index}`,
       entry_type: "domain",
-      value: `gone${at}.example`,
+      value: `gone${index}.example`,
       created_at: "2026-11-02 09:00:00",
     }));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
@@ -188,7 +188,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   });
 
   it("destroys at an emptied tenant once a person accepts it", async () => {
-    const entries = Object.fromEntries([0, 1, 2, 3, 4, 5].map((at) => [`gone${at}.example`, "deny"]));
+    const entries = Object.fromEntries([0, 1, 2, 3, 4, 5].map((index) => [`gone${index}.example`, "deny"]));
     fleet.writeStackState("held", buildStackState("held", await readIdentity("held"), entries));
     const destroy = ["tenant", "remove", "held", "--destroy"];
     const rejection = await fleet.run(destroy);

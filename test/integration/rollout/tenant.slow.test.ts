@@ -17,7 +17,7 @@ const buildMailboxOwner = (name: string) => ({
   manualVips: [{ email: `ceo@${name}.example`, comment: "", addedBy: "Dana", dateAdded: "2026-01-01T00:00:00Z" }],
 });
 
-const many = Array.from({ length: 6 }, (_, at) => entry("deny", `own${at}.example`));
+const many = Array.from({ length: 6 }, (_, index) => entry("deny", `own${index}.example`));
 
 let sandbox: Sandbox;
 

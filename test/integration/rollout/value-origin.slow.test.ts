@@ -64,8 +64,8 @@ it("shows the rollout that added an entry at a tenant", async () => {
 
     // With a file argument, the tenant is the one that uses the file; the output says so if no tenant does.
     const place = ["--no-evidence", "--database", "rollouts.db"];
-    const byFile = await email("why", "flood.example", join(repository.path, "acme.yaml"), ...place);
-    expect(byFile.stdout.replace(/\s+/g, " ")).toContain(`by the rollout ${rollout}`);
+    const fileRun = await email("why", "flood.example", join(repository.path, "acme.yaml"), ...place);
+    expect(fileRun.stdout.replace(/\s+/g, " ")).toContain(`by the rollout ${rollout}`);
     repository.write("other.yaml", "version: 1\n");
     const other = await email("why", "flood.example", "other.yaml", ...place);
     expect(other.stdout.replace(/\s+/g, " ")).toContain(

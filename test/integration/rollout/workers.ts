@@ -88,9 +88,9 @@ function createSpec(
     services: [[ADDRESS, { maxConcurrent }]],
     backend: "file",
     waves: waves.map(
-      ([count, atOnce], index): Wave => ({
+      ([count, maxConcurrent], index): Wave => ({
         name: `wave ${index}`,
-        maxConcurrent: atOnce,
+        maxConcurrent: maxConcurrent,
         tolerated: 0,
         soakMs: 0,
         gate: false,

@@ -170,7 +170,7 @@ describe("hostile text from the service", () => {
   test.each(TOGETHER)("is escaped in output and state: %s", async (name, text) => {
     // Uses a new process, since one that has seen only failures stops sending requests.
     await provider.startNextRun();
-    const at = `a${TOGETHER.findIndex(([item]) => item === name)}`;
+    const id = `a${TOGETHER.findIndex(([item]) => item === name)}`;
     const entry = provider.getResource("allowDenyEntry");
     const vip = provider.getResource("vipEmployee");
     const outputs: unknown[] = [];
@@ -183,7 +183,7 @@ describe("hostile text from the service", () => {
       }
     };
     answer = (_request, response) => poisonResponse(response, text);
-    const value = `${at}.example`;
+    const value = `${id}.example`;
     const inputs = { list: "deny", value, entryType: "domain", verdictScope: "global" };
     await recordAttempt(() => entry.create({ ...inputs, comment: "INC-7" }));
     answer = () => undefined;
@@ -215,8 +215,8 @@ describe("hostile text from the service", () => {
       if (method !== "GET") return undefined;
       const items = path.endsWith("vip_employees")
         ? some.map((text) => ({ email: text, source: "manual", comment: text }))
-        : some.map((text, at) => ({
-            id: `${at}`,
+        : some.map((text, index) => ({
+            id: `${index}`,
             list: "deny",
             entry_type: "domain",
             value: text,

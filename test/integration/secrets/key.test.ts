@@ -23,10 +23,16 @@ function formatEveryRepresentation(thing: unknown): string {
     inspect(thing, all),
     inspect(thing, { ...all, customInspect: false }),
   ];
-  for (let at = thing; at instanceof Error; at = at.cause) {
-    representations.push(at.message, at.stack ?? "", at.toString(), inspect(structuredClone(at), all));
-    for (const name of Object.getOwnPropertyNames(at)) representations.push(inspect(Reflect.get(at, name), all));
-    representations.push(JSON.stringify(at, Object.getOwnPropertyNames(at)));
+  for (let current = thing; current instanceof Error; current = current.cause) {
+    representations.push(
+      current.message,
+      current.stack ?? "",
+      current.toString(),
+      inspect(structuredClone(current), all),
+    );
+    for (const name of Object.getOwnPropertyNames(current))
+      representations.push(inspect(Reflect.get(current, name), all));
+    representations.push(JSON.stringify(current, Object.getOwnPropertyNames(current)));
   }
   const refersToItself = inspect(thing, all).includes("[Circular");
   if (!refersToItself) representations.push(JSON.stringify(thing) ?? "");

@@ -4,13 +4,13 @@ import type { EntryQuery } from "../../../provider/tenant";
 import { formatPersonAddress } from "../../support/people";
 import { formatDomain, startTenantService } from "./service";
 
-const buildQuery = (at: number, list: "allow" | "deny" = "deny"): EntryQuery => ({
+const buildQuery = (index: number, list: "allow" | "deny" = "deny"): EntryQuery => ({
   list,
   entryType: "domain",
-  value: formatDomain(list, at),
+  value: formatDomain(list, index),
   verdictScope: "global",
 });
-const MANY = Array.from({ length: 5_000 }, (_, at) => at);
+const MANY = Array.from({ length: 5_000 }, (_, index) => index);
 
 it("shares one read of each list among 5,000 callers", async () => {
   await using acme = await startTenantService({ people: 450, vips: 450, denied: 401, allowed: 1 });
@@ -18,13 +18,13 @@ it("shares one read of each list among 5,000 callers", async () => {
   const reading = ["allow 1 200", "deny 1 200", "deny 2 200", "deny 3 200"];
   const vips = ["vips 1 200", "vips 2 200", "vips 3 200"];
   const matches = await Promise.all(
-    MANY.flatMap((at) => [tenant.findEntry(buildQuery(at)), tenant.findVip(formatPersonAddress(at))]),
+    MANY.flatMap((index) => [tenant.findEntry(buildQuery(index)), tenant.findVip(formatPersonAddress(index))]),
   );
   expect(matches.filter((row) => row !== undefined)).toHaveLength(401 + 450);
   expect(trace().sort()).toEqual([...reading, ...vips].sort());
-  await Promise.all(MANY.map((at) => tenant.refetchEntry(buildQuery(at))));
+  await Promise.all(MANY.map((index) => tenant.refetchEntry(buildQuery(index))));
   expect(trace().sort()).toEqual(reading);
-  await Promise.all(MANY.map((at) => tenant.refetchVip(formatPersonAddress(at))));
+  await Promise.all(MANY.map((index) => tenant.refetchVip(formatPersonAddress(index))));
   expect(trace()).toEqual(vips);
 });
 
@@ -32,9 +32,9 @@ it("confirms 5,000 missing rows with the reads for one", async () => {
   await using acme = await startTenantService({ people: 450, vips: 450, denied: 401, allowed: 200 });
   const { tenant, trace } = acme;
   const matches = await Promise.all(
-    MANY.flatMap((at) => [
-      tenant.findEntryConfirmed(buildQuery(at + 401)),
-      tenant.findVipConfirmed(formatPersonAddress(at + 450)),
+    MANY.flatMap((index) => [
+      tenant.findEntryConfirmed(buildQuery(index + 401)),
+      tenant.findVipConfirmed(formatPersonAddress(index + 450)),
     ]),
   );
   expect(matches.every((row) => row === undefined)).toBe(true);
@@ -106,7 +106,7 @@ it("rereads when an entry is deleted between two pages", async () => {
     },
   });
   const { tenant, trace } = acme;
-  const matches = await Promise.all(MANY.slice(0, 401).map((at) => tenant.findEntryConfirmed(buildQuery(at))));
+  const matches = await Promise.all(MANY.slice(0, 401).map((index) => tenant.findEntryConfirmed(buildQuery(index))));
   expect(matches.filter((row) => row === undefined)).toHaveLength(1);
   expect(trace().filter((line) => line.startsWith("deny"))).toEqual([
     "deny 1 200",

@@ -26,8 +26,8 @@ it("sends at most 16 writes concurrently at first", async () => {
     },
   });
   const { tenant, sandbox, trace } = acme;
-  const edits = Array.from({ length: 10 }, (_, at) => tenant.editVipComment(formatPersonAddress(at), "Again"));
-  const creations = Array.from({ length: 12 }, (_, at) => tenant.createEntry(buildDenyBody(at)));
+  const edits = Array.from({ length: 10 }, (_, index) => tenant.editVipComment(formatPersonAddress(index), "Again"));
+  const creations = Array.from({ length: 12 }, (_, index) => tenant.createEntry(buildDenyBody(index)));
   await Promise.all([...edits, ...creations]);
   expect(most).toBe(16);
   expect(trace()).toHaveLength(22);
@@ -57,7 +57,7 @@ it.each(["seconds", "date", "none"] as const)(
     };
     subscribe("undici:request:create", countStart);
     subscribe("undici:request:trailers", countEnd);
-    const created = await Promise.all(Array.from({ length: 100 }, (_, at) => tenant.createEntry(buildDenyBody(at))));
+    const created = await Promise.all(Array.from({ length: 100 }, (_, index) => tenant.createEntry(buildDenyBody(index))));
     unsubscribe("undici:request:create", countStart);
     unsubscribe("undici:request:trailers", countEnd);
     expect(created.every(({ isNew }) => isNew)).toBe(true);
@@ -71,7 +71,7 @@ it.each(["seconds", "date", "none"] as const)(
     expect(starts.at(-1)?.underWay).toBe(1);
     // No request starts during the pause after a 429.
     const pauseMs = retryAfter === "seconds" ? 1_000 : 250;
-    const tooEarly = starts.filter(({ atMs }) => refusedAt.some((at) => atMs > at && atMs < at + pauseMs));
+    const tooEarly = starts.filter(({ atMs }) => refusedAt.some((timeMs) => atMs > timeMs && atMs < timeMs + pauseMs));
     expect(tooEarly).toEqual([]);
   },
 );
@@ -103,7 +103,7 @@ it("retries a rejected batch unchanged", async () => {
       return refusals < 0 ? undefined : { status: 429, body: { error: "too many" } };
     },
   });
-  await Promise.all([0, 1, 2].map((at) => acme.tenant.addVip(formatPersonAddress(at), "Board")));
+  await Promise.all([0, 1, 2].map((index) => acme.tenant.addVip(formatPersonAddress(index), "Board")));
   expect(acme.trace()).toEqual(["add 3 Board 429", "add 3 Board 429", "add 3 Board 200"]);
   expect(acme.time.sleeps).toEqual([250, 500]);
 });

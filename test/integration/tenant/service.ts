@@ -33,9 +33,9 @@ export interface TenantServiceOptions extends SandboxOptions {
 const CONSOLE = "Dana (console)";
 const AT = "2025-01-13T06:00:00.000Z";
 
-export const formatDomain = (list: string, at: number) => `${list}-${at}.example`;
-export const buildDenyBody = (at: number) =>
-  ({ list: "deny", entry_type: "domain", value: formatDomain("deny", at), verdict_scope: "global" }) as const;
+export const formatDomain = (list: string, index: number) => `${list}-${index}.example`;
+export const buildDenyBody = (index: number) =>
+  ({ list: "deny", entry_type: "domain", value: formatDomain("deny", index), verdict_scope: "global" }) as const;
 
 export async function startTenantService(options: TenantServiceOptions = {}): Promise<TenantService> {
   const time = new VirtualTime();
@@ -87,10 +87,10 @@ export async function startTenantService(options: TenantServiceOptions = {}): Pr
 }
 
 function buildEntries(list: "allow" | "deny", count: number): ScenarioTenant["entries"] {
-  return Array.from({ length: count }, (_, at) => ({
+  return Array.from({ length: count }, (_, index) => ({
     list,
     entryType: "domain",
-    value: formatDomain(list, at),
+    value: formatDomain(list, index),
     comment: "",
     createdBy: CONSOLE,
     createdAt: AT,

@@ -68,7 +68,7 @@ describe("entry creation with an unknown outcome", () => {
   it("shares its reads with others that failed at once", async () => {
     await using acme = await startFailingService("after");
     acme.fail(16);
-    await Promise.all(Array.from({ length: 16 }, (_, at) => acme.tenant.createEntry(buildDenyBody(at))));
+    await Promise.all(Array.from({ length: 16 }, (_, index) => acme.tenant.createEntry(buildDenyBody(index))));
     const lines = acme.trace();
     expect(lines.filter((line) => line.startsWith("POST"))).toHaveLength(16);
     expect(lines.length).toBeLessThanOrEqual(16 + 2 * READINGS.length);

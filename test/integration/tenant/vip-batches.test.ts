@@ -29,10 +29,10 @@ it("groups additions by comment", async () => {
   await using acme = await startTenantService({ people: 2_400 });
   const { tenant, sandbox, trace } = acme;
   const comments = ["Board", "Finance", undefined];
-  await Promise.all(listPeople(2_400).map((email, at) => tenant.addVip(email, comments[at % 3])));
+  await Promise.all(listPeople(2_400).map((email, index) => tenant.addVip(email, comments[index % 3])));
   expect(trace().sort()).toEqual(["add 800 Board 200", "add 800 Finance 200", "add 800 undefined 200"]);
   const byMailbox = new Map(sandbox.vips("acme").map((row) => [row.email, row.comment]));
-  expect(comments.map((_, at) => byMailbox.get(formatPersonAddress(at)))).toEqual(["Board", "Finance", ""]);
+  expect(comments.map((_, index) => byMailbox.get(formatPersonAddress(index)))).toEqual(["Board", "Finance", ""]);
 });
 
 it("returns each caller the result of its own mailbox", async () => {
@@ -59,7 +59,7 @@ describe.each([
     const { tenant, sandbox, trace } = acme;
     const emails = listPeople(2_497);
     // Two external mailboxes in the first thousand, one in the last five hundred.
-    for (const at of [3, 700, 2_200]) emails.splice(at, 0, `Outsider-${at}@acme.example`);
+    for (const index of [3, 700, 2_200]) emails.splice(index, 0, `Outsider-${index}@acme.example`);
     const results = await Promise.allSettled(emails.map((email) => tenant.addVip(email, "Board")));
     const failed = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
     expect(failed.map((error) => error.addresses)).toEqual([
