@@ -36,7 +36,7 @@ function createMovingList(
   { length, size, moves }: { length: number; size: number; moves: (Move | undefined)[] },
   hasTotal = true,
 ) {
-  let rows = Array.from({ length }, (_, at) => `r${at}`);
+  let rows = Array.from({ length }, (_, index) => `r${index}`);
   let created = length;
   const always = new Set(rows);
   const ever = new Set(rows);
@@ -101,7 +101,7 @@ test("yields an unchanged multi-page list in order", async () => {
       const received: string[] = [];
       for await (const item of iterateList(list)) received.push(item);
       expect(received).toEqual(rowsNow());
-      const pages = Array.from({ length: Math.max(1, Math.ceil(length / size)) }, (_, at) => at + 1);
+      const pages = Array.from({ length: Math.max(1, Math.ceil(length / size)) }, (_, index) => index + 1);
       expect(requestedPages).toEqual(pages.length === 1 ? pages : [...pages, ...pages]);
     }),
     { numRuns: getRunCount(200), seed: 2 },
@@ -110,9 +110,9 @@ test("yields an unchanged multi-page list in order", async () => {
 
 test("requests no page beyond the one where iteration breaks", async () => {
   await fc.assert(
-    fc.asyncProperty(sequence, fc.nat(), async ({ length, size }, at) => {
+    fc.asyncProperty(sequence, fc.nat(), async ({ length, size }, index) => {
       fc.pre(length > 0);
-      const last = at % length;
+      const last = index % length;
       const { list, requestedPages } = createMovingList({ length, size, moves: [] });
       let count = 0;
       for await (const _ of iterateList(list)) if (count++ === last) break;

@@ -39,7 +39,7 @@ type PrefetchScenario = ReturnType<typeof generateScenario> extends fc.Arbitrary
 
 /** A list whose requests reach the service in any order, and whose responses arrive in any order. */
 function buildList({ length, isNewestFirst, writes, scheduler }: PrefetchScenario) {
-  let rows: readonly ListRow[] = Array.from({ length }, (_, at) => ({ id: `r${at}`, createdAt: at }));
+  let rows: readonly ListRow[] = Array.from({ length }, (_, index) => ({ id: `r${index}`, createdAt: index }));
   if (isNewestFirst) rows = rows.toReversed();
   let created = length;
   const requestedPages: number[] = [];

@@ -74,7 +74,7 @@ test("returns only the items that the filter keeps", async () => {
           if (requestedPages.length === 3) total = 402;
           const items = Array.from(
             { length: Math.max(0, Math.min(200, total - (page - 1) * 200)) },
-            (_, at) => `item-${(page - 1) * 200 + at}`,
+            (_, index) => `item-${(page - 1) * 200 + index}`,
           );
           return { items, page, page_size: 200, total };
         },

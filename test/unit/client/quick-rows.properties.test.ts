@@ -50,7 +50,7 @@ describe.each([
 
   test("is parsed without its own schema when well-formed", () => {
     const whole = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, `a ${name}`]));
-    const rows = Array.from({ length: 3 }, (_, at) => ({ ...whole, another: at }));
+    const rows = Array.from({ length: 3 }, (_, index) => ({ ...whole, another: index }));
     let parsed = 0;
     const { run } = schema._zod;
     schema._zod.run = (...parseArgs) => {

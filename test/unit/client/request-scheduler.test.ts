@@ -75,8 +75,8 @@ it("starts 16 writes at once", async () => {
   open[3]?.answer();
   await runReadyTasks();
   expect(open).toHaveLength(17);
-  for (let at = 0; at < open.length; at += 1) {
-    open[at]?.answer();
+  for (let index = 0; index < open.length; index += 1) {
+    open[index]?.answer();
     await runReadyTasks();
   }
   await all;
@@ -121,7 +121,7 @@ it("sends 5,000 writes in 83 round trips", async () => {
 
 it("adds no slots while some are free", async () => {
   const { limit, time } = createHarness();
-  for (let at = 0; at < 100; at += 1) await runLoad(limit, time, 1, 10);
+  for (let index = 0; index < 100; index += 1) await runLoad(limit, time, 1, 10);
   expect(limit.concurrency).toBe(16);
 });
 
@@ -148,7 +148,7 @@ it("keeps concurrency until latency exceeds twice the best", async () => {
 it("ignores the latency of batches", async () => {
   const { limit, time } = createHarness();
   await runLoad(limit, time, 16, 1);
-  for (let at = 0; at < 32; at += 1) await limit.batch(() => time.sleep(5_000));
+  for (let index = 0; index < 32; index += 1) await limit.batch(() => time.sleep(5_000));
   expect(limit.concurrency).toBe(16);
 });
 
@@ -249,19 +249,19 @@ it("keeps doubling despite responses to requests sent before the refusal", async
 it("retries refused calls before starting queued ones", async () => {
   const { limit } = createHarness();
   const order: number[] = [];
-  const createOrderedCall = (at: number) => async () => {
-    order.push(at);
+  const createOrderedCall = (index: number) => async () => {
+    order.push(index);
     const isFirst = order.length === 1;
     await runReadyTasks();
     if (isFirst) throw createRateLimitError();
   };
-  await Promise.all(Array.from({ length: 40 }, (_, at) => limit.write(createOrderedCall(at))));
-  expect(order.slice(0, 18)).toEqual([...Array.from({ length: 16 }, (_, at) => at), 0, 16]);
+  await Promise.all(Array.from({ length: 40 }, (_, index) => limit.write(createOrderedCall(index))));
+  expect(order.slice(0, 18)).toEqual([...Array.from({ length: 16 }, (_, index) => index), 0, 16]);
 });
 
 it("resets the pause after a successful response", async () => {
   const { limit, time } = createHarness();
-  for (let at = 0; at < 2; at += 1) {
+  for (let index = 0; index < 2; index += 1) {
     let attempts = 0;
     await limit.write(async () => {
       attempts += 1;
@@ -324,7 +324,7 @@ it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
   const late = limit.patch(async () => {
     attempts += 1;
     // Calls that take its slot keep it for a long time.
-    for (let at = 0; at < 16; at += 1) void limit.write(call);
+    for (let index = 0; index < 16; index += 1) void limit.write(call);
     await runReadyTasks();
     throw createResetError();
   });
@@ -517,7 +517,7 @@ describe("a rate-limit token", () => {
   it("fails the call unsent and without retry when refused", async () => {
     let isAllowed = false;
     const { limit, time, marks, marked } = createTokenLimit(() => (isAllowed ? Promise.resolve() : rejectTenant()));
-    for (let at = 0; at < 30; at += 1) {
+    for (let index = 0; index < 30; index += 1) {
       await expect(limit.write(marked(async () => "sent"))).rejects.toMatchObject({
         name: "RateLimitTokenError",
         code: "ERR_NO_TOKEN",
@@ -554,7 +554,7 @@ describe("a rate-limit token", () => {
       timeoutMs: 30_000,
       rateLimiter: { acquire: letTimePass, reportThrottled: () => {} },
     });
-    for (let at = 0; at < 40; at += 1) await limit.write(async () => undefined);
+    for (let index = 0; index < 40; index += 1) await limit.write(async () => undefined);
     expect(limit.concurrency).toBe(16);
     // The deadline starts with the first token; the second token comes after it.
     const { requestCount, call } = createFailingCall(2, createUnsentError);
@@ -564,7 +564,7 @@ describe("a rate-limit token", () => {
 
   it("isn't taken while the circuit breaker is open", async () => {
     const { limit, marks } = createTokenLimit();
-    for (let at = 0; at < 6; at += 1) {
+    for (let index = 0; index < 6; index += 1) {
       await limit.write(() => Promise.reject(createResetError(calls.write))).catch(() => {});
     }
     const before = marks.length;
@@ -580,7 +580,7 @@ describe("the retry budget", () => {
     const failures = new Set<string>();
     // Each failure follows an answer, so that it is not the circuit breaker that ends the calls.
     const notFound = new NotFoundError("ERR_NOT_FOUND", "no", { request, status: 404 });
-    for (let at = 0; at < 5; at += 1) {
+    for (let index = 0; index < 5; index += 1) {
       await limit.read(() => Promise.reject(notFound)).catch(() => undefined);
       const broken = limit.patch(async () => {
         requestCount += 1;
@@ -605,9 +605,9 @@ describe("the retry budget", () => {
       return count;
     };
     expect(countRemainingRetries()).toBe(10);
-    for (let at = 0; at < 25; at += 1) await limit.read(async () => undefined);
+    for (let index = 0; index < 25; index += 1) await limit.read(async () => undefined);
     expect(countRemainingRetries()).toBe(2);
-    for (let at = 0; at < 1_200; at += 1) await limit.read(async () => undefined);
+    for (let index = 0; index < 1_200; index += 1) await limit.read(async () => undefined);
     expect(countRemainingRetries()).toBe(100);
   });
 });
@@ -642,9 +642,9 @@ describe("the circuit breaker", () => {
 
   it("reports the confirmed changes", async () => {
     const { limit } = createHarness();
-    for (let at = 0; at < 3; at += 1) await limit.write(async () => undefined);
+    for (let index = 0; index < 3; index += 1) await limit.write(async () => undefined);
     await limit.patch(async () => undefined);
-    for (let at = 0; at < 6; at += 1)
+    for (let index = 0; index < 6; index += 1)
       await limit.write(() => Promise.reject(createResetError(calls.write))).catch(() => {});
     const failure = await limit.patch(async () => undefined).catch((error: unknown) => error);
     expect(failure).toMatchObject({
@@ -657,7 +657,7 @@ describe("the circuit breaker", () => {
 
   it("sends one probe after 30 seconds", async () => {
     const { limit, time } = createHarness();
-    for (let at = 0; at < 6; at += 1)
+    for (let index = 0; index < 6; index += 1)
       await limit.write(() => Promise.reject(createResetError(calls.write))).catch(() => {});
     let requestCount = 0;
     const failProbe = async () => {
@@ -685,7 +685,7 @@ describe("the circuit breaker", () => {
   it("stays closed on repeated client errors", async () => {
     const { limit } = createHarness();
     const wrong = new BadRequestError("ERR_BAD_REQUEST", "wrong.", { request, status: 400 });
-    for (let at = 0; at < 30; at += 1) await limit.write(() => Promise.reject(wrong)).catch(() => {});
+    for (let index = 0; index < 30; index += 1) await limit.write(() => Promise.reject(wrong)).catch(() => {});
     expect(await limit.write(async () => "fine")).toBe("fine");
   });
 });

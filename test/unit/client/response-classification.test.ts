@@ -232,7 +232,7 @@ async function listDecides(error: ServiceError): Promise<number | undefined> {
     return Promise.reject(error);
   };
   await all.run(
-    Array.from({ length: 12 }, (_, at) => at),
+    Array.from({ length: 12 }, (_, index) => index),
     failAttempt,
   );
   return attempts === 12 ? undefined : attempts;
@@ -263,11 +263,11 @@ it.each(Object.entries(RESPONSES))("handles each response as its class prescribe
   const { error } = await sendRequest(response, "GET");
   const { error: postError } = await sendRequest(response, "POST");
   expect(await detectOutcomeCheck(postError)).toBe(responseClass.outcomeUnknown);
-  const byCode = getScopeByCode(responseClass.code);
+  const scope = getScopeByCode(responseClass.code);
   const isShared = effects.isSharedByAddress === true;
   expect(await observeAddressHealth(error)).toEqual({
     isProbed: isShared,
-    isProbedByCode: byCode !== undefined && FAILURE_SCOPES[byCode].isSharedByAddress === true,
+    isProbedByCode: scope !== undefined && FAILURE_SCOPES[scope].isSharedByAddress === true,
     isDown: isShared,
     isUnreachable: isShared,
   });

@@ -21,6 +21,6 @@ export function collectMappings(schema: Schema, path = ""): Map<string, string[]
   ];
   return new Map([
     ...(properties === undefined ? [] : [[path, Object.keys(properties)] as const]),
-    ...parts.flatMap(([item, at]) => [...collectMappings(item, at)]),
+    ...parts.flatMap(([item, location]) => [...collectMappings(item, location)]),
   ]);
 }

@@ -127,7 +127,7 @@ it("rejects risky entries", () => {
 });
 
 it("limits the violations of a long list", () => {
-  const entries = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`e${at}.example`, "deny"]));
+  const entries = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`e${index}.example`, "deny"]));
   const { "policy-comment": texts = [] } = collectViolations({ requireComment: ["deny"] }, entries);
   expect(texts).toHaveLength(21);
   expect(texts.at(-1)).toBe("and 1980 more");

@@ -87,8 +87,8 @@ describe("pipeline configuration of the rollout example", () => {
         readFileSync(join(DIRECTORY, `.github/workflows/${name}.yml`), "utf8"),
       ) as Workflow;
       expect(permissions).toEqual({});
-      for (const [job, { permissions: own, environment, steps, ...about }] of Object.entries(jobs)) {
-        expect(about["timeout-minutes"], job).toBeGreaterThan(0);
+      for (const [job, { permissions: own, environment, steps, ...rest }] of Object.entries(jobs)) {
+        expect(rest["timeout-minutes"], job).toBeGreaterThan(0);
         expect(own, job).toBeDefined();
         const hasSecrets = JSON.stringify(steps).includes("secrets.");
         expect({ job, has: hasSecrets }).toEqual({ job, has: typeof environment === "string" });

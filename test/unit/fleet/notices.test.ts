@@ -211,7 +211,7 @@ describe("fleet notices", () => {
   });
 
   it("list entries only on request, risky ones first", async () => {
-    const names = Array.from({ length: 40 }, (_, at) => `t${at}`);
+    const names = Array.from({ length: 40 }, (_, index) => `t${index}`);
     const drift = [buildAddition("one.example"), buildAddition("outlook.com", { risks: ["free-mail"] })];
     const status = buildFleetStatus(
       names.map((name) => buildTenantStatus(name, [...drift, buildAddition(`${name}.example`)])),

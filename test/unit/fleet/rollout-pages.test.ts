@@ -56,8 +56,8 @@ it("shows failures, changes and tenant outcomes on a rollout's page", () => {
   const path = "rollouts/r-20261120-1.html";
   const lines = extractMainLines(files, path);
   const sliceAfterHeading = (heading: string, count: number): string[] => {
-    const at = lines.findIndex((line) => line === heading || line.startsWith(`${heading} `));
-    return lines.slice(at + 1, at + 1 + count);
+    const index = lines.findIndex((line) => line === heading || line.startsWith(`${heading} `));
+    return lines.slice(index + 1, index + 1 + count);
   };
   expect(sliceAfterHeading("Failures", 4)).toEqual([
     "t003",
@@ -96,7 +96,7 @@ it.each([
 });
 
 function listValues(count: number): string[] {
-  return Array.from({ length: count }, (_, at) => `allow v${at}.example`);
+  return Array.from({ length: count }, (_, index) => `allow v${index}.example`);
 }
 
 it("links a rollout and its rollback to each other", () => {
@@ -130,9 +130,9 @@ it.each([
 
 it("creates pages for at most 100 rollouts", () => {
   if (stopped === undefined) throw new Error("no rollout");
-  const rollouts = Array.from({ length: 100 }, (_, at) => ({
+  const rollouts = Array.from({ length: 100 }, (_, index) => ({
     ...stopped,
-    report: { ...stopped.report, id: `r-${at}` },
+    report: { ...stopped.report, id: `r-${index}` },
   }));
   const files = generateFiles(addRollouts(rollouts, 7));
   expect([...files.keys()].filter((path) => path.startsWith("rollouts/"))).toHaveLength(100);
@@ -149,11 +149,11 @@ it("lists all tenants of a 1,000-tenant rollout in under 1 MB", () => {
 it("renders a rollout without changes or tenants", () => {
   if (stopped === undefined) throw new Error("no rollout");
   const counts = { pending: 0, queued: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
-  const { origin: _origin, ...about } = stopped;
+  const { origin: _origin, ...rest } = stopped;
   const files = generateFiles(
     addRollouts([
       {
-        ...about,
+        ...rest,
         report: { ...stopped.report, id: "r-empty", counts, tenants: [], waves: [] },
         milestones: [],
         tenants: [],

@@ -304,7 +304,7 @@ describe("the search of the pages", () => {
   });
 
   it("examines few entries of a large index", () => {
-    const many = indexOf(Array.from({ length: 30_000 }, (_, at) => buildEntry(`own${at}.example`)));
+    const many = indexOf(Array.from({ length: 30_000 }, (_, index) => buildEntry(`own${index}.example`)));
     const result = search(many, "own29999.example");
     expect({ exact: [...result.exact], lookupCount: result.lookupCount }).toEqual({ exact: [29_999], lookupCount: 5 });
     // A text that occurs everywhere stops the search early.

@@ -36,21 +36,21 @@ const buildFleetStatus = (tenants: readonly TenantStatus[]): FleetStatus => ({
 const buildAddition = (value: string, actual: FleetDifference["actual"], more: Partial<FleetDifference> = {}) =>
   ({ driftKind: "added", list: "allow", value, actual: { list: "allow", ...actual }, ...more }) as const;
 
-const buildNumberedTenants = (count: number, drift: (at: number) => readonly FleetDifference[]): FleetStatus =>
-  buildFleetStatus(Array.from({ length: count }, (_, at) => buildTenantStatus(`t${at}`, drift(at))));
+const buildNumberedTenants = (count: number, drift: (index: number) => readonly FleetDifference[]): FleetStatus =>
+  buildFleetStatus(Array.from({ length: count }, (_, index) => buildTenantStatus(`t${index}`, drift(index))));
 
 it("groups equal drift of many tenants", () => {
-  const status = buildNumberedTenants(151, (at) =>
-    at === 150
+  const status = buildNumberedTenants(151, (index) =>
+    index === 150
       ? []
       : [
           buildAddition("evil.example", {
-            createdBy: at === 7 ? "Kai" : "Dana",
-            createdAt: `2026-11-${10 + (at % 3)}T09:00:00Z`,
+            createdBy: index === 7 ? "Kai" : "Dana",
+            createdAt: `2026-11-${10 + (index % 3)}T09:00:00Z`,
           }),
         ],
   );
-  const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
+  const names = Array.from({ length: 100 }, (_, index) => `t${index}`).join(", ");
   const text = renderStatusText(status);
   expect(text.replaceAll(/\s+/g, " ")).toContain(`in ${names} and 50 more, which --format json names created by`);
   expect(text).toContain("Drifted (150 tenants):\n  added allow evil.example, 150 tenants\n      in t0, t1,");
@@ -62,10 +62,10 @@ it("groups equal drift of many tenants", () => {
 });
 
 it("sorts drift by risk", () => {
-  const status = buildNumberedTenants(3, (at) => [
+  const status = buildNumberedTenants(3, (index) => [
     buildAddition("one.example", {}),
-    ...(at > 0 ? [buildAddition("two.example", { comment: "a" })] : []),
-    ...(at === 2
+    ...(index > 0 ? [buildAddition("two.example", { comment: "a" })] : []),
+    ...(index === 2
       ? [buildAddition("two.example", { comment: "b" }), buildAddition("gmail.com", {}, { risks: ["allow-free-mail"] })]
       : []),
   ]);
@@ -84,8 +84,8 @@ it("sorts drift by risk", () => {
 
 it("limits a section to thirty items", () => {
   const long = "x".repeat(400);
-  const status = buildNumberedTenants(500, (at) => [
-    buildAddition(`evil${at}.example`, { comment: long, createdBy: long }),
+  const status = buildNumberedTenants(500, (index) => [
+    buildAddition(`evil${index}.example`, { comment: long, createdBy: long }),
   ]);
   const text = renderStatusText(status, 80);
   expect(text.match(/added allow/g)).toHaveLength(30);
@@ -109,18 +109,18 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
     value: "gone.example",
     declared: { list: "deny" },
   };
-  const status = buildNumberedTenants(40, (at) => [
+  const status = buildNumberedTenants(40, (tenantNumber) => [
     ...Array.from({ length: 60 }, (_, index) =>
       buildAddition(`a${index}.example`, { list: "deny", comment: "c".repeat(300) }, { list: "deny" }),
     ),
-    ...(at === 39 ? [missingEntry, turned] : []),
+    ...(tenantNumber === 39 ? [missingEntry, turned] : []),
   ]);
   const broken = { error: { code: "Error", message: "x".repeat(500) }, drift: [] };
-  const failing = status.tenants.map((tenant, at) => ({
+  const failing = status.tenants.map((tenant, index) => ({
     ...tenant,
     ...broken,
-    name: `${"failing".repeat(10)}${at}`,
-    error: { ...broken.error, code: `Error${at}` },
+    name: `${"failing".repeat(10)}${index}`,
+    error: { ...broken.error, code: `Error${index}` },
   }));
   const groups = groupDifferences(status, "drift");
   expect(groups.slice(0, 3).map(({ difference, members }) => [difference.value, members[0]?.tenant.name])).toEqual([
@@ -179,15 +179,15 @@ it("renders hostile text as plain text", () => {
 });
 
 it("groups tenants skipped together by rollouts", () => {
-  const buildSkip = (at: number) => ({
-    skippedAt: `2026-11-2${at % 2}T03:12:00.000Z`,
+  const buildSkip = (index: number) => ({
+    skippedAt: `2026-11-2${index % 2}T03:12:00.000Z`,
     skippedBy: "dana@build-7",
-    reason: at % 2 === 0 ? Object.values(HOSTILE).join(" ") : "its key is refused",
+    reason: index % 2 === 0 ? Object.values(HOSTILE).join(" ") : "its key is refused",
   });
   const status = buildFleetStatus(
-    Array.from({ length: 40 }, (_, at) => ({
-      ...buildTenantStatus(`t${at}`, []),
-      ...(at < 35 && { skipped: buildSkip(at) }),
+    Array.from({ length: 40 }, (_, index) => ({
+      ...buildTenantStatus(`t${index}`, []),
+      ...(index < 35 && { skipped: buildSkip(index) }),
     })),
   );
   const text = renderStatusText(status);

@@ -13,9 +13,9 @@ type RowFields = readonly [list: string, value: string, comment?: string];
 const readTextSettings = (text: string): Settings =>
   readSettings("s.yaml", { today: "2026-11-21", ownDomains: [], readFile: () => `version: 1\n${text}` });
 
-const buildRow = ([list, value, comment = ""]: RowFields, at: number): AllowDenyEntryRow =>
+const buildRow = ([list, value, comment = ""]: RowFields, index: number): AllowDenyEntryRow =>
   ({
-    id: `id-${at}`,
+    id: `id-${index}`,
     list,
     entry_type: "domain",
     value,

@@ -34,8 +34,8 @@ const runAt = (readAt: string): SiteRun => buildSiteRun({ ...status, readAt });
 const buildDataFile = (text: string): SiteFile => [`data/fleet-${computeShortDigest(text)}.js`, text];
 const buildPageFile = (path: string, text: string): SiteFile => [path, text];
 
-const writeTestSite = (files: Iterable<SiteFile>, at = "2026-11-23T06:00:00.000Z") => {
-  return writeSite(openSite(directory), files, runAt(at));
+const writeTestSite = (files: Iterable<SiteFile>, timestamp = "2026-11-23T06:00:00.000Z") => {
+  return writeSite(openSite(directory), files, runAt(timestamp));
 };
 
 /** Returns all files with their contents; the marker and the runs by name only. */
@@ -104,8 +104,8 @@ it("leaves the site unchanged when a run is interrupted", () => {
   ] as const) {
     const stage = join(directory, `.email-security-new-${name}`);
     mkdirSync(stage);
-    const at = Date.now() / 1_000 - hours * 3_600;
-    utimesSync(stage, at, at);
+    const timeSeconds = Date.now() / 1_000 - hours * 3_600;
+    utimesSync(stage, timeSeconds, timeSeconds);
   }
   writeTestSite([buildDataFile("before"), buildPageFile("index.html", "1")], "2026-11-24T06:00:00.000Z");
   expect(readdirSync(directory).filter((name) => name.startsWith(".email-security-new"))).toEqual([

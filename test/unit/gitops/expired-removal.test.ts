@@ -115,11 +115,11 @@ it("keeps undeclared entries of an exclusive list and VIPs marked keep", () => {
 });
 
 it("respects the removal guard of the state and of the files", () => {
-  const [byState, more] = buildRemoval(FILE, { entries: { maxRemovals: 0 } }).plan.blockers;
-  expect(byState?.message).toContain("One run may remove at most 0 (maxRemovals).");
+  const [stateBlocker, more] = buildRemoval(FILE, { entries: { maxRemovals: 0 } }).plan.blockers;
+  expect(stateBlocker?.message).toContain("One run may remove at most 0 (maxRemovals).");
   expect(more).toBeUndefined();
-  const byFiles = buildRemoval(`${FILE}lists: { entries: { maxRemovals: 1 } }\n`).plan.blockers;
-  expect(byFiles.map(({ message }) => message).join()).toContain("One run may remove at most 1 (maxRemovals).");
+  const fileBlockers = buildRemoval(`${FILE}lists: { entries: { maxRemovals: 1 } }\n`).plan.blockers;
+  expect(fileBlockers.map(({ message }) => message).join()).toContain("One run may remove at most 1 (maxRemovals).");
 });
 
 it("is empty when the stack declared nothing expired", () => {

@@ -46,9 +46,9 @@ describe.each(Object.entries(PARTS))("part %s", (name, part) => {
 
   it("assigns each case to exactly one shard", () => {
     const cases = listShards(name, part).flatMap(({ from, count }) =>
-      Array.from({ length: count }, (_, at) => from + at),
+      Array.from({ length: count }, (_, index) => from + index),
     );
-    expect(cases).toEqual(Array.from({ length: part.cases }, (_, at) => at));
+    expect(cases).toEqual(Array.from({ length: part.cases }, (_, index) => index));
   });
 });
 

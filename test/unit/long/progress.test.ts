@@ -68,8 +68,8 @@ describe("outcome of a shard", () => {
   const buildVitestReport = (...statuses: string[]): VitestReport => ({
     testResults: [
       {
-        assertionResults: statuses.map((status, at) => ({
-          fullName: `test ${at}`,
+        assertionResults: statuses.map((status, index) => ({
+          fullName: `test ${index}`,
           status: status.startsWith("failed") ? "failed" : status,
           failureMessages: status.startsWith("failed") ? [status.slice(7)] : [],
         })),

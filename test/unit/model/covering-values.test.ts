@@ -82,12 +82,12 @@ describe("CoverageIndex of many addresses", () => {
   });
 
   it("matches 20,000 ranges without pairwise comparison", () => {
-    const formatOctetPair = (at: number): string => `${at >> 8}.${at & 255}`;
-    const values = Array.from({ length: 20_000 }, (_, at) => `11.7.${formatOctetPair(at)}`);
+    const formatOctetPair = (index: number): string => `${index >> 8}.${index & 255}`;
+    const values = Array.from({ length: 20_000 }, (_, index) => `11.7.${formatOctetPair(index)}`);
     const covered = new CoverageIndex(values);
     // 400 million comparisons would take minutes.
-    const coverings = Array.from({ length: 20_000 }, (_, at) =>
-      covered.findCovered(`11.7.${formatOctetPair(at & ~1)}/31`),
+    const coverings = Array.from({ length: 20_000 }, (_, index) =>
+      covered.findCovered(`11.7.${formatOctetPair(index & ~1)}/31`),
     );
     expect(coverings.every((some) => some.length === 2)).toBe(true);
   });

@@ -283,7 +283,7 @@ describe("option validation", () => {
 
 describe("removal guard", () => {
   const buildDenies = (count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny"]));
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`bad-${index}.example`, "deny"]));
 
   it("counts removals against the arguments of the previous run", () => {
     expect(checkEntries(buildDenies(70), {}, { entries: buildDenies(100) }).failures).toEqual([]);

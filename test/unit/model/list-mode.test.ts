@@ -15,8 +15,8 @@ it.each([
 });
 
 it("orders the modes from loosest to strictest", () => {
-  for (const [at, mode] of LIST_MODES.entries()) {
-    expect(LIST_MODES.filter((other) => isLooserMode(mode, other))).toEqual(LIST_MODES.slice(at + 1));
+  for (const [index, mode] of LIST_MODES.entries()) {
+    expect(LIST_MODES.filter((other) => isLooserMode(mode, other))).toEqual(LIST_MODES.slice(index + 1));
   }
 });
 

@@ -14,7 +14,7 @@ const listProblems = (options: object, declared: EncodedList, before: EncodedLis
     ({ property, reason }) => `${property} ${reason}`,
   );
 const buildDenies = (count: number, prefix = "bad") =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [`${prefix}-${at}.example`, "deny"]));
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}-${index}.example`, "deny"]));
 
 describe("ignored entries", () => {
   it("must not be declared", () => {
@@ -123,7 +123,7 @@ describe("removal guard", () => {
   });
 
   it("counts removed VIPs", () => {
-    const members = Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`vip-${at}@acme.example`, ""]));
+    const members = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`vip-${index}@acme.example`, ""]));
     const [problem] = listProblems({}, { "ceo@acme.example": "" }, members, VIP_LIST_KIND);
     expect(problem).toMatch(/^members would lose 12 of 12 VIPs \(100 %\)/);
     expect(problem).toContain("  … and 7 more, among them 7 removed VIPs");

@@ -73,13 +73,13 @@ it("detects one typo from five letters on and none below four", () => {
     generateName(minLength, maxLength).chain((name) =>
       fc
         .tuple(fc.nat({ max: name.length - 1 }), fc.constantFrom(...letters), fc.nat({ max: 3 }))
-        .map(([at, letter, kind]) => ({
+        .map(([index, letter, kind]) => ({
           name,
           other: [
-            name.slice(0, at) + name.slice(at + 1),
-            name.slice(0, at) + letter + name.slice(at),
-            name.slice(0, at) + letter + name.slice(at + 1),
-            name.slice(0, at) + (name[at + 1] ?? "") + name[at] + name.slice(at + 2),
+            name.slice(0, index) + name.slice(index + 1),
+            name.slice(0, index) + letter + name.slice(index),
+            name.slice(0, index) + letter + name.slice(index + 1),
+            name.slice(0, index) + (name[index + 1] ?? "") + name[index] + name.slice(index + 2),
           ][kind] as string,
         }))
         .filter(({ name, other }) => name !== other),

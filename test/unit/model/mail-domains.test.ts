@@ -129,7 +129,7 @@ describe("domain fingerprint", () => {
   });
 
   it("stays the same with more domains than it can hold", () => {
-    const many = Array.from({ length: 30 }, (_, at) => `d${at}.example`);
+    const many = Array.from({ length: 30 }, (_, index) => `d${index}.example`);
     const first = fingerprintDomains(...many);
     expect(buildDomainFingerprint(collectPeopleDomains(...many), first)).toBe(first);
     expect(matchesFingerprint(first, collectPeopleDomains(...many))).toBe(true);

@@ -10,7 +10,7 @@ function describeViolation(
   limits: RemovalLimits = {},
   { after: countAfter = countBefore - removed, confirmedBefore }: { after?: number; confirmedBefore?: number } = {},
 ): string | undefined {
-  const names = Array.from({ length: removed }, (_, at) => `deny bad-${at}.example`);
+  const names = Array.from({ length: removed }, (_, index) => `deny bad-${index}.example`);
   const all = names.map((name) => ({ name, from: name.split(" ")[0] }));
   return validateRemovals(
     { removedItems: all, countBefore, countAfter, noun: ["entry", "entries"] },
@@ -150,7 +150,7 @@ it("accepts each remedy that it suggests", () => {
 
 describe("change of scope in a list", () => {
   const buildContent = (count: number, { from = 0, scope = "", text = "deny" } = {}): Record<string, string> =>
-    Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${from + at}.example${scope}`, text]));
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`bad-${from + index}.example${scope}`, text]));
   const listProblems = (
     before: Record<string, string>,
     after: Record<string, string>,

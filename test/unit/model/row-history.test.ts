@@ -15,10 +15,10 @@ const AFTER = "2026-11-20T12:30:00Z";
 
 /** Builds entries whose ids no other tenant has. */
 function buildRows(tenant: string, count: number, createdAt: string | null = LONG_BEFORE): IdentifyingEntry[] {
-  return Array.from({ length: count }, (_, at) => ({
-    id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-${String(at).padStart(12, "0")}`,
+  return Array.from({ length: count }, (_, index) => ({
+    id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-${String(index).padStart(12, "0")}`,
     entry_type: "domain",
-    value: `evil${at}.example`,
+    value: `evil${index}.example`,
     created_at: createdAt,
   }));
 }
@@ -107,7 +107,7 @@ describe("missing proof of another tenant", () => {
 
 describe("shrunk identity", () => {
   it.each([3, 40, 3_000])("recognizes a tenant of %d entries in less than a thousand bytes", (count) => {
-    const mailboxes = Array.from({ length: 50 }, (_, at) => `user${at}@own.example`);
+    const mailboxes = Array.from({ length: 50 }, (_, index) => `user${index}@own.example`);
     const small = shrinkIdentity(buildIdentity(buildRows("own", count), { mailboxes }));
     expect(small.history?.smallestAt).toBeUndefined();
     expect(JSON.stringify(small).length).toBeLessThan(1_000);
@@ -142,12 +142,12 @@ describe("shrunk identity", () => {
   });
 
   it("recognizes a tenant of entries with counted ids", () => {
-    const buildCountedRows = (by: string): IdentifyingEntry[] =>
-      Array.from({ length: 40 }, (_, at) => ({
-        id: String(at + 1),
+    const buildCountedRows = (author: string): IdentifyingEntry[] =>
+      Array.from({ length: 40 }, (_, index) => ({
+        id: String(index + 1),
         entry_type: "domain",
-        value: `${by}${at}.example`,
-        created_at: new Date(READ - at * 60_000).toISOString(),
+        value: `${author}${index}.example`,
+        created_at: new Date(READ - index * 60_000).toISOString(),
       }));
     expect(
       matchesEarlierIdentity(

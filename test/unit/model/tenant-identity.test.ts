@@ -122,8 +122,8 @@ it("groups tenants without entries by their VIPs", () => {
 });
 
 it("recognizes a long list after many changes without storing values", () => {
-  const rows = Array.from({ length: 3_000 }, (_, at) =>
-    buildIdentifyingEntry(`ade_${(at * 2_654_435_761).toString(16).padStart(12, "0")}9c7fb2`, `evil${at}.example`),
+  const rows = Array.from({ length: 3_000 }, (_, index) =>
+    buildIdentifyingEntry(`ade_${(index * 2_654_435_761).toString(16).padStart(12, "0")}9c7fb2`, `evil${index}.example`),
   );
   const changed = [...rows.slice(500), buildIdentifyingEntry(UUID, "new.example")].toReversed();
   const a = buildIdentity(rows, ["ceo@a.example"]);

@@ -11,7 +11,7 @@ import { getRunCount } from "../../support/matrix-sampling";
 const domain = fc
   .array(fc.constantFrom("a", "b", "mail", "evil"), { minLength: 1, maxLength: 3 })
   .map((labels) => [...labels, "example"].join("."));
-const mailbox = fc.tuple(fc.constantFrom("ann", "bob"), domain).map(([local, at]) => `${local}@${at}`);
+const mailbox = fc.tuple(fc.constantFrom("ann", "bob"), domain).map(([local, host]) => `${local}@${host}`);
 const vip = "ceo@own.example";
 const verdict = fc.constantFrom("malicious", "spam", "graymail", "safe", "allowed", "simulation", "denied");
 const action = fc.constantFrom(

@@ -92,10 +92,10 @@ describe("backtest", () => {
   });
 
   it("replays 10,000 threats against 5,000 entries quickly", () => {
-    const threats = Array.from({ length: 10_000 }, (_, at) =>
-      buildThreat(`a@m${at % 7}.evil${at % 6_000}.example`, `p${at % 900}@own.example`, "malicious"),
+    const threats = Array.from({ length: 10_000 }, (_, index) =>
+      buildThreat(`a@m${index % 7}.evil${index % 6_000}.example`, `p${index % 900}@own.example`, "malicious"),
     );
-    const entries = Array.from({ length: 5_000 }, (_, at) => `deny evil${at}.example`);
+    const entries = Array.from({ length: 5_000 }, (_, index) => `deny evil${index}.example`);
     const base = buildEvidenceBase({ threats });
     const result = runBacktest(base, buildProposal(entries));
     expect(result.denies).toHaveLength(5_000);

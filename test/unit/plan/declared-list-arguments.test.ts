@@ -18,13 +18,13 @@ it("rejects a program that reads other content than the plan's file", () => {
     "same.yaml": "version: 1\ndeny: [a.example]\n",
   });
   const today = "2026-11-21";
-  const at = "2026-11-21T00:00:00.000Z";
+  const timestamp = "2026-11-21T00:00:00.000Z";
   const plan = makePlan({
     desired: buildDesiredState(readSettings(directory.at("acme.yaml"), { today }), undefined),
-    observed: buildObservedState(at, [], []),
+    observed: buildObservedState(timestamp, [], []),
     tenant: { host: "host", name: "acme" },
     source: { kind: "files", files: [directory.at("acme.yaml")], resource: "acme" },
-    mail: buildEmptyEvidence(at, "not asked"),
+    mail: buildEmptyEvidence(timestamp, "not asked"),
   });
   writeFileSync(directory.at("plan.json"), formatPlanJson(plan));
   vi.stubEnv("EMAIL_SECURITY_PLAN", directory.at("plan.json"));

@@ -90,7 +90,7 @@ describe("evidence", () => {
   });
 
   it("names the senders only when there are few", () => {
-    const threats = Array.from({ length: 6 }, (_, at) => ({ sender_email: `s${at}@many.example` }));
+    const threats = Array.from({ length: 6 }, (_, index) => ({ sender_email: `s${index}@many.example` }));
     const evidence = collectEvidence(buildEvidenceBase({ threats }), { kind: "entry", value: "many.example" });
     expect(evidence).toMatchObject({ senders: [], senderCount: 6 });
   });
@@ -122,15 +122,15 @@ describe("evidence", () => {
   });
 
   it("covers 5,000 subjects over 10,000 threats with deep domains", () => {
-    const deep = Array.from({ length: 100 }, (_, at) => `l${at % 10}`).join(".");
-    const threats = Array.from({ length: 10_000 }, (_, at) => ({
-      sender_email: `s@${at % 5_000}.${deep.slice(0, 200)}.evil${at % 5_000}.example`,
+    const deep = Array.from({ length: 100 }, (_, index) => `l${index % 10}`).join(".");
+    const threats = Array.from({ length: 10_000 }, (_, index) => ({
+      sender_email: `s@${index % 5_000}.${deep.slice(0, 200)}.evil${index % 5_000}.example`,
       recipient_email: "jo@own.example",
     }));
     const many = buildEvidenceBase({ threats });
     const threatCounts = Array.from(
       { length: 5_000 },
-      (_, at) => collectEvidence(many, { kind: "entry", value: `evil${at}.example` })?.threats,
+      (_, index) => collectEvidence(many, { kind: "entry", value: `evil${index}.example` })?.threats,
     );
     expect(new Set(threatCounts)).toEqual(new Set([2]));
   });

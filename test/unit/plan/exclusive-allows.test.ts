@@ -21,9 +21,9 @@ const buildObserved = (rows: readonly ListedValue[]) =>
   buildObservedState(
     AT,
     rows.map(
-      ([list, value], at) =>
+      ([list, value], index) =>
         ({
-          id: `id-${at}`,
+          id: `id-${index}`,
           list,
           value,
           entry_type: "domain",
@@ -68,8 +68,8 @@ it("removes only undeclared allows", () => {
 });
 
 it("counts undeclared allows against the removal guard", () => {
-  const flood = Array.from({ length: 12 }, (_, at): ListedValue => ["allow", `clicked-${at}.example`]);
-  const denies = Array.from({ length: 12 }, (_, at): ListedValue => ["deny", `colleague-${at}.example`]);
+  const flood = Array.from({ length: 12 }, (_, index): ListedValue => ["allow", `clicked-${index}.example`]);
+  const denies = Array.from({ length: 12 }, (_, index): ListedValue => ["deny", `colleague-${index}.example`]);
   const text = FILE.replace(", maxRemovalFraction: 1", "");
   const { blockers } = planRows([EVIL, ...flood, ...denies], buildKnownLists({ "evil.example": "deny" }), text);
   expect(blockers.map(({ message }) => message)).toEqual([expect.stringContaining("would lose 12 of 13 entries")]);

@@ -7,18 +7,18 @@ import { buildObservedState } from "../../../provider/plan/observed-state";
 import { readSettings } from "../../../provider/settings-files/read-settings";
 
 it("requests no backtest of changes when no mail was read", () => {
-  const at = "2026-11-21T00:00:00.000Z";
+  const timestamp = "2026-11-21T00:00:00.000Z";
   const text = "version: 1\nallow: [partner.example]\ndeny: [evil.example]\n";
   const settings = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
   const planWith = (mail: MailEvidence) =>
     makePlan({
       desired: buildDesiredState(settings, undefined),
-      observed: buildObservedState(at, [], []),
+      observed: buildObservedState(timestamp, [], []),
       tenant: { host: "host", name: "x" },
       source: { kind: "files", files: ["x.yaml"] },
       mail,
     });
-  const none = buildEmptyEvidence(at, "not asked");
+  const none = buildEmptyEvidence(timestamp, "not asked");
   const entryCounts: number[] = [];
   const runBacktest: MailEvidence["runBacktest"] = (entries) => {
     entryCounts.push(entries.length);
@@ -61,8 +61,8 @@ it("lists a new allow before comment changes", () => {
   const text = `version: 1
 allow:
   - zz-new.example
-${Array.from({ length: 150 }, (_, at) => `  - { value: a${at}.example, comment: other }\n`).join("")}`;
-  const rows = Array.from({ length: 150 }, (_, at) => `a${at}.example`).map((value) => ({
+${Array.from({ length: 150 }, (_, index) => `  - { value: a${index}.example, comment: other }\n`).join("")}`;
+  const rows = Array.from({ length: 150 }, (_, index) => `a${index}.example`).map((value) => ({
     id: value,
     list: "allow",
     entry_type: "domain",
@@ -87,20 +87,20 @@ ${Array.from({ length: 150 }, (_, at) => `  - { value: a${at}.example, comment: 
 });
 
 describe("entry of another type than the value implies", () => {
-  const at = "2026-11-21";
+  const day = "2026-11-21";
   const value = "billing@evil.example";
   const buildRow = (list: string, entry_type: string, verdict_scope = "global") =>
     ({ id: `${list} ${entry_type}`, list, entry_type, value, verdict_scope }) as AllowDenyEntryRow;
   const planText = (text: string, rows: readonly AllowDenyEntryRow[]) =>
     makePlan({
-      desired: buildDesiredState(readSettings("x.yaml", { today: at, readFile: () => `version: 1\n${text}` }), {
+      desired: buildDesiredState(readSettings("x.yaml", { today: day, readFile: () => `version: 1\n${text}` }), {
         entries: { content: {} },
         vips: { content: {} },
       }),
-      observed: buildObservedState(`${at}T00:00:00Z`, rows, []),
+      observed: buildObservedState(`${day}T00:00:00Z`, rows, []),
       tenant: { host: "host", name: "x" },
       source: { kind: "files", files: ["x.yaml"], stack: "x" },
-      mail: buildEmptyEvidence(at, "not asked"),
+      mail: buildEmptyEvidence(day, "not asked"),
     });
   const adopting = "lists: { entries: { adopt: true } }\n";
 

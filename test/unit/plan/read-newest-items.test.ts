@@ -13,7 +13,7 @@ describe("readNewestItems", () => {
     const moves = fc.array(fc.nat(4), { maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(fc.nat(40), fc.integer({ min: 1, max: 10 }), moves, async (size, pageSize, arrivals) => {
-        const list = Array.from({ length: size }, (_, at) => buildItem(size - at));
+        const list = Array.from({ length: size }, (_, index) => buildItem(size - index));
         let next = size + 1;
         const { items, missing } = await readNewestItems({
           ...reading,
@@ -35,7 +35,7 @@ describe("readNewestItems", () => {
   });
 
   it("reports the page limit and since when items are complete", async () => {
-    const list = Array.from({ length: 30 }, (_, at) => buildItem(30 - at));
+    const list = Array.from({ length: 30 }, (_, index) => buildItem(30 - index));
     const read = await readNewestItems({
       ...reading,
       maxPages: 2,
@@ -49,7 +49,7 @@ describe("readNewestItems", () => {
   });
 
   it("reports no completeness date for an unordered list", async () => {
-    const list = Array.from({ length: 30 }, (_, at) => buildItem(at));
+    const list = Array.from({ length: 30 }, (_, index) => buildItem(index));
     const read = await readNewestItems({
       ...reading,
       maxPages: 2,
@@ -60,7 +60,7 @@ describe("readNewestItems", () => {
   });
 
   it("keeps earlier pages when a page fails", async () => {
-    const list = Array.from({ length: 30 }, (_, at) => buildItem(30 - at));
+    const list = Array.from({ length: 30 }, (_, index) => buildItem(30 - index));
     const read = await readNewestItems({
       ...reading,
       fetchPage: async (page) => {
@@ -83,7 +83,7 @@ describe("readNewestItems", () => {
   });
 
   it("detects items lost between two pages", async () => {
-    const list = Array.from({ length: 20 }, (_, at) => buildItem(20 - at));
+    const list = Array.from({ length: 20 }, (_, index) => buildItem(20 - index));
     const read = await readNewestItems({
       ...reading,
       fetchPage: async (page) => {
@@ -117,5 +117,5 @@ function getPage(list: readonly Item[], page: number, pageSize: number): Page<It
 }
 
 function listRange(first: number, last: number): number[] {
-  return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }

@@ -17,7 +17,7 @@ const inspectText = (text: string) =>
   });
 
 const detectMailboxDrift = (text: string, mailbox: string) => {
-  const vips = Array.from({ length: 5 }, (_, at) => ({ email: `${at}.${mailbox}`, source: "manual" }));
+  const vips = Array.from({ length: 5 }, (_, index) => ({ email: `${index}.${mailbox}`, source: "manual" }));
   const observed = buildObservedState("2026-11-21T00:00:00.000Z", [], vips as VipEmployeeRow[]);
   return detectDrift(inspectText(text).settings as Settings, observed, "host", undefined, {
     ownDomains: ENVIRONMENT,

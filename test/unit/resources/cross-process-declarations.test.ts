@@ -66,7 +66,7 @@ it.runIf(process.platform === "linux")("opens its file once for a series of writ
   try {
     const before = countDescriptors();
     const declarations = createDeclarations();
-    for (let at = 0; at < 10; at++) declarations.shareManagedIds([`ade_${at}`]);
+    for (let index = 0; index < 10; index++) declarations.shareManagedIds([`ade_${index}`]);
     // The directory stays open.
     expect(countDescriptors() - before).toBeLessThanOrEqual(2);
     const opened = countDescriptors();

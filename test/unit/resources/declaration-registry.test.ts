@@ -33,8 +33,8 @@ function declareAll(...declarations: ((program: DeclarationRegistry) => Argument
 describe("value declared more than once", () => {
   const allowed = { list: "allow", value: "Evil.Example.", verdictScope: "graymail" };
   const denied = { list: "deny", value: "evil.example" };
-  const buildReasonPattern = (here: string, there: string, at: string): RegExp =>
-    new RegExp(`"${here}" is declared here, and "${there}" at ${at}; a value can't be on both lists`);
+  const buildReasonPattern = (here: string, there: string, location: string): RegExp =>
+    new RegExp(`"${here}" is declared here, and "${there}" at ${location}; a value can't be on both lists`);
 
   it("is rejected on both lists in two entry resources", () => {
     expect(declareAll(declareEntry("one", allowed), declareEntry("two", denied))).toEqual([

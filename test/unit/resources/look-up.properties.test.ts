@@ -35,7 +35,7 @@ interface TenantContents {
 const anyTenant: fc.Arbitrary<TenantContents> = fc.record({
   entries: fc
     .array(anyEntry, { maxLength: 12 })
-    .map((rows) => rows.map((row, at) => ({ ...row, id: at % 5 === 4 ? `\u001b[3${at}m` : `ade_${at}` }))),
+    .map((rows) => rows.map((row, index) => ({ ...row, id: index % 5 === 4 ? `\u001b[3${index}m` : `ade_${index}` }))),
   // At most one detected and one added row per mailbox: a list with more is being changed.
   vips: fc.uniqueArray(anyVip, { maxLength: 6, comparator: isSameTwice }),
   ownDomains: fc.constantFrom([], ["acme.example"]),

@@ -203,7 +203,7 @@ describe("enforcePlan", () => {
   });
 
   it("counts the changes beyond twenty by their danger", () => {
-    const many = Array.from({ length: 22 }, (_, at) => buildAddition(`a${at}.example`, "allow"));
+    const many = Array.from({ length: 22 }, (_, index) => buildAddition(`a${index}.example`, "allow"));
     expect(() => enforcePlan(ENTRY_LIST_KIND, many, context)).toThrow(/\n {2}… and 2 more, among them 2 .*allow/);
   });
 

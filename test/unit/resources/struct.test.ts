@@ -132,7 +132,7 @@ describe("struct encoding", () => {
     const map = {
       a: "é".repeat(40_000),
       b: { c: "x".repeat(3_000_000) },
-      d: Array.from({ length: 300 }, (_, at) => at),
+      d: Array.from({ length: 300 }, (_, index) => index),
     };
     expect(writeStruct(map).equals(serializeWithGoogle(map))).toBe(true);
     expect(readStruct(writeStruct(map))).toEqual(map);
@@ -171,7 +171,7 @@ describe("struct encoding", () => {
   });
 
   it("sorts keys", () => {
-    const all = Buffer.concat(["b", "a", "b"].map((name, at) => serializeWithGoogle({ [name]: at })));
+    const all = Buffer.concat(["b", "a", "b"].map((name, index) => serializeWithGoogle({ [name]: index })));
     expect(JSON.stringify(readStruct(all))).toBe('{"a":1,"b":2}');
     expect(readByGoogle(all)).toEqual({ a: 1, b: 2 });
   });

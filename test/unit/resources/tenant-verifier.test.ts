@@ -24,7 +24,7 @@ it("lets one resource's match confirm resources already being checked", async ()
   } as unknown as TenantCache;
   // While a new VIP waits for other pending checks, entries from state are checked.
   const waitBriefly = async (): Promise<void> => {
-    for (let at = 0; at < 6; at += 1) guard.expect("entries", createDeclaration(`e${at}`), undefined);
+    for (let index = 0; index < 6; index += 1) guard.expect("entries", createDeclaration(`e${index}`), undefined);
     await guard.confirm("entries", tenant);
   };
   const guard = new TenantVerifier({
@@ -80,21 +80,21 @@ describe("tenant of a planned rollout", () => {
     planned: readonly string[] = [],
   ) => {
     const read: TenantList[] = [];
-    const at = "https://api.example";
+    const address = "https://api.example";
     const tenant = {
-      baseUrl: at,
+      baseUrl: address,
       readMailDomains: async () => undefined,
       hasAny: async () => false,
       readIdentity: async (tenantList: TenantList) => {
         read.push(tenantList);
         const rows = tenantList === "vips" ? [] : buildRows(there.rows);
-        return buildTenantIdentity(at, { rows, mailboxes: there.mailboxes });
+        return buildTenantIdentity(address, { rows, mailboxes: there.mailboxes });
       },
     } as unknown as TenantCache;
     const guard = new TenantVerifier({
       environment: {
         [PLANNED_IDENTITY_VARIABLE]: JSON.stringify(
-          buildTenantIdentity(at, { rows: buildRows("acme"), mailboxes: planned }),
+          buildTenantIdentity(address, { rows: buildRows("acme"), mailboxes: planned }),
         ),
       },
       getInstanceName: () => undefined,
@@ -122,10 +122,10 @@ describe("tenant of a planned rollout", () => {
 
   it("is recognized from the list that is read anyway", async () => {
     const [rows, mailboxes] = ["acme", ["ceo@acme.example"]] as const;
-    const byEntries = await confirmLists("entries", { rows, mailboxes }, mailboxes);
-    expect(byEntries).toEqual({ error: undefined, read: ["entries"] });
-    const byPeople = await confirmLists("vips", { rows, mailboxes }, mailboxes);
-    expect(byPeople).toEqual({ error: undefined, read: ["vips"] });
+    const entryResult = await confirmLists("entries", { rows, mailboxes }, mailboxes);
+    expect(entryResult).toEqual({ error: undefined, read: ["entries"] });
+    const vipResult = await confirmLists("vips", { rows, mailboxes }, mailboxes);
+    expect(vipResult).toEqual({ error: undefined, read: ["vips"] });
   });
 
   it("is recognized by its entries when it has no VIPs", async () => {

@@ -244,8 +244,8 @@ describe("exported CSV", () => {
   it.each([",", ";", "\t"])("reads back unchanged with delimiter %j", (delimiter) => {
     fc.assert(
       fc.property(fc.array(fc.oneof(entry, vip), { maxLength: 8 }), (ones) => {
-        const edits = ones.map(({ section, ...rest }, at) => {
-          const key = section === "vips" ? { email: `-p${at}@acme.example` } : { value: `d${at}.example` };
+        const edits = ones.map(({ section, ...rest }, index) => {
+          const key = section === "vips" ? { email: `-p${index}@acme.example` } : { value: `d${index}.example` };
           const cells = Object.entries(rest).filter((pair): pair is [string, string] => pair[1] !== undefined);
           return { action: "add" as const, section, element: { ...key, ...Object.fromEntries(cells) } };
         });
@@ -268,7 +268,7 @@ describe("exported CSV", () => {
 
 it.each(["lines", "JSON"])("imports into a list in %s in linear time", (layout) => {
   const measureSteps = (scale: number): number => {
-    const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
+    const hosts = Array.from({ length: 200 * scale }, (_, index) => `host-${String(index).padStart(4, "0")}.example`);
     const text =
       layout === "JSON"
         ? JSON.stringify({ version: 1, deny: hosts }, null, 2)

@@ -32,7 +32,7 @@ it("formats a patch that git applies at its exact lines", () => {
 
 it("shows only a few lines around a change", () => {
   const formatLines = (value: string, end: string): string =>
-    `${Array.from({ length: 1_000 }, (_, at) => (at === 500 ? value : `line ${at}`)).join("\n")}${end}`;
+    `${Array.from({ length: 1_000 }, (_, index) => (index === 500 ? value : `line ${index}`)).join("\n")}${end}`;
   for (const end of ["\n", ""]) {
     const [before, after] = [formatLines("old", end), formatLines("new", `${end}last`)];
     const patch = formatFilePatch("x", before, after);
@@ -42,8 +42,8 @@ it("shows only a few lines around a change", () => {
 });
 
 it("formats a valid patch for texts too different to diff minimally", () => {
-  const formatDenyList = (at: number, end: string): string =>
-    `deny:\n${Array.from({ length: 1_500 }, (_, index) => `  - value: d${index * 2 + at}.example`).join("\n")}${end}`;
+  const formatDenyList = (offset: number, end: string): string =>
+    `deny:\n${Array.from({ length: 1_500 }, (_, index) => `  - value: d${index * 2 + offset}.example`).join("\n")}${end}`;
   for (const end of ["\n", ""]) {
     const [before, after] = [formatDenyList(0, end), formatDenyList(1, end)];
     expect(applyPatch(before, formatFilePatch("x", before, after))).toBe(after);
@@ -51,8 +51,8 @@ it("formats a valid patch for texts too different to diff minimally", () => {
 });
 
 it("shows each of many changes with its own context", () => {
-  const entries = Array.from({ length: 2_000 }, (_, at) => [`  - value: d${at}.example`, "    ticket: INC-1"]);
-  const [before, after] = [entries, entries.filter((_entry, at) => at % 10 !== 5)].map(
+  const entries = Array.from({ length: 2_000 }, (_, index) => [`  - value: d${index}.example`, "    ticket: INC-1"]);
+  const [before, after] = [entries, entries.filter((_entry, index) => index % 10 !== 5)].map(
     (some) => `${some.flat().join("\n")}\n`,
   ) as [string, string];
   const patch = formatFilePatch("x", before, after);

@@ -132,7 +132,7 @@ describe("a risky entry", () => {
 
 it("reports every risky entry, however many there are", () => {
   const free = ["gmail.com", "outlook.com", "gmx.de", "proton.me", "qq.com"];
-  const values = Array.from({ length: 250 }, (_one, at) => `10.${at}.0.1`).concat(free);
+  const values = Array.from({ length: 250 }, (_one, index) => `10.${index}.0.1`).concat(free);
   const { spots } = lintTenant(`allow:\n${values.map((value) => `  - ${value}\n`).join("")}`);
   expect(spots.filter((spot) => spot.endsWith("error allow-private-address"))).toHaveLength(250);
   expect(spots.filter((spot) => spot.endsWith("error allow-free-mail"))).toHaveLength(free.length);
@@ -142,7 +142,7 @@ it("lints 20,000 overlapping entries", {
   timeout: 120_000,
 }, () => {
   const count = 10_000;
-  const names = Array.from({ length: count }, (_one, at) => `a.b.c.host${at}.example`);
+  const names = Array.from({ length: count }, (_one, index) => `a.b.c.host${index}.example`);
   const { settings, spots } = lintTenant(
     [
       "include: [baseline.yaml]",
@@ -169,7 +169,7 @@ describe("an expiry written as a duration", () => {
     try {
       const ends = ["30d", "6w", "30D", "9999d", "30 d", "3/4/2027"];
       const { messages, settings } = lintTenant(
-        `deny:\n${ends.map((end, at) => `  - { value: a${at}.example, expires: ${end} }\n`).join("")}`,
+        `deny:\n${ends.map((end, index) => `  - { value: a${index}.example, expires: ${end} }\n`).join("")}`,
       );
       expect(settings).toBeUndefined();
       expect(messages).toEqual([

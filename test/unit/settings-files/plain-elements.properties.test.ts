@@ -98,8 +98,8 @@ type Typo = readonly [at: number, sign: string, instead: number] | null;
 
 function applyTypo(text: string, slip: Typo): string {
   if (slip === null || text === "") return text;
-  const at = slip[0] % text.length;
-  return text.slice(0, at) + slip[1] + text.slice(at + slip[2]);
+  const index = slip[0] % text.length;
+  return text.slice(0, index) + slip[1] + text.slice(index + slip[2]);
 }
 
 it("reads a key starting with a dash as its own section", () => {

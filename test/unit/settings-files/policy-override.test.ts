@@ -105,7 +105,9 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
           "extra.yaml": formatOption(path, value),
         });
         const [head = "", ...rest] = path.split(".").reverse();
-        const holder = rest.reverse().reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], settings);
+        const holder = rest
+          .reverse()
+          .reduce<unknown>((value, step) => (value as Record<string, unknown>)?.[step], settings);
         const baselineValue = (holder as Record<string, unknown> | undefined)?.[head];
         // Either the stricter value applies, or the conflict is an error that a person has to resolve.
         const isTight =
@@ -230,7 +232,7 @@ it("applies the strictest of several included files in any order", () => {
   const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 2, maxLength: 4 });
   fc.assert(
     fc.property(numbers, (days) => {
-      const more = Object.fromEntries(days.map((day, at) => [`f${at}.yaml`, `policy: { maxDays: ${day} }`]));
+      const more = Object.fromEntries(days.map((day, index) => [`f${index}.yaml`, `policy: { maxDays: ${day} }`]));
       const { settings, codes } = lintOverride("", "", {
         "tenant.yaml": `include: [${Object.keys(more).join(", ")}]`,
         ...more,

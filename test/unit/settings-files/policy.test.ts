@@ -11,7 +11,7 @@ function listViolations(policy: string, rest: string): [spot: string, message: s
   const policyFindings = findings.filter(({ code }) => code.startsWith("policy-"));
   expect(settings === undefined).toBe(policyFindings.length > 0);
   const spots = directory.formatFindings(policyFindings);
-  return directory.formatMessages(policyFindings).map((message, at) => [spots[at] ?? "", message]);
+  return directory.formatMessages(policyFindings).map((message, index) => [spots[index] ?? "", message]);
 }
 
 function formatEntry(fields: Record<string, string>): string {

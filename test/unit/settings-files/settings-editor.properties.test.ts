@@ -56,41 +56,47 @@ const STYLES: readonly ElementStyle[] = [
   "backwards",
 ];
 
-function buildElement(value: string, style: ElementStyle, at: number, column: number, name: string): GeneratedElement {
+function buildElement(
+  value: string,
+  style: ElementStyle,
+  index: number,
+  column: number,
+  name: string,
+): GeneratedElement {
   const key = name === "vips" ? "email" : "value";
   const pad = " ".repeat(column);
-  const long = { [key]: value, comment: `Why ${at}` };
+  const long = { [key]: value, comment: `Why ${index}` };
   const inner = `${pad}  `;
   const written: Record<ElementStyle, [lines: string[], data: Record<string, string>]> = {
-    short: [[`${pad}- ${value}${at % 2 === 0 ? "" : `   # beside ${name} ${value}`}`], { [key]: value }],
+    short: [[`${pad}- ${value}${index % 2 === 0 ? "" : `   # beside ${name} ${value}`}`], { [key]: value }],
     double: [[`${pad}- "${value}"`], { [key]: value }],
     single: [[`${pad}-   '${value}'`], { [key]: value }],
     long: [
       [
         `${pad}- ${key}: ${value}`,
         `${inner}# in ${name} ${value}`,
-        `${inner}comment: Why ${at}   # beside ${name} ${value}`,
+        `${inner}comment: Why ${index}   # beside ${name} ${value}`,
       ],
       long,
     ],
-    longQuoted: [[`${pad}-   ${key}: '${value}'`, `${inner}  comment: "Why ${at}"`], long],
-    flow: [[`${pad}- { ${key}: ${value}, comment: "Why ${at}" }`], long],
+    longQuoted: [[`${pad}-   ${key}: '${value}'`, `${inner}  comment: "Why ${index}"`], long],
+    flow: [[`${pad}- { ${key}: ${value}, comment: "Why ${index}" }`], long],
     block: [
       [
         `${pad}- ${key}: ${value}`,
         `${inner}comment: |`,
-        `${inner}  Why ${at}`,
+        `${inner}  Why ${index}`,
         "",
         `${inner}  and why`,
         `${inner}owner: Me`,
       ],
-      { [key]: value, comment: `Why ${at}\n\nand why\n`, owner: "Me" },
+      { [key]: value, comment: `Why ${index}\n\nand why\n`, owner: "Me" },
     ],
     apart: [
-      [`${pad}-`, `${inner}# first ${name} ${value}`, `${inner}${key}: ${value}`, `${inner}comment: Why ${at}`],
+      [`${pad}-`, `${inner}# first ${name} ${value}`, `${inner}${key}: ${value}`, `${inner}comment: Why ${index}`],
       long,
     ],
-    backwards: [[`${pad}- comment: Why ${at}`, `${inner}${key}: ${value}`, `${inner}# last ${name} ${value}`], long],
+    backwards: [[`${pad}- comment: Why ${index}`, `${inner}${key}: ${value}`, `${inner}# last ${name} ${value}`], long],
   };
   const [lines, data] = written[style];
   return { value, lines, data };
@@ -119,15 +125,15 @@ function generateSection(name: GeneratedSection["name"]): fc.Arbitrary<Generated
       const ordered = isSorted ? elements.toSorted((a, b) => (a.label < b.label ? -1 : 1)) : elements;
       const pad = " ".repeat(column);
       const lines: { text: string; element?: string }[] = [{ text: `${name}:   # the ${name}` }];
-      const all = ordered.map(({ label, style, above }, at) => {
+      const all = ordered.map(({ label, style, above }, index) => {
         const value = name === "vips" ? `${label}@acme.example` : `${label}.example`;
-        if (above.startsWith("apart")) lines.push({ text: `${pad}# group ${name} ${at}` });
+        if (above.startsWith("apart")) lines.push({ text: `${pad}# group ${name} ${index}` });
         if (above === "blank" || above.startsWith("apart")) lines.push({ text: "" });
         const comments = above === "two comments" ? 2 : Number(above.endsWith("comment"));
         for (let count = 0; count < comments; count += 1) {
-          lines.push({ text: `${pad}# about ${name} ${at} ${count}`, element: value });
+          lines.push({ text: `${pad}# about ${name} ${index} ${count}`, element: value });
         }
-        const generatedElement = buildElement(value, style, at, column, name);
+        const generatedElement = buildElement(value, style, index, column, name);
         for (const text of generatedElement.lines) lines.push({ text, element: value });
         return generatedElement;
       });
@@ -196,9 +202,9 @@ function removeBlankLines(text: string): string {
 
 /** Returns whether all lines occur in this order, possibly with others in between. */
 function containsInOrder(lines: readonly string[], expectedLines: readonly string[]): boolean {
-  let at = 0;
-  for (const line of lines) if (at < expectedLines.length && line === expectedLines[at]) at += 1;
-  return at === expectedLines.length;
+  let index = 0;
+  for (const line of lines) if (index < expectedLines.length && line === expectedLines[index]) index += 1;
+  return index === expectedLines.length;
 }
 
 describe("editSettings on files of every style", () => {
@@ -231,20 +237,20 @@ describe("editSettings on files of every style", () => {
             elements.push(element);
             continue;
           }
-          const at = elements.length === 0 ? -1 : wish.at % elements.length;
-          const element = elements[at];
+          const index = elements.length === 0 ? -1 : wish.at % elements.length;
+          const element = elements[index];
           if (element === undefined) continue;
           const value = String(element[key]);
           touched.add(`${section} ${value}`);
           if (wish.do === "remove") {
             edits.push({ action: "remove", section, value: value.toUpperCase() });
-            elements.splice(at, 1);
+            elements.splice(index, 1);
             if (elements.length === 0) emptied.add(section);
           } else {
             const newValue = wish.isTakenAway ? undefined : wish.text;
             edits.push({ action: "set", section, value, key: wish.key as "comment", newValue });
             const { [wish.key]: _before, ...rest } = element;
-            elements[at] = newValue === undefined ? rest : { ...rest, [wish.key]: newValue };
+            elements[index] = newValue === undefined ? rest : { ...rest, [wish.key]: newValue };
           }
         }
         const result = editSettings(file.text, edits);

@@ -235,11 +235,11 @@ describe("editSettings", () => {
   });
 
   it("edits thousands of entries at once", () => {
-    const values = Array.from({ length: 5_000 }, (_, at) => `host${String(at).padStart(5, "0")}.example`);
+    const values = Array.from({ length: 5_000 }, (_, index) => `host${String(index).padStart(5, "0")}.example`);
     const file = `version: 1\ndeny:\n${values.map((value) => `  - ${value}\n`).join("")}`;
-    const edits = values.flatMap((value, at): Edit[] => {
-      if (at % 5 === 0) return [{ action: "remove", section: "deny", value }];
-      return at % 5 === 1 ? [{ action: "add", section: "deny", element: { value: `x${value}` } }] : [];
+    const edits = values.flatMap((value, index): Edit[] => {
+      if (index % 5 === 0) return [{ action: "remove", section: "deny", value }];
+      return index % 5 === 1 ? [{ action: "add", section: "deny", element: { value: `x${value}` } }] : [];
     });
     const lines = editSettings(file, edits).split("\n");
     expect(lines).toHaveLength(values.length + 3);

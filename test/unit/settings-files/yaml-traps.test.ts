@@ -166,9 +166,9 @@ describe("unsupported YAML", () => {
   });
 
   it("is reported for exponential aliases without expanding them", () => {
-    const levels = Array.from({ length: 30 }, (_one, at) => {
-      const items = Array.from({ length: 10 }, () => (at === 0 ? "lol" : `*l${at - 1}`)).join(", ");
-      return `x${at}: &l${at} [${items}]\n`;
+    const levels = Array.from({ length: 30 }, (_one, index) => {
+      const items = Array.from({ length: 10 }, () => (index === 0 ? "lol" : `*l${index - 1}`)).join(", ");
+      return `x${index}: &l${index} [${items}]\n`;
     });
     const findings = listContentFindings(levels.join(""));
     expect(findings).toContain("2:9 yaml-anchor: &l0 is an anchor; remove it, and write out each reference to it");
@@ -298,8 +298,8 @@ describe("many mistakes", () => {
 
   it("are reported quickly for 20,000 lines", { timeout: 60_000 }, () => {
     expect(listContentFindings(`deny:\n${"  - no\n".repeat(20_000)}`)).toHaveLength(20_000);
-    expect(listContentFindings(Array.from({ length: 20_000 }, (_one, at) => `key${at}: 1\n`).join(""))).toHaveLength(
-      20_000,
-    );
+    expect(
+      listContentFindings(Array.from({ length: 20_000 }, (_one, index) => `key${index}: 1\n`).join("")),
+    ).toHaveLength(20_000);
   });
 });

@@ -50,12 +50,12 @@ it("finds an entry by value", () => {
       const scopeRows = valueRows.filter(
         ({ verdict_scope: scope = query.verdictScope }) => scope === query.verdictScope,
       );
-      const onList = scopeRows.filter(({ list }) => list === query.list);
+      const listRows = scopeRows.filter(({ list }) => list === query.list);
       if (own !== undefined) expect(match).toBe(own);
       else if (scopeRows.length === 0) expect(match).toBeUndefined();
-      else expect(onList.length > 0 ? onList : scopeRows).toContain(match);
+      else expect(listRows.length > 0 ? listRows : scopeRows).toContain(match);
       // Among those, an entry with the declared spelling wins.
-      const written = onList.filter(({ value }) => value === query.value);
+      const written = listRows.filter(({ value }) => value === query.value);
       if (own === undefined && written.length > 0) expect(written).toContain(match);
     }),
     { numRuns: getRunCount(2_000) },

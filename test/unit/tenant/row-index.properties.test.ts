@@ -26,9 +26,9 @@ test("finds rows by key and by name in insertion order", () => {
       const removeRows = (isRemoved: (item: { readonly key: string; readonly row: NamedRow }) => boolean) => {
         written = written.filter((candidate) => !isRemoved(candidate));
       };
-      for (const [at, item] of steps.entries()) {
+      for (const [index, item] of steps.entries()) {
         if (item.does === "set") {
-          const row = { name: item.name, at };
+          const row = { name: item.name, at: index };
           rows.set(item.key, row);
           removeRows((other) => other.key === item.key);
           written.push({ key: item.key, row });
@@ -60,7 +60,7 @@ test("computes names lazily and once per row", () => {
     readCount += 1;
     return row.name;
   });
-  for (let at = 0; at < 100; at += 1) rows.set(String(at), { name: `n${at}`, at });
+  for (let index = 0; index < 100; index += 1) rows.set(String(index), { name: `n${index}`, at: index });
   rows.delete("7");
   expect(rows.getAll()).toHaveLength(99);
   expect(readCount).toBe(0);

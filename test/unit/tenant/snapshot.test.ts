@@ -28,9 +28,9 @@ function createHarness(initial: SnapshotRow[] = [{ id: "1", value: "a" }]) {
     getName: (row) => row.value,
     now: () => now,
     sleep: async (ms) => {
-      const until = now + ms;
+      const deadlineMs = now + ms;
       await runReadyTasks();
-      now = Math.max(now, until);
+      now = Math.max(now, deadlineMs);
     },
   });
   return {
@@ -78,7 +78,7 @@ it("refetches after an idle pause or a minute of constant use", async () => {
   wait(5_001);
   await snapshot.getRows();
   expect(readings()).toBe(2);
-  for (let at = 0; at < 61; at += 1) {
+  for (let index = 0; index < 61; index += 1) {
     wait(1_000);
     await snapshot.getRows();
   }
@@ -126,9 +126,9 @@ it("shares a refetch that starts after it was requested", async () => {
 
 it("makes one refetch for all simultaneous requests", async () => {
   const { snapshot, readings } = createHarness();
-  const readLater = async (_: unknown, at: number) => {
+  const readLater = async (_: unknown, index: number) => {
     // Callers that wait for the same promise continue one after another, a few microtasks apart.
-    for (let step = 0; step < at % 7; step += 1) await undefined;
+    for (let step = 0; step < index % 7; step += 1) await undefined;
     await snapshot.refetch();
   };
   await Promise.all(Array.from({ length: 5_000 }, readLater));
@@ -150,7 +150,7 @@ it("confirms missing rows of a multi-page list with one refetch", async () => {
     ["2", "3", "4", "5"].map((id) => snapshot.confirmMissing(createMissCheck(id))),
   );
   expect(two?.get("2")).toBeDefined();
-  expect(staleIndexes.map((rows, at) => rows.get(String(at + 3)))).toEqual([undefined, undefined, undefined]);
+  expect(staleIndexes.map((rows, index) => rows.get(String(index + 3)))).toEqual([undefined, undefined, undefined]);
   expect(readings()).toBe(2);
   // Both reads are in use, so a row that they miss is gone.
   await Promise.all(["6", "7"].map((id) => snapshot.confirmMissing(createMissCheck(id))));

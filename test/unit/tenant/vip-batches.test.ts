@@ -10,15 +10,15 @@ const request = { method: "POST", path: "/api/v1/settings/vip_employees" };
 
 const addAll: AdditionHandler = async (emails) => ({ added: [...emails], already_vip: [], not_in_org: [] });
 
-/** Returns a service that refuses additions of these external mailboxes, naming at most `atATime` of them per refusal. */
+/** Returns a service that refuses additions of these external mailboxes, naming at most `batchSize` of them per refusal. */
 function createRefusingAnswer(
   externalMailboxes: readonly string[],
-  atATime = Number.POSITIVE_INFINITY,
+  batchSize = Number.POSITIVE_INFINITY,
 ): AdditionHandler {
   return async (emails) => {
     const externalEmails = emails.filter((email) => externalMailboxes.includes(email.toLowerCase()));
     if (externalEmails.length === 0) return await addAll(emails);
-    throw createOutsideError(externalEmails.slice(0, atATime));
+    throw createOutsideError(externalEmails.slice(0, batchSize));
   };
 }
 
@@ -78,8 +78,8 @@ it("waits for the batch window before sending", async () => {
 it("batches additions by exact comment and separately from removals", async () => {
   const { batches, time, sent } = createHarness();
   const all = Promise.all([
-    ...["Board", "board", "Board ", "", undefined, "undefined", "Board"].map((comment, at) =>
-      batches.add(formatPersonAddress(at), comment),
+    ...["Board", "board", "Board ", "", undefined, "undefined", "Board"].map((comment, index) =>
+      batches.add(formatPersonAddress(index), comment),
     ),
     batches.remove(formatPersonAddress(8)),
     batches.remove(formatPersonAddress(9)),
@@ -209,7 +209,7 @@ it("bisects a batch to find the one rejected address", async () => {
   });
   const all = Promise.allSettled(listPeople(1_000).map((email) => batches.add(email, "x")));
   await time.endGathering();
-  const failed = (await all).flatMap((result, at) => (result.status === "rejected" ? [at] : []));
+  const failed = (await all).flatMap((result, index) => (result.status === "rejected" ? [index] : []));
   expect(failed).toEqual([700]);
   expect(sent.length).toBeLessThanOrEqual(21);
 });
@@ -233,7 +233,7 @@ it("rejects only the callers of the failed batch", async () => {
   const removals = Promise.allSettled(listPeople(2_500).map((email) => batches.remove(email)));
   await time.endGathering();
   for (const all of await Promise.all([adds, removals])) {
-    const failed = all.flatMap((item, at) => (item.status === "rejected" && item.reason === broken ? [at] : []));
+    const failed = all.flatMap((item, index) => (item.status === "rejected" && item.reason === broken ? [index] : []));
     expect([failed.length, failed[0], failed.at(-1)]).toEqual([1_000, 1_000, 1_999]);
   }
   expect(sent).toHaveLength(6);

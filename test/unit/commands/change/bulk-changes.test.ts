@@ -36,8 +36,8 @@ const CASES = Object.keys(LAYOUTS).flatMap((layout) =>
 
 it.each(CASES)("plans $name of many values in $layout in linear time", ({ layout, change }) => {
   const measureSteps = (scale: number): number => {
-    const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
-    const some = hosts.filter((_host, at) => at % 4 === 0);
+    const hosts = Array.from({ length: 200 * scale }, (_, index) => `host-${String(index).padStart(4, "0")}.example`);
+    const some = hosts.filter((_host, index) => index % 4 === 0);
     // In reverse order, each value is inserted before those added so far.
     const isNew = change.action === "add" && layout !== "expired lines";
     const values = (isNew ? some.map((item) => `a-${item}`).toReversed() : some).map((item) => {

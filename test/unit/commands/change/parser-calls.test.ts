@@ -8,7 +8,7 @@ import { createTestDirectory } from "../../../support/test-directory";
 it("runs the YAML parser only on entries that need it", () => {
   const plain = Array.from(
     { length: 3_000 },
-    (_, at) => `  - value: host-${at}.example\n    comment: seen in campaign ${at}\n    expires: 2027-01-31\n`,
+    (_, index) => `  - value: host-${index}.example\n    comment: seen in campaign ${index}\n    expires: 2027-01-31\n`,
   );
   const other = "  - value: mid.example\n    comment: |\n      Two\n      lines\n";
   const before = `version: 1\ndeny:\n${plain.slice(0, 2_000).join("")}${other}${plain.slice(2_000).join("")}`;

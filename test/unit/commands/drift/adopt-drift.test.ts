@@ -274,9 +274,9 @@ deny:
 
 describe("adopting removed entries", () => {
   const formatDomains = (count: number): string =>
-    Array.from({ length: count }, (_, at) => `  - n${at}.example # ${at}\n`).join("");
-  const buildRows = (from: number, until: number) =>
-    Array.from({ length: until - from }, (_, at) => buildRow("deny", `n${from + at}.example`));
+    Array.from({ length: count }, (_, index) => `  - n${index}.example # ${index}\n`).join("");
+  const buildRows = (from: number, end: number) =>
+    Array.from({ length: end - from }, (_, index) => buildRow("deny", `n${from + index}.example`));
 
   it("removes entries together with their comments", () => {
     const acme = createAdoption({
@@ -407,7 +407,7 @@ describe("hostile text", () => {
 it("adopts drift in linear time", () => {
   const measureSteps = (scale: number): number => {
     const listHosts = (name: string): string[] =>
-      Array.from({ length: 100 * scale }, (_, at) => `${name}-${at}.example`);
+      Array.from({ length: 100 * scale }, (_, index) => `${name}-${index}.example`);
     const [kept, removedLines] = [listHosts("kept"), listHosts("gone")];
     const lines = [...kept, ...removedLines].map((host) => `  - value: ${host}\n    comment: before\n`).join("");
     const options = `lists: { entries: { confirmRemovals: ${removedLines.length}, protect: [protected.example] } }\n`;

@@ -15,8 +15,8 @@ interface EntryFields {
 const formatDecisions = (sender: string, rows: readonly EntryFields[]): string[] => {
   const queries = parseQueries([], [sender]);
   const matches = findMatches(new QueryMatcher(queries), {
-    rows: rows.map(({ list, value, scope, type }, at) => ({
-      id: `${at}`,
+    rows: rows.map(({ list, value, scope, type }, index) => ({
+      id: `${index}`,
       list,
       value,
       entry_type: type ?? (value.includes("@") ? "email_address" : "domain"),

@@ -42,8 +42,8 @@ const buildFindReport = (tenants: readonly TenantMatches[]): FindReport => ({
 });
 
 it("groups identical matches", () => {
-  const many = Array.from({ length: 120 }, (_, at) => buildTenantMatches(`t${at}`));
-  const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
+  const many = Array.from({ length: 120 }, (_, index) => buildTenantMatches(`t${index}`));
+  const names = Array.from({ length: 100 }, (_, index) => `t${index}`).join(", ");
   expect(
     renderFindText(buildFindReport([...many, buildTenantMatches("without", { matches: [] })])).replaceAll(/\s+/g, " "),
   ).toBe(

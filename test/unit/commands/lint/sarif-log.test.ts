@@ -160,9 +160,9 @@ describe("a fingerprint", () => {
 });
 
 it("keeps the most serious findings", () => {
-  const many = Array.from({ length: 25_010 }, (_one, at): Finding => {
-    const level = at < 20 ? "note" : at % 2 === 0 ? "warning" : "error";
-    return { code: "shadowed", level, message: "…", place: { file: "a.yaml", line: at + 1, column: 1 } };
+  const many = Array.from({ length: 25_010 }, (_one, index): Finding => {
+    const level = index < 20 ? "note" : index % 2 === 0 ? "warning" : "error";
+    return { code: "shadowed", level, message: "…", place: { file: "a.yaml", line: index + 1, column: 1 } };
   });
   const { results, invocations } = buildRun(many);
   expect(results).toHaveLength(25_000);

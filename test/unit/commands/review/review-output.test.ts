@@ -23,10 +23,10 @@ const ALL = {
 };
 
 describe("a rendered review", () => {
-  it.each(Object.entries(ALL))("contains only plain text in %s", (_name, textOf) => {
+  it.each(Object.entries(ALL))("contains only plain text in %s", (_name, render) => {
     for (const text of Object.values(HOSTILE)) {
       // Tables use the line ends that spreadsheets expect.
-      const output = textOf(buildTextReview(text)).replaceAll(/\r\n/g, "\n");
+      const output = render(buildTextReview(text)).replaceAll(/\r\n/g, "\n");
       expect(findTerminalCommands(output)).toEqual([]);
     }
   });
@@ -51,7 +51,7 @@ describe("a rendered review", () => {
     const source = { name: "phish-feed", kind: "url", firstSeen: "2026-10-01", lastSeen: "2026-11-18" };
     const reasons = [{ kind: "unused", evidence: "No mail." }] as const;
     const report = buildReviewReport([{ list: "deny", value: "evil.example", source, reasons }]);
-    for (const [name, textOf] of Object.entries(ALL)) expect(textOf(report), name).toContain("phish-feed");
+    for (const [name, render] of Object.entries(ALL)) expect(render(report), name).toContain("phish-feed");
     expect(renderReviewCsv(report)).toMatch(/,"phish-feed","2026-10-01","2026-11-18"\r?\n$/);
     expect(renderReviewText(report).replace(/\s+/g, " ")).toContain(
       "source phish-feed (url), first seen on 2026-10-01, last seen on 2026-11-18",

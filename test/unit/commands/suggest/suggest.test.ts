@@ -414,7 +414,7 @@ function runSuggestions({
   const settings = readSettings("acme.yaml", { today: TODAY, readFile });
   const observed = buildObservedState(
     "2026-11-21T12:00:00Z",
-    rows.map((row, at) => ({ id: `e${at}`, ...row }) as AllowDenyEntryRow),
+    rows.map((row, index) => ({ id: `e${index}`, ...row }) as AllowDenyEntryRow),
     vips as VipEmployeeRow[],
   );
   const all: Suggestion[] = suggest(settings, observed, buildEvidenceBase({ threats, reports, missing }), options);

@@ -104,7 +104,7 @@ it("groups each list, scope and VIP under its own heading", () => {
     "As allow (scope graymail), history, newest first",
     "Other history, newest first",
   ]);
-  const serializeRow = (at: number): string => JSON.stringify(rows[at]?.[1]);
+  const serializeRow = (index: number): string => JSON.stringify(rows[index]?.[1]);
   expect(serializeRow(0)).toMatch(/"file \| deny at a\.yaml:3\..*"tenant \| has deny"/);
   expect(serializeRow(1)).toMatch(/list allow → deny.*r2/);
   expect(serializeRow(2)).toContain("excluded permanently: automatic detection");

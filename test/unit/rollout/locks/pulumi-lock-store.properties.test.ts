@@ -110,8 +110,8 @@ class LockStoreModel {
   readonly #journals: (Journal | undefined)[] = [undefined, undefined];
   readonly #directory: string;
 
-  constructor(at: string) {
-    this.#directory = at;
+  constructor(directory: string) {
+    this.#directory = directory;
   }
 
   async performAction({ kind, clone, version, killAfter }: LockAction): Promise<void> {

@@ -15,8 +15,8 @@ function parseHours(...texts: readonly string[]): readonly ClosedHours[] {
   });
 }
 
-function formatClosedUntil(at: string, ...texts: readonly string[]): string | undefined {
-  const ms = getClosedHoursEnd(parseHours(...texts), Date.parse(at));
+function formatClosedUntil(time: string, ...texts: readonly string[]): string | undefined {
+  const ms = getClosedHoursEnd(parseHours(...texts), Date.parse(time));
   return ms === undefined ? undefined : new Date(ms).toISOString().slice(0, 16);
 }
 
@@ -32,7 +32,7 @@ describe("closed hours", () => {
     ["2026-11-23T05:00:00Z", undefined],
     ["2026-07-03T13:59:00Z", undefined],
     ["2026-07-03T14:00:00Z", "2026-07-06T04:00"],
-  ])("cover a weekend in local time: %s", (at, expected) => expect(formatClosedUntil(at, WEEKEND)).toBe(expected));
+  ])("cover a weekend in local time: %s", (time, expected) => expect(formatClosedUntil(time, WEEKEND)).toBe(expected));
 
   it("cover nights across midnight and join adjacent ranges", () => {
     expect(formatClosedUntil("2026-11-23T23:10:00Z", "18:00-07:00")).toBe("2026-11-24T07:00");

@@ -348,10 +348,10 @@ function buildFailingScenario(maxConcurrent: number, tolerated: number): Rollout
     capacity: 100,
     limits: [],
     // The first tenants finish early, so that all slots are in use while only the tolerated number has failed.
-    tenants: names.map((_, at) => ({
+    tenants: names.map((_, index) => ({
       planned: "pending",
       address: 0,
-      lastsMs: at < tolerated ? 1 : 10,
+      lastsMs: index < tolerated ? 1 : 10,
       failures: 1,
     })),
     looks: [],
@@ -380,7 +380,7 @@ class Witness {
   constructor(scenario: RolloutScenario) {
     const names = scenario.waves.flatMap(({ tenants }) => tenants);
     this.#scenario = scenario;
-    this.#fates = new Map(names.map((name, at) => [name, scenario.tenants[at] as TenantFate]));
+    this.#fates = new Map(names.map((name, index) => [name, scenario.tenants[index] as TenantFate]));
     this.#looks = [...scenario.looks];
     const plan: VirtualPlan = {
       waves: scenario.waves,
@@ -527,8 +527,8 @@ class Witness {
       if (earlier.health !== undefined) expect(this.#healthyMoments.get(earlier.name)).toBeGreaterThan(last.moment);
       if (earlier.gate) expect(this.#approved.get(index)).toBeGreaterThan(last.moment);
     }
-    const until = waves.findIndex(({ name }) => name === this.#until);
-    if (until >= 0) expect(tenant.wave, "goes on after --until").toBeLessThanOrEqual(until);
+    const lastWave = waves.findIndex(({ name }) => name === this.#until);
+    if (lastWave >= 0) expect(tenant.wave, "goes on after --until").toBeLessThanOrEqual(lastWave);
   }
 
   #check(wave: Wave): { isHealthy: boolean; message: string } {

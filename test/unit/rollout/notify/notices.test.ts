@@ -85,8 +85,8 @@ describe("rollout notices", () => {
     await using hook = await startHook();
     const { after } = playRollout({ tenants: 6, changes: 30 });
     const turned = { operation: "change", kind: "entry", list: "deny → allow", value: "turned.example" } as const;
-    const tenants = after.tenants.map((tenant, at) =>
-      at === after.tenants.length - 1 ? { ...tenant, changes: [...tenant.changes.slice(1), turned] } : tenant,
+    const tenants = after.tenants.map((tenant, index) =>
+      index === after.tenants.length - 1 ? { ...tenant, changes: [...tenant.changes.slice(1), turned] } : tenant,
     );
     const notices = new RolloutNotifier(
       { webhook: { changes: true } },

@@ -93,8 +93,8 @@ describe("the combined plan as Markdown", () => {
   test("lists the changes of a drift revert", () => {
     const summary = combinePlans([createDenyPlan("evil.example"), emptyPlan, emptyPlan]);
     const unreverted = ["1 other change that is pending"];
-    const tenants = summary.report.tenants.map((tenant, at) =>
-      at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, unreverted },
+    const tenants = summary.report.tenants.map((tenant, index) =>
+      index === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, unreverted },
     );
     const revertSummary = { ...summary, report: { ...summary.report, mode: "revert-drift" as const, tenants } };
     for (const text of [
@@ -163,8 +163,10 @@ describe("the combined plan as Markdown", () => {
   });
 
   test("accounts for every change and tenant within GitHub's size limit", () => {
-    const own = Array.from({ length: 300 }, (_, at) =>
-      at % 100 === 99 ? undefined : createDenyPlan("evil.example", ...(at % 3 === 0 ? [`own-${at}.example`] : [])),
+    const own = Array.from({ length: 300 }, (_, index) =>
+      index % 100 === 99
+        ? undefined
+        : createDenyPlan("evil.example", ...(index % 3 === 0 ? [`own-${index}.example`] : [])),
     );
     const huge = buildHugePlan(1_000);
     for (const plans of [own, [...own, huge, huge]]) {
@@ -194,15 +196,15 @@ describe("the combined plan as Markdown", () => {
         fc.integer({ min: 32_768, max: 66_000 }),
         (text, times, tenants, limit) => {
           const long = text.repeat(times);
-          const plans = Array.from({ length: tenants }, (_, at) =>
-            at % 5 === 4 ? undefined : at % 2 === 0 ? buildTextPlan(long) : dangerousPlan,
+          const plans = Array.from({ length: tenants }, (_, index) =>
+            index % 5 === 4 ? undefined : index % 2 === 0 ? buildTextPlan(long) : dangerousPlan,
           );
           const mail: MailSearchResult = {
             days: 30,
             candidateCount: 2 * SEVERAL,
             evidenceByTenant: new Map(
-              Array.from({ length: SEVERAL }, (_, at) => [
-                `${long}${at}`,
+              Array.from({ length: SEVERAL }, (_, index) => [
+                `${long}${index}`,
                 { changes: new Map(), severities: { danger: 0, accepted: 0, warning: 0 }, missing: [long] },
               ]),
             ),
@@ -241,13 +243,13 @@ describe("the combined plan as Markdown", () => {
 test("lists every tenant on the HTML page", () => {
   const text = Object.values(HOSTILE).join(" ");
   const plans = [
-    ...Array.from({ length: 60 }, (_, at) => createDenyPlan("evil.example", `own-${at}.example`)),
+    ...Array.from({ length: 60 }, (_, index) => createDenyPlan("evil.example", `own-${index}.example`)),
     buildTextPlan(text),
   ];
   const page = renderCombinedPlanHtml(combinePlans(plans, { text }));
-  for (let at = 0; at < 60; at += 1) {
-    expect(page).toContain(`<bdi class="untrusted">t${at}</bdi>`);
-    expect(page).toContain(`<code><bdi>own-${at}.example</bdi></code>`);
+  for (let index = 0; index < 60; index += 1) {
+    expect(page).toContain(`<bdi class="untrusted">t${index}</bdi>`);
+    expect(page).toContain(`<code><bdi>own-${index}.example</bdi></code>`);
   }
   expect(page).not.toContain("<script");
   expect(page).not.toContain("\u001b");

@@ -7,7 +7,7 @@ const buildCandidate = (name: string, changes: Readonly<Record<string, number>>)
 });
 
 test("prefers tenants with unique weighty changes", () => {
-  const tenants = Array.from({ length: 100 }, (_, at) => buildCandidate(`t${at}`, { shared: 1 }));
+  const tenants = Array.from({ length: 100 }, (_, index) => buildCandidate(`t${index}`, { shared: 1 }));
   tenants[41] = buildCandidate("t41", { shared: 1, own: 1, other: 1 });
   tenants[77] = buildCandidate("t77", { allow: 10 });
   expect(chooseMailSample(tenants, 5)).toEqual(["t16", "t41", "t50", "t77", "t83"]);

@@ -19,7 +19,7 @@ const createTimeout = () => new TimeoutError("ERR_TIMEOUT", "no answer", { reque
  */
 async function changeTenants(
   count: number,
-  atOnce: number,
+  concurrency: number,
   { isSilent, tolerated = count }: { isSilent: (atMs: number, name: string) => boolean; tolerated?: number },
 ) {
   const time = new ScheduledTime(0);
@@ -39,8 +39,8 @@ async function changeTenants(
     },
   });
   const countFailed = () => [...became.values()].filter((candidate) => candidate !== "done").length;
-  const all = Array.from({ length: count }, (_, at) => buildTarget(`t${at}`));
-  const work = forEachConcurrently(all, atOnce, async (target) => {
+  const all = Array.from({ length: count }, (_, index) => buildTarget(`t${index}`));
+  const work = forEachConcurrently(all, concurrency, async (target) => {
     if (countFailed() > tolerated) return;
     try {
       await health.assertReachable(target);
@@ -61,16 +61,16 @@ async function changeTenants(
 }
 
 describe("changing tenants at an unresponsive address", () => {
-  it.each([1, 8])("starts no further engines once it is down, with %i at once", async (atOnce) => {
+  it.each([1, 8])("starts no further engines once it is down, with %i at once", async (concurrency) => {
     const tolerated = 60;
-    const { became, engines, looks, tookMs } = await changeTenants(300, atOnce, {
+    const { became, engines, looks, tookMs } = await changeTenants(300, concurrency, {
       tolerated,
       isSilent: () => true,
     });
-    expect(engines).toBe(atOnce);
+    expect(engines).toBe(concurrency);
     expect(looks).toBeLessThanOrEqual(3);
     expect(became.filter((candidate) => candidate === "not asked").length).toBeGreaterThan(0);
-    expect(became.filter((candidate) => candidate !== "done").length).toBeLessThanOrEqual(tolerated + atOnce);
+    expect(became.filter((candidate) => candidate !== "done").length).toBeLessThanOrEqual(tolerated + concurrency);
     // Without probes, each tolerated failure would cost a full engine run, one after the other.
     expect(tookMs).toBeLessThanOrEqual(SILENT_ENGINE_MS + TIMEOUT_MS + 200 * (tolerated + 1));
   });

@@ -66,8 +66,8 @@ async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): 
   const requests = new Map<string, number>();
   const owns = new Map<string, { serviceState: ServiceState; own: TenantProblem }>();
   const targets = addresses.flatMap(({ serviceState, own }, address) =>
-    own.map((problem, at) => {
-      const name = `t${address}-${at}`;
+    own.map((problem, index) => {
+      const name = `t${address}-${index}`;
       owns.set(name, { serviceState, own: problem });
       return buildTarget(name, {}, { baseUrl: formatAddress(address) });
     }),
@@ -112,9 +112,9 @@ async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): 
     tally,
     signal: over.signal,
     onToleranceExceeded: () => over.abort(new Error("over")),
-    planTarget: async (target: Target, policy: RequestPolicy, atPlace: RunInSlot) => {
+    planTarget: async (target: Target, policy: RequestPolicy, runInSlot: RunInSlot) => {
       if (owns.get(target.name)?.own === "files") throw new EmailSecurityError("ERR_SETTINGS_FILE", "no");
-      await atPlace(async () => await time.sleep(EXPORT_MS));
+      await runInSlot(async () => await time.sleep(EXPORT_MS));
       await Promise.race([readTarget(target, policy.retryMode), waitForAbort(over.signal)]);
       return "planned";
     },
@@ -197,8 +197,8 @@ const fleets: fc.Arbitrary<FleetScenario> = fc.record({
 
 /** Returns whether a few tenants at most have problems of their own, and not all that could be probed. */
 function isFair({ own: owns }: FleetScenario["addresses"][number]): boolean {
-  const inTrouble = owns.filter((problem) => problem === "silent" || problem === "failing").length;
-  return inTrouble <= PROBED_TENANTS && inTrouble < owns.length;
+  const troubledCount = owns.filter((problem) => problem === "silent" || problem === "failing").length;
+  return troubledCount <= PROBED_TENANTS && troubledCount < owns.length;
 }
 
 const OWN_CODE = {
@@ -216,7 +216,10 @@ it(
       fc.asyncProperty(fleets, async (fleet) => {
         const { outcomes, requests, over } = await planFleet(fleet);
         for (const [index, { serviceState: state, own: owns }] of fleet.addresses.entries()) {
-          const results = owns.map((problem, at) => ({ problem, outcome: outcomes.get(`t${index}-${at}`) }));
+          const results = owns.map((problem, position) => ({
+            problem,
+            outcome: outcomes.get(`t${index}-${position}`),
+          }));
           if (state === "well" && isFair({ serviceState: state, own: owns })) {
             for (const { problem, outcome } of results) {
               if (outcome !== undefined) expect(outcome).toMatchObject({ code: OWN_CODE[problem], isQueried: true });

@@ -59,9 +59,9 @@ function simulateEstimates(conditions: RolloutConditions): {
 } {
   const { tenants, places, canaries, secondsEach, spread, maxConcurrent, capacity } = conditions;
   const names = Array.from({ length: tenants }, (_, index) => `t${index}`);
-  const buildWave = (name: string, atOnce: number, own: readonly string[]): Wave => ({
+  const buildWave = (name: string, maxConcurrent: number, own: readonly string[]): Wave => ({
     name,
-    maxConcurrent: atOnce,
+    maxConcurrent: maxConcurrent,
     tolerated: 0,
     soakMs: 0,
     gate: false,

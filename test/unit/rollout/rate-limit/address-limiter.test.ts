@@ -141,8 +141,8 @@ describe("a rate limit", () => {
         const cameAt: number[] = [];
         const requests = processes.map(async (asks, index) => {
           const tokens = (await createLimiter(time, perSecond, connections[index])).getTokens(ADDRESS);
-          const takers = asks.map(async ([at, count]) => {
-            await time.sleep(at);
+          const takers = asks.map(async ([timeMs, count]) => {
+            await time.sleep(timeMs);
             const takeToken = () => tokens.acquire().then(() => void cameAt.push(time.atMs));
             await Promise.all(Array.from({ length: count }, takeToken));
           });

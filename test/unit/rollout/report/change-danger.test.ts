@@ -52,7 +52,9 @@ it("sorts tenants with the most dangerous changes first", () => {
 
 it("keeps dangerous changes beyond the size limit", () => {
   const tally = new ChangeTally(3);
-  const denies = Array.from({ length: 3 }, (_, at) => buildEntryChange("add", "deny", { value: `a${at}.example` }));
+  const denies = Array.from({ length: 3 }, (_, index) =>
+    buildEntryChange("add", "deny", { value: `a${index}.example` }),
+  );
   tally.add("t0", denies);
   tally.add("t1", [
     buildEntryChange("add", "deny", { value: "b.example" }),

@@ -94,11 +94,11 @@ function planText(text: string, stack: StackLists, now: TenantRows): Plan {
 }
 
 /** Returns a tenant's contents after some of a plan's changes were applied. */
-function applyChanges(now: TenantRows, { changes }: Plan, isDone: (at: number) => boolean = () => true): TenantRows {
+function applyChanges(now: TenantRows, { changes }: Plan, isDone: (index: number) => boolean = () => true): TenantRows {
   const entries = new Map(now.entries);
   const vips = new Map(now.vips);
-  for (const [at, change] of changes.entries()) {
-    if (!isDone(at)) continue;
+  for (const [index, change] of changes.entries()) {
+    if (!isDone(index)) continue;
     const { kind, key, after: then } = change;
     if (then === undefined) (kind === "entry" ? entries : vips).delete(key);
     else if (kind === "vip")
@@ -148,7 +148,7 @@ describe("invertChanges", () => {
           fc.pre(isConsistent(heldRows) && isConsistent(expectedRows) && !hasUndeclaredScope(heldRows, declaredBefore));
           const stack = buildKnownLists(declaredBefore);
           const rollout = planText(formatFile(expectedRows), stack, heldRows);
-          const now = applyChanges(heldRows, rollout, (at) => doneOrNot[at] ?? true);
+          const now = applyChanges(heldRows, rollout, (index) => doneOrNot[index] ?? true);
           fc.pre(isConsistent(now));
           // A killed engine: the state contains nothing of the run, or all of it.
           const stackNow = isKnown ? buildKnownLists(buildDeclaredTenant(declaredBefore, expectedRows, now)) : stack;

@@ -28,7 +28,7 @@ const writeStackFile = (name: string, text: string): void => writeFileSync(join(
 it("removes only truncated attribute files of its own stack", () => {
   const torn = ["t0.json.attrs", "t0.json.gz.attrs", "t0.pulumi-tags.attrs"];
   const others = ["t0.json", "t0.json.bak.attrs", "t0.json.zst.attrs", "t0.json.18ab.tmp", "t01.json.attrs"];
-  for (const [at, name] of torn.entries()) writeStackFile(name, '{"md5":"x'.slice(0, at * 3));
+  for (const [index, name] of torn.entries()) writeStackFile(name, '{"md5":"x'.slice(0, index * 3));
   for (const name of others) writeStackFile(name, name.endsWith("zst.attrs") ? '{"md5":"x"}' : "");
   writeFileSync(join(directory, ".pulumi/meta.yaml.attrs"), "");
   expect(removeTruncatedAttributes(files)).toHaveLength(4);

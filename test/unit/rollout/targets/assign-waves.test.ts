@@ -132,7 +132,7 @@ it("throws a bounded list of tenants in no wave", () => {
 describe("arbitrary wave rules", () => {
   const value = fc.constantFrom("x", "y", "z");
   const labels = fc.dictionary(fc.constantFrom("ring", "region"), value);
-  const targetsOf = fc
+  const anyTargets = fc
     .array(labels, { maxLength: 40 })
     .map((all) => all.map((item, index) => buildTarget(`t${index}`, item)));
   const tolerance = fc.oneof(
@@ -140,7 +140,7 @@ describe("arbitrary wave rules", () => {
     fc.record({ percent: fc.integer({ min: 1, max: 10_000 }).map((hundredths) => hundredths / 100) }),
   );
   const match = fc.dictionary(fc.constantFrom("ring", "region"), fc.array(value, { minLength: 1, maxLength: 2 }));
-  const rulesOf = fc
+  const anyRules = fc
     .array(
       fc.record({ match, limit: tolerance, failureTolerance: tolerance }, { requiredKeys: ["failureTolerance"] }),
       {
@@ -151,7 +151,7 @@ describe("arbitrary wave rules", () => {
 
   it("assign each tenant once to the first fitting wave or report it", () => {
     fc.assert(
-      fc.property(rulesOf, targetsOf, (rules, targets) => {
+      fc.property(anyRules, anyTargets, (rules, targets) => {
         const expected = assignByDefinition(rules, targets);
         const empty = expected.waves.filter(({ tenants }) => tenants.length === 0).map(({ name }) => name);
         const unassigned = expected.unassigned;

@@ -117,14 +117,14 @@ it("leaves other tenants unchanged in any style", () => {
       rest,
       fc.nat(),
       fc.boolean(),
-      (tenants, tail, at, isWindows) => {
+      (tenants, tail, choice, isWindows) => {
         const formatTenants = (lines: typeof tenants): string =>
           lines.map(([item, text, before]) => `${before}  "${item}"${text}`).join("");
         const convertLineEnds = (text: string): string => (isWindows ? text.replaceAll("\n", "\r\n") : text);
         const text = convertLineEnds(`version: 1\ntenants:\n${formatTenants(tenants)}${tail}`);
         const added = addTenant(text, "zz-new", NEW);
         expect(removeTenant(added, "zz-new").replaceAll(/\s+$/gm, "")).toBe(text.replaceAll(/\s+$/gm, ""));
-        const index = at % tenants.length;
+        const index = choice % tenants.length;
         const [removedName] = tenants[index] as (typeof tenants)[number];
         const remainingText = removeTenant(text, removedName);
         // The rest of the text stays in order, without the lines that belong only to the removed tenant.

@@ -193,9 +193,9 @@ describe("a YAML trap", () => {
   ])("is found at its line: %j", (trap, code) => {
     using directory = createTestDirectory();
     fc.assert(
-      fc.property(fc.integer({ min: 6, max: LINES.length }), (at) => {
+      fc.property(fc.integer({ min: 6, max: LINES.length }), (index) => {
         // A duplicate is reported at its second occurrence.
-        const text = LINES.toSpliced(at, 0, ...trap.split("\n")).filter(
+        const text = LINES.toSpliced(index, 0, ...trap.split("\n")).filter(
           (line) => !trap.includes("t1") || !line.startsWith("  t1: { "),
         );
         const findings = captureTargetsError(directory, text.join("\n"))?.findings ?? [];
@@ -248,7 +248,8 @@ describe("a plaintext key", () => {
       fc.property(secret, fc.constantFrom(...SPOTS), (item, spot) => {
         const error = captureTargetsError(directory, `${before}${spot(item)}\n`);
         const message = `${error?.message}`.replaceAll(directory.path, "");
-        for (let at = 0; at + 6 <= item.length; at += 1) expect(message).not.toContain(item.slice(at, at + 6));
+        for (let index = 0; index + 6 <= item.length; index += 1)
+          expect(message).not.toContain(item.slice(index, index + 6));
       }),
       { numRuns: getRunCount(500) },
     );

@@ -35,8 +35,8 @@ describe("default permissions", () => {
     [buildFileSource("/run/secrets/tenants/acme"), "file"],
     [buildFileSource("settings/acme.yaml"), "file"],
     [buildCommandSource("true"), "command"],
-  ] as const)("deny every other key source: %o", (key, by) => {
-    expect(listMissingPermissions({}, key, "http://localhost")).toEqual([by]);
+  ] as const)("deny every other key source: %o", (key, setting) => {
+    expect(listMissingPermissions({}, key, "http://localhost")).toEqual([setting]);
   });
 });
 

@@ -87,8 +87,8 @@ describe("an invalid tenants file", () => {
     [formatTenant("settings: /etc/acme.yaml"), false],
     [`${DEFAULTS}tenants: { ..: }`, false],
     [`${DEFAULTS}tenants: {}`, false],
-  ])("is rejected by the reader: %s", (text, bySchema) => {
+  ])("is rejected by the reader: %s", (text, isInSchema) => {
     expect(isRead(text), "when it is read").toBe(false);
-    expect(validate(readYaml(text, "a").value), "by the schema").toBe(bySchema === false);
+    expect(validate(readYaml(text, "a").value), "by the schema").toBe(isInSchema === false);
   });
 });

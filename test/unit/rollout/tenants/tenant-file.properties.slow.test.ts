@@ -35,7 +35,7 @@ const plainVip: typeof anyVip = fc.record({
 /** Typical entries, and invalid ones. */
 const entries = fc
   .oneof(fc.array(plainEntry, { maxLength: 8 }), fc.array(anyEntry, { maxLength: 8 }))
-  .map((rows) => rows.map((row, at) => ({ ...row, id: `ade_${at}` })));
+  .map((rows) => rows.map((row, index) => ({ ...row, id: `ade_${index}` })));
 
 const vip = fc.oneof(fc.array(plainVip, { maxLength: 4 }), fc.array(anyVip, { maxLength: 4 }));
 
@@ -66,13 +66,13 @@ it("generates a tenant file whose first run only adds missing baseline items", (
   fc.assert(
     fc.property(entries, vip, entries, vip, fc.nat(3), (rows, vips, others, otherVips, share) => {
       // Some of the tenant's entries are in the baseline: identical, on the other list or with another comment.
-      const generatedRows = rows.slice(0, share).map((row, at) => ({
+      const generatedRows = rows.slice(0, share).map((row, index) => ({
         ...row,
-        list: at === 1 && row.list === "allow" ? "deny" : row.list,
-        comment: at === 2 ? "another" : row.comment,
+        list: index === 1 && row.list === "allow" ? "deny" : row.list,
+        comment: index === 2 ? "another" : row.comment,
       }));
       const below = exportBaseline(
-        [...generatedRows, ...others].map((row, at) => ({ ...row, id: `x${at}` })),
+        [...generatedRows, ...others].map((row, index) => ({ ...row, id: `x${index}` })),
         otherVips,
       );
       const baseline: Baseline = { include: "settings.yaml", settings: below.settings };
