@@ -1,5 +1,6 @@
+import type { RecordedRequest } from "pulumi-email-security/sandbox";
 import { Agent, request } from "undici";
-import { API_KEY } from "#bench/service";
+import { API_KEY, BenchService, type BenchServiceOptions } from "#bench/service";
 
 /** A request without any client around it. */
 export interface BareRequest {
@@ -27,6 +28,27 @@ export async function sendAll(url: string, requests: readonly BareRequest[], con
   } finally {
     await agent.close();
   }
+}
+
+/** Sends recorded requests again. Writes need a service that doesn't have them yet. */
+export async function repeatRequests(
+  requests: readonly RecordedRequest[],
+  width: number,
+  { service, options }: { readonly service: BenchService; readonly options: BenchServiceOptions },
+): Promise<number> {
+  const bare = requests.map(toBareRequest);
+  if (requests.every(({ method }) => method === "GET")) return await sendAll(service.url, bare, width);
+  await using unchanged = await BenchService.start(options);
+  return await sendAll(unchanged.url, bare, width);
+}
+
+function toBareRequest({ method, path, query, body, tenant }: RecordedRequest): BareRequest {
+  return {
+    method,
+    path: `${path}?${new URLSearchParams(query)}`,
+    body,
+    key: `sandbox-${tenant}-ci`,
+  };
 }
 
 async function send(dispatcher: Agent, url: string, bareRequest: BareRequest): Promise<void> {

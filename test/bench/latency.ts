@@ -1,15 +1,16 @@
 import { mkdir } from "node:fs/promises";
-import { availableParallelism, loadavg } from "node:os";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { requireEngine } from "pulumi-email-security/engine";
 import type { RecordedRequest } from "pulumi-email-security/sandbox";
-import { type BareRequest, sendAll } from "#bench/bare-requests";
+import { repeatRequests } from "#bench/bare-requests";
 import { createBenchDirectory } from "#bench/bench-directory";
 import type { CompletedCommand } from "#bench/command";
 import { writeBaseline, writeFleet } from "#bench/fleet-files";
 import { buildNoOpProgram } from "#bench/floor";
 import { measureReadings, type Reading, readingTable } from "#bench/latency-readings";
 import { listProgram } from "#bench/list-resource";
+import { currentLoad } from "#bench/machine";
 import { computeMedian, groupItems } from "#bench/measurement-rows";
 import { BenchProject, buildPlainEnvironment } from "#bench/pulumi-project";
 import { BenchService, type BenchServiceOptions } from "#bench/service";
@@ -67,10 +68,6 @@ export async function latencyReport(options: LatencyOptions): Promise<string> {
     commandTable(measured),
     readingTable(readings),
   ].join("\n\n");
-}
-
-function currentLoad(): string {
-  return loadavg()[0]?.toFixed(1) ?? "";
 }
 
 async function* measureCommands({
@@ -172,29 +169,8 @@ async function measure(label: string, { service, options, idle, work }: Subject)
   const { seconds } = await work();
   const requests = (await service.trace()).slice(before);
   const aloneSeconds: number[] = [];
-  for (const width of WIDTHS) aloneSeconds.push(await repeatAlone(requests, width, { service, options }));
+  for (const width of WIDTHS) aloneSeconds.push(await repeatRequests(requests, width, { service, options }));
   return { label, seconds, startSeconds: idle.seconds, requests, aloneSeconds };
-}
-
-/** Writes need a service that doesn't have them yet. */
-async function repeatAlone(
-  requests: readonly RecordedRequest[],
-  width: number,
-  { service, options }: Pick<Subject, "service" | "options">,
-): Promise<number> {
-  const bare = requests.map(toBareRequest);
-  if (requests.every(({ method }) => method === "GET")) return await sendAll(service.url, bare, width);
-  await using unchanged = await BenchService.start(options);
-  return await sendAll(unchanged.url, bare, width);
-}
-
-function toBareRequest({ method, path, query, body, tenant }: RecordedRequest): BareRequest {
-  return {
-    method,
-    path: `${path}?${new URLSearchParams(query)}`,
-    body,
-    key: `sandbox-${tenant}-ci`,
-  };
 }
 
 /** The floor at each of the {@link WIDTHS}. */

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { availableParallelism, cpus, release, totalmem, type } from "node:os";
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os";
 import { requireEngine } from "pulumi-email-security/engine";
 
 /** The machine and the versions that a bench ran on. */
@@ -45,4 +45,9 @@ function getSystemName(): string {
   const file = "/etc/os-release";
   const name = existsSync(file) && /^PRETTY_NAME="(.+)"$/m.exec(readFileSync(file, "utf8"))?.[1];
   return `${name ? `${name}, ` : ""}${type()} ${release()}`;
+}
+
+/** Returns how many processes wanted a processor in the last minute. */
+export function currentLoad(): string {
+  return loadavg()[0]?.toFixed(1) ?? "";
 }

@@ -23,6 +23,8 @@
  *   npm run bench -- fleet-scale --sizes 1000,10000  `fleet status`, `fleet site` and the journal over fleets of these
  *   sizes, in some
  *                                                    minutes; only printed
+ *   npm run bench -- --only pipeline                    the jobs of a pull request and of a merge, from an empty home, in
+ *                                                    three minutes; only printed
  *   npm run bench -- connections                     own and shared connections, HTTP/1.1 and HTTP/2, at a TLS server; only
  *                                                    printed
  *   npm run bench -- --latency 50                    commands at a service that answers 50 ms late, compared with the
@@ -58,43 +60,30 @@ const { values, positionals } = parseArgs({
     latency: { type: "string" },
   },
 });
-const [part, ...others] = positionals;
-if (
-  (part !== undefined &&
-    !["providers", "find", "fleet", "fleet-scale", "rollout-simulation", "connections"].includes(part)) ||
-  others.length > 0
-) {
+const runs = parseWholeNumber(values.runs, values.quick ? 2 : 3);
+/** The parts that only print a report. `--only` selects them too. */
+const reports: Readonly<Record<string, () => Promise<string>>> = {
+  find: async () => await (await import("#bench/find")).findReport(),
+  fleet: async () => await (await import("#bench/fleet")).reportFleet(),
+  "fleet-scale": async () => {
+    const fleetSizes = (values.sizes ?? "300,1000,3000,10000").split(",").map((size) => parseWholeNumber(size, 0));
+    return await (await import("#bench/fleet-scale")).reportFleetScale(fleetSizes);
+  },
+  "rollout-simulation": async () => await (await import("#bench/simulation-report")).reportSimulation(),
+  connections: async () => await (await import("#bench/connections")).reportConnections(),
+  pipeline: async () => await (await import("#bench/pipeline")).reportPipeline(runs),
+};
+const [part, ...others] = values.only !== undefined && values.only in reports ? [values.only] : positionals;
+if ((part !== undefined && part !== "providers" && !(part in reports)) || others.length > 0) {
   throw new Error(
-    `The parts by name are providers, find, fleet, fleet-scale, rollout-simulation and connections; not ${positionals.join(" ")}. Peers are chosen by --only.`,
+    `The parts by name are providers, ${Object.keys(reports).join(", ")}; not ${positionals.join(" ")}. Peers are chosen by --only.`,
   );
 }
-if (part === "rollout-simulation") {
-  const { reportSimulation: simulationReport } = await import("#bench/simulation-report");
-  console.log(await simulationReport());
+const report = reports[part ?? ""];
+if (report !== undefined) {
+  console.log(await report());
   process.exit();
 }
-if (part === "connections") {
-  const { reportConnections } = await import("#bench/connections");
-  console.log(await reportConnections());
-  process.exit();
-}
-if (part === "find") {
-  const { findReport } = await import("#bench/find");
-  console.log(await findReport());
-  process.exit();
-}
-if (part === "fleet-scale") {
-  const { reportFleetScale: fleetScaleReport } = await import("#bench/fleet-scale");
-  const sizes = (values.sizes ?? "300,1000,3000,10000").split(",").map((size) => parseWholeNumber(size, 0));
-  console.log(await fleetScaleReport(sizes));
-  process.exit();
-}
-if (part === "fleet") {
-  const { reportFleet: fleetReport } = await import("#bench/fleet");
-  console.log(await fleetReport());
-  process.exit();
-}
-const runs = parseWholeNumber(values.runs, values.quick ? 2 : 3);
 const sizes = {
   manyEntries: parseWholeNumber(values.entries, 5_000),
   singleEntries: parseWholeNumber(values.entries, values.quick ? 300 : 2_000),
@@ -145,9 +134,9 @@ try {
     console.log(`\n${table}\n\nIt took ${countMinutes().toFixed(1)} minutes.`);
     if (isWhole && isOneCommit) await writeProvidersReport(table);
   } else {
-    const report = renderReport(observations, facts, runs);
-    console.log(`\n${report.all}\nIt took ${countMinutes().toFixed(1)} minutes.`);
-    if (isWhole && isOneCommit) await writeReport(report);
+    const results = renderReport(observations, facts, runs);
+    console.log(`\n${results.all}\nIt took ${countMinutes().toFixed(1)} minutes.`);
+    if (isWhole && isOneCommit) await writeReport(results);
   }
   const now: SavedMeasurements = { facts, observations };
   if (values.save !== undefined) writeFileSync(values.save, `${JSON.stringify(now, null, 1)}\n`);
