@@ -40,7 +40,7 @@ allow:
 const JOBS = ["pull request", "merge"] as const;
 
 /** A measured step of a job, or a part of such a step. */
-interface Measured {
+interface StepMeasurement {
   readonly job: (typeof JOBS)[number];
   readonly kind: "npm" | "step" | "part";
   readonly label: string;
@@ -53,7 +53,7 @@ interface Measured {
 /** Measures the jobs of a pull request and its merge, with the scripts that `init` writes and the packed package. */
 export async function reportPipeline(runs: number): Promise<string> {
   const loads = [currentLoad()];
-  const measured: Measured[] = [];
+  const measured: StepMeasurement[] = [];
   for (let index = 1; index <= runs; index++) {
     for await (const item of measureJobs()) {
       measured.push(item);
@@ -65,7 +65,7 @@ export async function reportPipeline(runs: number): Promise<string> {
     groupItems(
       measured.filter((item) => item.job === job && item.kind === "step"),
       ({ label }) => label,
-    ).reduce((seconds, ofStep) => seconds + computeMedian(ofStep.map((item) => item.seconds)), 0);
+    ).reduce((seconds, step) => seconds + computeMedian(step.map((item) => item.seconds)), 0);
   return [
     `A tenant with ${ENTRIES} entries; each answer came ${SERVICE.latencyMs} ms late. The medians of ${runs}; the machine's load was ${loads.join(", ")} on ${availableParallelism()} processors.`,
     formatPhases(measured),
@@ -73,13 +73,16 @@ export async function reportPipeline(runs: number): Promise<string> {
   ].join("\n\n");
 }
 
-function formatPhases(measured: readonly Measured[]): string {
-  const rows = groupItems(measured, ({ job, label }) => `${job}, ${label}`).map((ofRow) => {
-    const median = (of: (item: Measured) => number | undefined, format: (value: number) => string): string => {
-      const values = ofRow.flatMap((item) => of(item) ?? []);
+function formatPhases(measured: readonly StepMeasurement[]): string {
+  const rows = groupItems(measured, ({ job, label }) => `${job}, ${label}`).map((items) => {
+    const median = (
+      getNumber: (item: StepMeasurement) => number | undefined,
+      format: (value: number) => string,
+    ): string => {
+      const values = items.flatMap((item) => getNumber(item) ?? []);
       return values.length === 0 ? "" : format(computeMedian(values));
     };
-    const [{ job, label, kind } = { job: "", label: "", kind: "" }] = ofRow;
+    const [{ job, label, kind } = { job: "", label: "", kind: "" }] = items;
     return [
       job,
       kind === "part" ? `— ${label}` : label,
@@ -91,7 +94,7 @@ function formatPhases(measured: readonly Measured[]): string {
   return formatTable(["job", "step", "seconds", "processor seconds", "requests"], rows, 2);
 }
 
-async function* measureJobs(): AsyncGenerator<Measured, void, undefined> {
+async function* measureJobs(): AsyncGenerator<StepMeasurement, void, undefined> {
   using temporary = createBenchDirectory();
   await using service = await BenchService.start(SERVICE);
   const jobs = await createJobs(temporary.path, service);
@@ -209,18 +212,18 @@ class Jobs {
 /** A job on its runner. */
 class Job {
   readonly workspace: string;
-  readonly #name: Measured["job"];
+  readonly #name: StepMeasurement["job"];
   readonly #jobs: Jobs;
   readonly #service: BenchService;
 
-  constructor(name: Measured["job"], workspace: string, jobs: Jobs, service: BenchService) {
+  constructor(name: StepMeasurement["job"], workspace: string, jobs: Jobs, service: BenchService) {
     this.#name = name;
     this.workspace = workspace;
     this.#jobs = jobs;
     this.#service = service;
   }
 
-  async measure(kind: Measured["kind"], label: string, script: string): Promise<Measured> {
+  async measure(kind: StepMeasurement["kind"], label: string, script: string): Promise<StepMeasurement> {
     const before = (await this.#service.trace()).length;
     const startedAt = performance.now();
     const output = await this.#jobs.run(this.workspace, `trap 'times >&2' EXIT\n${script}`);
@@ -230,7 +233,7 @@ class Job {
   }
 
   /** Measures a step, and then its requests alone. */
-  async *measureWithRequests(label: string, script: string): AsyncGenerator<Measured, void, undefined> {
+  async *measureWithRequests(label: string, script: string): AsyncGenerator<StepMeasurement, void, undefined> {
     const before = (await this.#service.trace()).length;
     yield await this.measure("step", label, script);
     const requests = (await this.#service.trace()).slice(before);
@@ -242,7 +245,7 @@ class Job {
   }
 
   /** Measures the engine with a resource that does nothing. */
-  async measureEngine(): Promise<Measured> {
+  async measureEngine(): Promise<StepMeasurement> {
     await writeFile(join(this.workspace, "index.ts"), buildNoOpProgram(1));
     await this.#jobs.run(this.workspace, "pulumi stack init nothing && pulumi up --yes --skip-preview");
     return await this.measure(

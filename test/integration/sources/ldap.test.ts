@@ -58,8 +58,8 @@ function buildLdapGroup(groupName: string, { url = server.url, mailAttribute }: 
   return { url, base: SUFFIX, group: groupName, mailAttribute };
 }
 
-async function readGroup(of: LdapGroup, environment: Readonly<Record<string, unknown>> = BIND) {
-  return await readLdap(of, buildSourceContext(of.url, environment));
+async function readGroup(group: LdapGroup, environment: Readonly<Record<string, unknown>> = BIND) {
+  return await readLdap(group, buildSourceContext(group.url, environment));
 }
 
 function listValues(reading: { readonly items: readonly { readonly value: string }[] }): string[] {

@@ -379,7 +379,7 @@ deny:
     ["the list, against exclude of the source", "onDelete: exclude", "", "lists: { vips: { onDelete: keep } }", "keep"],
     ["another source, against the source", "onDelete: exclude", "onDelete: keep", "", "keep"],
     ["the mode, against the source", "onDelete: keep", "", "lists: { vips: { mode: exclusive } }", "exclude"],
-  ])("says what it means that a VIP leaves if %s decides it", async (_what, own, other, lists, effect) => {
+  ])("says what it means that a VIP leaves if %s decides it", async (_decider, own, other, lists, effect) => {
     using directory = createTestDirectory({
       ".git/HEAD": "",
       "staff.csv": "Mail\njane@acme.example\nlena@acme.example\n",
@@ -620,7 +620,7 @@ describe("a source changes nothing and says why for", () => {
     ["nothing", ""],
     ["only comments", "# evil.example\n; evil.example\n// evil.example\n"],
     ["a message", "Access denied\n"],
-  ])("%s at the first sync", async (_what, text) => {
+  ])("%s at the first sync", async (_content, text) => {
     using directory = createRepository();
     feed.answer = (_request, response) => response.end(text);
     expect((await syncDirectory(directory)).problem?.message).toMatch(/lists no.*Nothing was changed\./);

@@ -57,7 +57,9 @@ it.each(["seconds", "date", "none"] as const)(
     };
     subscribe("undici:request:create", countStart);
     subscribe("undici:request:trailers", countEnd);
-    const created = await Promise.all(Array.from({ length: 100 }, (_, index) => tenant.createEntry(buildDenyBody(index))));
+    const created = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => tenant.createEntry(buildDenyBody(index))),
+    );
     unsubscribe("undici:request:create", countStart);
     unsubscribe("undici:request:trailers", countEnd);
     expect(created.every(({ isNew }) => isNew)).toBe(true);

@@ -123,7 +123,10 @@ it("groups tenants without entries by their VIPs", () => {
 
 it("recognizes a long list after many changes without storing values", () => {
   const rows = Array.from({ length: 3_000 }, (_, index) =>
-    buildIdentifyingEntry(`ade_${(index * 2_654_435_761).toString(16).padStart(12, "0")}9c7fb2`, `evil${index}.example`),
+    buildIdentifyingEntry(
+      `ade_${(index * 2_654_435_761).toString(16).padStart(12, "0")}9c7fb2`,
+      `evil${index}.example`,
+    ),
   );
   const changed = [...rows.slice(500), buildIdentifyingEntry(UUID, "new.example")].toReversed();
   const a = buildIdentity(rows, ["ceo@a.example"]);
