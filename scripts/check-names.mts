@@ -1,5 +1,5 @@
 /**
- * Checks the names in `provider/`, `scripts/` and `test/` against `scripts/glossary.json` and the rules of
+ * Checks the names in `examples/`, `provider/`, `scripts/` and `test/` against `scripts/glossary.json` and the rules of
  * `scripts/name-rules.mts`. In TypeScript and JavaScript, it reads the names of directories and files, declarations, names
  * that are given in an export, and the keys of object literals. It reads no local names of imports, and no keys that contain
  * a space or a symbol. Also checks that no two files export types with the same name, and that functions with the same name
@@ -34,7 +34,7 @@ const functionNames = new FunctionNames();
 const usedExceptions = new Set<string>();
 const checkedDirectories = new Set<string>();
 
-for (const file of listRepositoryFiles("provider", "scripts", "test")) {
+for (const file of listRepositoryFiles("examples", "provider", "scripts", "test")) {
   if (!/\.m?[jt]s$/.test(file)) continue;
   checkName(basename(file).replace(/\..*/, ""), file, "file");
   checkDirectories(file);
@@ -44,7 +44,8 @@ for (const file of listRepositoryFiles("provider", "scripts", "test")) {
     if (name !== undefined && isDeclaration(node) && isPlainName(name)) {
       const location = `${file}:${source.getLineAndCharacterOfPosition(name.getStart()).line + 1}`;
       checkName(name.text, location, getNameKind(node));
-      functionNames.add(node, location);
+      // Each example is a program of its own.
+      if (!file.startsWith("examples/")) functionNames.add(node, location);
       if (isExportedType(node)) exportedTypes.set(name.text, [...(exportedTypes.get(name.text) ?? []), file]);
     }
     ts.forEachChild(node, visit);

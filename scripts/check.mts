@@ -78,7 +78,7 @@ const checks: Check[] = [
   },
   {
     name: "names",
-    filePattern: /^(?:provider|scripts|test)\/.*\.m?[jt]s$|^scripts\/glossary\.json$/,
+    filePattern: /^(?:examples|provider|scripts|test)\/.*\.m?[jt]s$|^scripts\/glossary\.json$/,
     run: () => runTool(process.execPath, "scripts/check-names.mts"),
   },
   {

@@ -10,7 +10,7 @@ const ownDomains = config.requireObject<string[]>("ownDomains").map((domain) => 
  * Returns the canonical mailbox of a mail's sender, or undefined if it is ambiguous. The attacker controls this text: a display
  * name may contain somebody else's address.
  */
-function mailboxOf(sender: string): string | undefined {
+function extractMailbox(sender: string): string | undefined {
   const inBrackets = /<([^<>]*)>\s*$/.exec(sender)?.[1];
   const parsed = parseMailbox((inBrackets ?? sender).trim());
   return parsed.ok ? parsed.value : undefined;
@@ -36,7 +36,7 @@ async function denySenders(): Promise<string[]> {
   const senders = new Map<string, string>();
   for (const report of reports) {
     if (report.verdict !== "malicious") continue;
-    const sender = mailboxOf(report.sender ?? "");
+    const sender = extractMailbox(report.sender ?? "");
     if (sender === undefined) {
       await pulumi.log.warn(`report ${report.id} names no sender that could be denied; look at it`);
     } else if (isOwn(sender)) {

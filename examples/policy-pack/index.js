@@ -1,6 +1,6 @@
 // @ts-check
 const { PolicyPack } = require("@pulumi/policy");
-const { policiesOf } = require("./policies.js");
+const { createPolicies } = require("./policies.js");
 
 /**
  * Your team's rules: write your own.
@@ -25,5 +25,5 @@ const team = {
 };
 
 new PolicyPack("email-security", {
-  policies: policiesOf(team, new Date().toISOString().slice(0, 10)),
+  policies: createPolicies(team, new Date().toISOString().slice(0, 10)),
 });

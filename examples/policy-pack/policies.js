@@ -31,7 +31,7 @@ const EXAMPLE = "CHG-12: Contract (owner: Dana Reyes, approved by: Tomas Lindqvi
  * @param {string} today the day (UTC) that decides whether an entry has expired: `2026-11-21`
  * @returns {ResourcePolicy[]}
  */
-function policiesOf(team, today) {
+function createPolicies(team, today) {
   assertKnownRules(team);
   const own = new OwnDomains(team.ownDomains);
   const judge = createPolicyCheck(team.policy, today);
@@ -55,11 +55,11 @@ function policiesOf(team, today) {
       const { expires = today } = readComment(item, team);
       return !isFromFiles && expires < today ? "has expired" : undefined;
     }),
-    ...RULES.map(({ code, description, what, isInComment }) =>
+    ...RULES.map(({ code, description, problem, isInComment }) =>
       policy(code, "mandatory", description, (item, isFromFiles) => {
         // A settings file has its own fields for these, which the engine doesn't see.
         if (isInComment && isFromFiles) return undefined;
-        return judge({ ...item, ...readComment(item, team) }).includes(code) ? what : undefined;
+        return judge({ ...item, ...readComment(item, team) }).includes(code) ? problem : undefined;
       }),
     ),
   ];
@@ -78,49 +78,49 @@ function assertKnownRules({ ownDomains, neverAccepted, ticket, policy, ...others
 /**
  * The meaning of each rule of a settings file's `policy` for a program.
  *
- * @type {{ code: import("pulumi-email-security/policy").PolicyCode, description: string, what: string, isInComment: boolean }[]}
+ * @type {{ code: import("pulumi-email-security/policy").PolicyCode, description: string, problem: string, isInComment: boolean }[]}
  */
 const RULES = [
   {
     code: "policy-comment",
     description: "Entries and VIPs require a comment that gives the reason",
-    what: "has no comment",
+    problem: "has no comment",
     isInComment: false,
   },
   {
     code: "policy-whole-domain",
     description: "An allow of a whole domain requires `acceptRisk` with a reason; allow a single mailbox instead",
-    what: "allows a whole domain",
+    problem: "allows a whole domain",
     isInComment: false,
   },
   {
     code: "policy-ticket",
     description: `The comment must contain a ticket, for example "${EXAMPLE}"`,
-    what: "has no ticket",
+    problem: "has no ticket",
     isInComment: true,
   },
   {
     code: "policy-owner",
     description: `The comment must contain an owner, for example "${EXAMPLE}"`,
-    what: "has no owner",
+    problem: "has no owner",
     isInComment: true,
   },
   {
     code: "policy-two-people",
     description: `The comment must contain an owner and a different approver, for example "${EXAMPLE}"`,
-    what: "has no approver other than its owner",
+    problem: "has no approver other than its owner",
     isInComment: true,
   },
   {
     code: "policy-expiry",
     description: `The comment must contain an expiry date, for example "${EXAMPLE}"`,
-    what: "has no expiry date",
+    problem: "has no expiry date",
     isInComment: true,
   },
   {
     code: "policy-max-days",
     description: `The comment of an allow must contain an expiry date within the limit, for example "${EXAMPLE}"`,
-    what: "has no expiry date, or one beyond the limit",
+    problem: "has no expiry date, or one beyond the limit",
     isInComment: true,
   },
 ];
@@ -146,8 +146,8 @@ function policy(name, enforcementLevel, description, findProblem) {
     validateResource(resource, report) {
       const isFromFiles = isFromSettingsFiles(resource);
       const problems = listDeclaredItems(resource).flatMap((item) => {
-        const what = findProblem(item, isFromFiles);
-        return what === undefined ? [] : [`${item.key}: ${what}`];
+        const problem = findProblem(item, isFromFiles);
+        return problem === undefined ? [] : [`${item.key}: ${problem}`];
       });
       for (const text of problems.slice(0, SHOWN)) report(text);
       if (problems.length > SHOWN) report(`and ${problems.length - SHOWN} more`);
@@ -176,4 +176,4 @@ function formatRisks(codes) {
   return codes.length === 0 ? undefined : codes.map((code) => `${RISKS[code].title} (${code})`).join(", ");
 }
 
-module.exports = { policiesOf };
+module.exports = { createPolicies };

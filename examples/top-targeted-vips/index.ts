@@ -12,7 +12,7 @@ const exclude = new Set(config.getObject<string[]>("exclude")?.map((mailbox) => 
  * You can run it repeatedly. Existing VIPs keep the comment that a colleague wrote. A person who leaves the ranking stays a VIP
  * (`onDelete: "keep"`), because a deletion would exclude the mailbox for good.
  */
-async function mostTargeted(): Promise<string[]> {
+async function listMostTargeted(): Promise<string[]> {
   const [{ entities }, { threats }, { vipEmployees }] = await Promise.all([
     getTopTargetedEntities({ days, entityType: "user" }),
     getThreats({ minutesAgo: days * 24 * 60 }),
@@ -41,4 +41,4 @@ async function mostTargeted(): Promise<string[]> {
   return mailboxes;
 }
 
-export const mailboxes = mostTargeted();
+export const mailboxes = listMostTargeted();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { policiesOf, type Team } from "../../../examples/policy-pack/policies.js";
+import { createPolicies, type Team } from "../../../examples/policy-pack/policies.js";
 
 const TODAY = "2026-11-21";
 
@@ -25,7 +25,7 @@ function collectViolations(
     props: { [property]: entries },
   };
   const reports: Record<string, string[]> = {};
-  for (const { name, validateResource } of policiesOf({ ...TEAM, policy }, TODAY)) {
+  for (const { name, validateResource } of createPolicies({ ...TEAM, policy }, TODAY)) {
     const validate = validateResource as (resource: object, report: (text: string) => void) => void;
     const recordReport = (text: string): void => {
       reports[name] = [...(reports[name] ?? []), text];
@@ -144,6 +144,6 @@ describe("invalid policy", () => {
     [{ ownDomain: ["acme.example"] }, "Unknown rules of the team: ownDomain."],
     [{ neverAccepted: ["allow-own-domains"] }, "Unknown rules of the team: allow-own-domains."],
   ])("rejects %j", (wrong, message) => {
-    expect(() => policiesOf({ ...TEAM, ...wrong } as Team, TODAY)).toThrow(message);
+    expect(() => createPolicies({ ...TEAM, ...wrong } as Team, TODAY)).toThrow(message);
   });
 });
