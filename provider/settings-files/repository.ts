@@ -76,6 +76,16 @@ function getNamedDirectory(file: string, workingDirectory: string): string {
   return parentCount > 0 ? resolve(workingDirectory, ...segments.slice(0, parentCount)) : dirname(path);
 }
 
+/**
+ * Returns whether a path leads to a hidden file or into a hidden directory, as named or after resolving links. Directories that contain the
+ * settings file don't count.
+ */
+export function isHiddenFile(settingsFile: string, path: string): boolean {
+  const directory = resolve(dirname(settingsFile));
+  const names = [relative(directory, resolve(path)), relative(resolveLinks(directory), resolveLinks(resolve(path)))];
+  return names.some((name) => /(?:^|[\\/])\.(?!\.?(?:[\\/]|$))/.test(name));
+}
+
 /** Resolves links as far as the path exists. */
 export function resolveLinks(path: string): string {
   try {

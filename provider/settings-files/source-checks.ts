@@ -19,7 +19,7 @@ export function findElementSource(
 }
 
 /** Finds sources that have no effect or may not have one, and generated files without a source. */
-export function findSourceProblems({ files, sources, generatedFiles, policy }: Settings): Finding[] {
+export function findSourceProblems({ files, sources, generatedFiles, policy, entries }: Settings): Finding[] {
   const sourceByPath = new Map(sources.map((declared) => [getGeneratedPath(declared), declared]));
   return [
     ...sources.flatMap((declared): Finding[] => {
@@ -35,11 +35,19 @@ export function findSourceProblems({ files, sources, generatedFiles, policy }: S
       }
       return findings;
     }),
+    // A file can include a generated file without its source, and with another policy.
+    ...generatedFiles
+      .filter(({ file }) => !sourceByPath.has(file) && policy.allowFrom !== true)
+      .filter(({ file }) => entries.some(({ list, location }) => list === "allow" && location.file === file))
+      .map(({ file, record, location }): Finding => {
+        const message = `${quote(basename(file), 100)} adds allow entries of the source ${quote(record.name)}; write \`allowFrom: true\` under \`policy\` if the owners of the policy agree, or remove its \`include\`. The team's policy requires it`;
+        return { code: "policy-allow-from", level: "error", message, place: location };
+      }),
     // A generated file that is linted on its own belongs to the files that include it.
     ...generatedFiles
       .filter(({ file }) => file !== files[0] && !sourceByPath.has(file))
       .map(({ file, record, location }): Finding => {
-        const message = `${quote(basename(file), 100)} is the file of the source ${quote(record.name)}, which isn't declared next to it any more; remove the file and its \`include\`, or remove its \`source\` to keep the entries as your own`;
+        const message = `${quote(basename(file), 100)} is the file of the source ${quote(record.name)}, which isn't declared here or in an included file; include the file that declares it. If the source is discontinued, remove the file and its \`include\`, or remove its \`source\` to keep the entries as your own`;
         return { code: "source-gone", level: "warning", message, place: location };
       }),
   ];

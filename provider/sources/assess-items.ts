@@ -3,7 +3,7 @@ import { isFreeMail } from "../model/free-mail";
 import { isPublicSuffix, NO_OWN_DOMAINS, type OwnDomains } from "../model/own-domains";
 import { refang } from "../model/refang";
 import { findEntryRisks, isSingleSender, RISKS, type RiskSubject } from "../model/risk";
-import { isPopularDomain } from "./popular-domains";
+import { isMailboxProvider, isPopularDomain } from "./popular-domains";
 import { ItemCounter } from "./skipped-items";
 import type { SkippedItems, SourceItem } from "./source-content";
 import type { SourceSection } from "./source-file";
@@ -13,8 +13,8 @@ export interface AssessmentContext {
   readonly ownDomains: OwnDomains;
   /** The declared VIPs, in canonical form. */
   readonly vips: ReadonlySet<string>;
-  /** The domains of their mailboxes, with all parents. */
-  readonly vipDomains: ReadonlySet<string>;
+  /** The domains of their mailboxes. A VIP is a person of the organization, so that these are its own. */
+  readonly vipDomains: OwnDomains;
   /** Returns where a value is declared outside of the source's own file. */
   readonly findDeclaration: (section: SourceSection, value: string) => string | undefined;
   /** Whether a person accepted the risk of a value. */
@@ -72,12 +72,26 @@ export function assessItems(
   return { names, rejectedValues, dependsOnSettings, skipped: skipped.list(), rejected: rejected.list() };
 }
 
+/** Returns the values of the items of a source, in canonical form. */
+export function parseSourceValues(
+  items: readonly SourceItem[],
+  section: SourceSection,
+  hasHosts: boolean,
+): ReadonlySet<string> {
+  const values = items.map(({ value }) =>
+    section === "vips" ? parsePersonValue(value) : parseIndicator(value, hasHosts),
+  );
+  return new Set(values.flatMap((value) => (typeof value === "string" ? [] : [value.canonical])));
+}
+
 function parsePersonValue(text: string): EntryValue | string {
   const parsed = parseMailbox(text.trim());
   return parsed.ok ? { canonical: parsed.value, entryType: "email_address" } : "isn't a mailbox";
 }
 
 function parseIndicator(text: string, hasHosts: boolean): EntryValue | string {
+  // Removing one would join two values.
+  if (/\p{Cc}/u.test(text.trim())) return "contains a control character";
   const parsed = refang(text);
   if (!parsed.ok) {
     return /\/\d{1,3}$|^[\d.]+ ?- ?[\d.]+$/.test(text.trim())
@@ -101,6 +115,8 @@ function findUnsafeReason(entry: EntryValue, list: "allow" | "deny"): string | u
   if (risk !== undefined) return risk;
   if (entryType === "domain" && isPublicSuffix(domain))
     return "is a public suffix, under which anyone can have a domain";
+  if (entryType === "domain" && isMailboxProvider(domain))
+    return "is a mail provider, at which many people have their mailbox";
   // A single mailbox at a free-mail provider belongs to a single person.
   if (isPopularDomain(domain) && (entryType === "domain" || !isFreeMail(domain)))
     return `is ${entryType === "domain" ? "" : "a mailbox of "}a popular domain, from which nearly every organization receives mail`;
@@ -119,7 +135,11 @@ function findConflict(
   const risk = findRisk({ list: section, value, entryType }, ownDomains);
   if (risk !== undefined) return risk;
   if (entryType === "email_address" && vips.has(value)) return "is the mailbox of a VIP";
-  if (entryType === "domain" && vipDomains.has(getOwnerDomain(value))) return "is the domain of a VIP";
+  if (entryType === "ip") return declaration;
+  const domain = getOwnerDomain(getMailDomain(value));
+  if (entryType === "domain" && (vipDomains.findOwnDomain(domain) ?? vipDomains.findOwnSubdomain(domain)) !== undefined)
+    return "is a domain of a VIP";
+  if (vipDomains.findOwnDomain(domain) !== undefined) return "is a mailbox in the domain of a VIP";
   return declaration;
 }
 

@@ -21,6 +21,8 @@ export interface MergeInput {
   readonly hasNames: boolean;
   /** Values that are in the source, but that it may not declare. */
   readonly isRejected: (value: string) => boolean;
+  /** Whether another source of the same list has a value. It stays here then, because the other one may not declare it too. */
+  readonly isListedElsewhere: (value: string) => boolean;
   /** The day (UTC). */
   readonly today: string;
 }
@@ -34,6 +36,10 @@ export interface MergeResult {
   /** Elements that came back before they expired. */
   readonly returned: readonly string[];
   readonly removed: readonly string[];
+  /** The removed elements that the source still lists, but may no longer declare. */
+  readonly rejectedRemovals: readonly string[];
+  /** Elements that left the source, but that another source lists. */
+  readonly keptForOthers: readonly string[];
   /** Elements with a later expiry date. */
   readonly renewed: number;
   /** Why nothing may be changed. */
@@ -58,6 +64,7 @@ export function mergeSource(input: MergeInput): MergeResult {
   const removed: string[] = [];
   const leaving: string[] = [];
   const rejected: string[] = [];
+  const keptForOthers: string[] = [];
   let renewed = 0;
   const known = new Set<string>();
   for (const element of previous) {
@@ -79,6 +86,12 @@ export function mergeSource(input: MergeInput): MergeResult {
     if (isRejected(value)) {
       if (seen?.last === undefined) rejected.push(value);
       removed.push(value);
+      continue;
+    }
+    if (input.isListedElsewhere(value)) {
+      const expires = getExpiry(term, today, [fields["expires"], getProposedExpiry(value)]);
+      keptForOthers.push(value);
+      elements.push({ value, fields: { ...fields, expires }, seen: { first: seen?.first ?? today } });
       continue;
     }
     if (seen?.last === undefined) leaving.push(value);
@@ -103,7 +116,8 @@ export function mergeSource(input: MergeInput): MergeResult {
     elements.push(buildSourceElement(input, value, expires, undefined));
   }
   const blocker = findBlocker(input, leaving, rejected);
-  return { elements, added, departed, returned, removed, renewed, ...(blocker === undefined ? {} : { blocker }) };
+  const changes = { added, departed, returned, removed, rejectedRemovals: rejected, keptForOthers, renewed };
+  return { elements, ...changes, ...(blocker === undefined ? {} : { blocker }) };
 }
 
 /**

@@ -28,10 +28,28 @@ const POPULAR_DOMAINS: ReadonlySet<string> = new Set(
     // Shops, deliveries and travel
     "ebay.com shopify.com etsy.com walmart.com alibaba.com dhl.com dhl.de ups.com fedex.com usps.com royalmail.com dpd.com",
     "booking.com airbnb.com expedia.com uber.com netflix.com spotify.com",
+    // National domains of the above
+    "google.de google.fr google.es google.it google.nl google.ca google.co.uk google.co.jp google.com.au google.com.br",
+    "amazon.fr amazon.es amazon.it amazon.nl amazon.ca amazon.co.jp amazon.com.au amazon.com.br paypal.de paypal.fr paypal.co.uk",
+    "ebay.de ebay.fr ebay.it ebay.co.uk ebay.com.au",
   ].flatMap((line) => line.split(" ")),
 );
 
 /** Whether nearly every organization receives mail from a domain (in canonical form), so that a feed lists it by mistake. */
 export function isPopularDomain(domain: string): boolean {
   return POPULAR_DOMAINS.has(domain);
+}
+
+/** Domains with mailboxes of many people that the package of free-mail domains lacks, or counts as small. */
+const MAILBOX_PROVIDERS: ReadonlySet<string> = new Set(
+  [
+    "googlemail.com ymail.com rocketmail.com gmx.ch gmx.at bk.ru hanmail.net bol.com.br rediffmail.com email.cz post.cz pm.me",
+    "posteo.de tutanota.com tuta.io fastmail.com duck.com aol.de ziggo.nl telia.com bluewin.ch hispeed.ch sunrise.ch xs4all.nl",
+    "privaterelay.appleid.com ezweb.ne.jp softbank.ne.jp i.softbank.jp xtra.co.nz kpnmail.nl",
+  ].flatMap((line) => line.split(" ")),
+);
+
+/** Whether many people have their mailbox at a domain (in canonical form), although it isn't among the largest free-mail domains. */
+export function isMailboxProvider(domain: string): boolean {
+  return MAILBOX_PROVIDERS.has(domain);
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { EmailSecurityError } from "../model/email-security-error";
 import { quote } from "../model/text";
 import { createFileReader } from "../settings-files/read-yaml-file";
-import { createOutsideRepositoryTest } from "../settings-files/repository";
+import { createOutsideRepositoryTest, isHiddenFile } from "../settings-files/repository";
 import type { YamlReader } from "../settings-files/yaml-source";
 import { SourceError } from "./source-content";
 import { parseSourceFile } from "./source-file";
@@ -34,6 +34,11 @@ function readGeneratedText({ name, file, location }: SourceTarget): string | und
   if (createOutsideRepositoryTest(location.file)(file)) {
     throw new SourceError(
       `The file ${quote(file, 300)} of the source ${name} is outside its repository. Remove the link.`,
+    );
+  }
+  if (isHiddenFile(location.file, file)) {
+    throw new SourceError(
+      `The file ${quote(file, 300)} of the source ${name} is in a hidden directory. Remove the link.`,
     );
   }
   return existsSync(file) ? createFileReader(location.file)(file) : undefined;

@@ -86,7 +86,8 @@ async function followRedirects(
 
 /** HTTP/2 has no header `connection`, and marks the end of each response. */
 function isUnbounded(response: RawResponse, address: string): boolean {
-  const isBounded = ["content-length", "transfer-encoding"].some((name) => getHeader(response, name) !== undefined);
+  const isChunked = /\bchunked\b/i.test(getHeader(response, "transfer-encoding") ?? "");
+  const isBounded = isChunked || getHeader(response, "content-length") !== undefined;
   return !isBounded && (address.startsWith("http:") || getHeader(response, "connection")?.toLowerCase() === "close");
 }
 

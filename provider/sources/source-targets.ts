@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { getMailDomain } from "../model/entry-value";
-import { listDomainAndParents, OwnDomains } from "../model/own-domains";
+import { isFreeMail } from "../model/free-mail";
+import { OwnDomains } from "../model/own-domains";
 import { quote } from "../model/text";
 import { formatLineLocation } from "../settings-files/finding";
 import type { DeclaredEntry, DeclaredSource, DeclaredVip, Settings } from "../settings-files/settings-model";
@@ -12,7 +13,7 @@ import type { SourceSection } from "./source-file";
 export interface SourceTarget extends DeclaredSource {
   /** The generated file. */
   readonly file: string;
-  /** The settings of each tenant that includes the declaring file. */
+  /** The settings of each tenant that includes the declaring file, or the generated one. */
   readonly tenants: readonly Settings[];
 }
 
@@ -37,7 +38,32 @@ export function listSources(settings: readonly Settings[]): SourceTarget[] {
       }
     }
   }
+  for (const { file, tenants } of targets.values()) {
+    const path = resolve(file);
+    for (const tenant of settings) {
+      if (!tenants.includes(tenant) && tenant.files.some((included) => resolve(included) === path))
+        tenants.push(tenant);
+    }
+  }
   return [...targets.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The values of a source before the sync, in canonical form. */
+export interface SourceValues {
+  readonly target: SourceTarget;
+  /** The values in its generated file. */
+  readonly heldValues: ReadonlySet<string>;
+  /** The values that it lists now. Empty if it wasn't read. */
+  readonly listedValues: ReadonlySet<string>;
+}
+
+/** Whether two sources could declare the same element at one tenant. */
+function isRelated(target: SourceTarget, other: SourceTarget): boolean {
+  return (
+    other !== target &&
+    (other.source.into === "vips") === (target.source.into === "vips") &&
+    other.tenants.some((tenant) => target.tenants.includes(tenant))
+  );
 }
 
 /**
@@ -48,15 +74,14 @@ export function listSources(settings: readonly Settings[]): SourceTarget[] {
 export class DeclarationLookup {
   readonly #generatedPaths: ReadonlySet<string>;
   readonly #ownDeclarations = new Map<Settings, ReadonlyMap<string, string>>();
-  /** The values of each generated file before the sync, in the order of the sync. */
-  readonly #heldValues: ReadonlyMap<SourceTarget, ReadonlySet<string>>;
+  readonly #sources: readonly SourceValues[];
   /** The values of the sources that were synced, or left out, before. */
   readonly #claims: { readonly target: SourceTarget; readonly values: ReadonlySet<string> }[] = [];
 
-  /** @param heldValues the values of each generated file before the sync, in the order of the sync. */
-  constructor(heldValues: ReadonlyMap<SourceTarget, Iterable<string>>) {
-    this.#generatedPaths = new Set([...heldValues.keys()].map(({ file }) => resolve(file)));
-    this.#heldValues = new Map([...heldValues].map(([target, values]) => [target, new Set(values)]));
+  /** @param sources the values of each source before the sync, in the order of the sync. */
+  constructor(sources: readonly SourceValues[]) {
+    this.#generatedPaths = new Set(sources.map(({ target }) => resolve(target.file)));
+    this.#sources = sources;
   }
 
   /** Records the values that a source declares. */
@@ -67,25 +92,29 @@ export class DeclarationLookup {
   /** Returns a lookup of where a value is declared outside of a source's own file. */
   createLookup(target: SourceTarget): (section: SourceSection, value: string) => string | undefined {
     const declarations = target.tenants.map((tenant) => this.#getDeclarations(tenant));
-    const isRelated = (other: SourceTarget): boolean =>
-      other !== target &&
-      (other.source.into === "vips") === (target.source.into === "vips") &&
-      other.tenants.some((tenant) => target.tenants.includes(tenant));
-    const claims = this.#claims.filter(({ target: other }) => isRelated(other));
-    const held = [...this.#heldValues].map(([other, values]) => ({ target: other, values }));
-    const ownHeld = this.#heldValues.get(target);
-    const ownIndex = held.findIndex((item) => item.target === target);
-    const heldByOthers = held.filter((item) => isRelated(item.target));
-    const heldByEarlier = held.slice(0, ownIndex).filter((item) => isRelated(item.target));
+    const claims = this.#claims.filter(({ target: other }) => isRelated(target, other));
+    const holders = this.#sources.map(({ target: holder, heldValues: values }) => ({ target: holder, values }));
+    const position = holders.findIndex((holder) => holder.target === target);
+    const relatedHolders = holders.filter((holder) => isRelated(target, holder.target));
+    const earlierHolders = holders.slice(0, position).filter((holder) => isRelated(target, holder.target));
     return (section, value) => {
       const key = section === "vips" ? `vip ${value}` : value;
-      for (const places of declarations) {
-        const place = places.get(key);
-        if (place !== undefined) return place;
+      for (const files of declarations) {
+        const file = files.get(key);
+        if (file !== undefined) return file;
       }
-      const others = ownHeld?.has(value) === true ? heldByEarlier : [...heldByOthers, ...claims];
+      const isHolder = holders[position]?.values.has(value) === true;
+      const others = isHolder ? earlierHolders : [...relatedHolders, ...claims];
       return others.find(({ values }) => values.has(value))?.target.file;
     };
+  }
+
+  /** Returns a test of whether another source of the same list lists a value. */
+  createListingTest(target: SourceTarget): (value: string) => boolean {
+    const others = this.#sources.filter(
+      ({ target: other }) => isRelated(target, other) && other.source.into === target.source.into,
+    );
+    return (value) => others.some(({ listedValues }) => listedValues.has(value));
   }
 
   /** Returns the VIPs of all tenants that a source concerns, also those of sources that were synced before it, in canonical form. */
@@ -117,8 +146,7 @@ export function collectOwnDomains({ tenants }: SourceTarget): OwnDomains {
   return new OwnDomains([...new Set(tenants.flatMap(({ ownDomains }) => ownDomains))]);
 }
 
-/** Returns the domains of mailboxes, with all parents. */
-export function collectMailboxDomains(mailboxes: Iterable<string>): ReadonlySet<string> {
-  const domains = new Set([...mailboxes].map(getMailDomain));
-  return new Set([...domains].flatMap(listDomainAndParents));
+/** Returns the domains of mailboxes, without those of free-mail providers. */
+export function collectMailboxDomains(mailboxes: Iterable<string>): OwnDomains {
+  return new OwnDomains([...new Set([...mailboxes].map(getMailDomain))].filter((domain) => !isFreeMail(domain)));
 }

@@ -1,16 +1,14 @@
-import { createHash } from "node:crypto";
 import { EmailSecurityError } from "../model/email-security-error";
-import { getMailDomain } from "../model/entry-value";
+import { addDaysToDate } from "../model/expiry-term";
 import { findNearestName } from "../model/nearest-name";
 import { omitUndefined } from "../model/omit-undefined";
-import { formatFirstItems, isPrintable, quote } from "../model/text";
+import { quote } from "../model/text";
 import { formatCount } from "../render/safe-text";
-import type { ChangedFile } from "../settings-files/edit-files";
 import { readTopLevelSettings } from "../settings-files/settings-contexts";
-import { DEFAULT_MAX_ITEMS, isFeed, type SourceRecord } from "../settings-files/source-schema";
+import { DEFAULT_MAX_ITEMS, isFeed } from "../settings-files/source-schema";
 import { createCachingYamlReader, type YamlReader } from "../settings-files/yaml-source";
-import { type AssessedItems, assessItems } from "./assess-items";
-import { type MergeResult, mergeSource } from "./merge-source";
+import { type AssessedItems, assessItems, parseSourceValues } from "./assess-items";
+import { mergeSource } from "./merge-source";
 import {
   type GeneratedFileReading,
   listGeneratedValues,
@@ -19,7 +17,7 @@ import {
 } from "./read-generated-file";
 import { readSourceItems } from "./read-source-items";
 import { type SkippedItems, type SourceContent, type SourceContext, SourceError } from "./source-content";
-import { formatSourceFile, parseSourceFile } from "./source-file";
+import { parseSourceFile } from "./source-file";
 import {
   collectMailboxDomains,
   collectOwnDomains,
@@ -27,6 +25,15 @@ import {
   listSources,
   type SourceTarget,
 } from "./source-targets";
+import {
+  type AssessedMerge,
+  buildEmptySourceReport,
+  buildOutcome,
+  hashDeclaration,
+  type OutcomeParts,
+  type SyncedSource,
+  type SyncOutcome,
+} from "./sync-outcome";
 import type { SourceReport } from "./sync-report";
 
 export interface SyncOptions {
@@ -40,15 +47,6 @@ export interface SyncOptions {
   readonly today: string;
   /** Returns the texts of generated files that wait for their review, by path. Default: none. */
   readonly readProposedTexts?: (targets: readonly SourceTarget[]) => Promise<ReadonlyMap<string, string>>;
-}
-
-/** The outcome for one source. Nothing is written. */
-export interface SyncedSource {
-  readonly report: SourceReport;
-  /** The text of the generated file; undefined if the source is blocked. */
-  readonly text?: string;
-  /** The changed file; undefined if nothing changes. */
-  readonly change?: ChangedFile;
 }
 
 /**
@@ -65,30 +63,91 @@ export async function syncSources({
   ...options
 }: SyncOptions): Promise<SyncedSource[]> {
   const readYaml = createCachingYamlReader();
-  const targets = listSources(readTopLevelSettings(files, { today: options.today, readYaml }));
-  assertKnownSources(targets, names);
-  const isSelected = ({ name }: SourceTarget): boolean => names === undefined || names.includes(name);
+  const { targets, requestedNames } = readTargets(files, { today: options.today, readYaml });
+  assertKnownSources(requestedNames, names);
+  const selectedNames = new Set(names ?? requestedNames);
+  const isSelected = ({ name }: SourceTarget): boolean => selectedNames.has(name);
   const proposedTexts = (await readProposedTexts?.(targets.filter(isSelected))) ?? new Map<string, string>();
-  const results: SyncedSource[] = [];
-  // A feed must not deny the people that a directory lists in the same sync.
-  const ordered = [...targets].sort((a, b) => Number(b.source.into === "vips") - Number(a.source.into === "vips"));
-  const readings = new Map(ordered.map((target) => [target, readGeneratedFile(target, readYaml)]));
-  const index = new DeclarationLookup(
-    new Map([...readings].map(([target, reading]) => [target, listGeneratedValues(target, reading)])),
+  const runs: SourceRun[] = [];
+  for (const target of targets) {
+    const reading = readGeneratedFile(target, readYaml);
+    const run = { target, reading, heldValues: new Set(listGeneratedValues(target, reading)) };
+    runs.push(isSelected(target) ? { ...run, content: await readContent(target, reading, options) } : run);
+  }
+  const lookup = new DeclarationLookup(
+    runs.map(({ target, heldValues, content }) => ({
+      target,
+      heldValues,
+      // A value moves only if another source lists it, which takes two.
+      listedValues: runs.length > 1 ? listValues(target, content) : new Set<string>(),
+    })),
   );
-  for (const [target, reading] of readings) {
+  const results: SyncedSource[] = [];
+  for (const run of runs) {
+    const { target, heldValues } = run;
     const proposedText = proposedTexts.get(target.file);
-    const synced = isSelected(target)
-      ? await syncSource(target, reading, index, { ...options, readYaml, proposedText })
-      : undefined;
-    index.claim(target, synced?.values ?? listGeneratedValues(target, reading));
+    const synced = isSelected(target) ? syncSource(run, lookup, { ...options, readYaml, proposedText }) : undefined;
+    lookup.claim(target, synced?.values ?? heldValues);
     if (synced !== undefined) results.push(synced.result);
   }
   return results.sort((one, other) => (one.report.name < other.report.name ? -1 : 1));
 }
 
-function assertKnownSources(targets: readonly SourceTarget[], names: readonly string[] | undefined): void {
-  const known = targets.map(({ name }) => name);
+/** People come before feeds, which must not deny them, and denies before allows. */
+const SECTION_ORDER = ["vips", "deny", "allow"];
+
+/**
+ * Returns the sources of all tenants that share a declaration with the requested files, in the order of the sync, and the names of those that
+ * the requested files declare. The content of a generated file must not depend on which tenant's file is requested.
+ */
+function readTargets(
+  files: readonly string[],
+  options: Parameters<typeof readTopLevelSettings>[1],
+): { readonly targets: readonly SourceTarget[]; readonly requestedNames: readonly string[] } {
+  const requested = readTopLevelSettings(files, options);
+  const declaringFiles = [...new Set(requested.flatMap(({ sources }) => sources.map(({ location }) => location.file)))];
+  const isWhole = files.length === 0 || declaringFiles.every((file) => files.includes(file));
+  const settings = isWhole ? requested : readTopLevelSettings([...files, ...declaringFiles], options);
+  const targets = listSources(settings).sort(
+    (a, b) => SECTION_ORDER.indexOf(a.source.into) - SECTION_ORDER.indexOf(b.source.into),
+  );
+  return { targets, requestedNames: listSources(requested).map(({ name }) => name) };
+}
+
+interface SourceRun {
+  readonly target: SourceTarget;
+  readonly reading: GeneratedFileReading;
+  readonly heldValues: ReadonlySet<string>;
+  /** Undefined for a source that isn't selected. */
+  readonly content?: ContentReading;
+}
+
+/** The content of a source, or why it can't be read. */
+type ContentReading = SourceContent | "not-modified" | EmailSecurityError;
+
+async function readContent(
+  target: SourceTarget,
+  { previous, error }: GeneratedFileReading,
+  options: ReadOptions,
+): Promise<ContentReading> {
+  if (error !== undefined) return error;
+  try {
+    assertAllowFrom(target);
+    return await readSourceItems(target.source, buildContext(target, previous, options));
+  } catch (failure) {
+    options.signal.throwIfAborted();
+    if (failure instanceof EmailSecurityError) return failure;
+    throw failure;
+  }
+}
+
+/** Returns the values that a source lists, also those that it may not declare. */
+function listValues({ source }: SourceTarget, content: ContentReading | undefined): ReadonlySet<string> {
+  if (content === undefined || content === "not-modified" || content instanceof EmailSecurityError) return new Set();
+  return parseSourceValues(content.items, source.into, isFeed(source) && source.hosts === true);
+}
+
+function assertKnownSources(known: readonly string[], names: readonly string[] | undefined): void {
   if (known.length === 0) {
     throw new SourceError("No settings file declares a source. Declare one under `sources`.");
   }
@@ -99,50 +158,36 @@ function assertKnownSources(targets: readonly SourceTarget[], names: readonly st
   throw new SourceError(`The source ${quote(unknown)} isn't declared. ${hint}`);
 }
 
-interface SyncOutcome {
-  readonly result: SyncedSource;
-  /** The values of the file after the sync. */
-  readonly values: readonly string[];
-}
+type ReadOptions = Pick<SyncOptions, "environment" | "signal" | "today">;
 
-interface RunOptions extends Omit<SyncOptions, "files" | "names" | "readProposedTexts"> {
+interface RunOptions extends ReadOptions {
   readonly readYaml: YamlReader;
   readonly proposedText: string | undefined;
 }
 
-async function syncSource(
-  target: SourceTarget,
-  reading: GeneratedFileReading,
-  index: DeclarationLookup,
+function syncSource(
+  { target, reading: { before, previous }, heldValues, content }: SourceRun,
+  lookup: DeclarationLookup,
   options: RunOptions,
-): Promise<SyncOutcome> {
+): SyncOutcome {
   try {
-    if (reading.error !== undefined) throw reading.error;
-    const { before, previous } = reading;
-    assertAllowFrom(target);
-    const content = await readSourceItems(target.source, buildContext(target, previous?.record, options));
-    assertCurrent(target, previous, content);
+    if (content === undefined || content instanceof EmailSecurityError) throw content;
+    assertCurrent(target, previous, content, options.today);
     const proposed = parseProposedFile(target, options);
-    const merged = mergeContent(target, index, { previous, proposed, content, today: options.today });
+    const merged = mergeContent(target, lookup, { previous, proposed, content, today: options.today });
     if (merged.blocker !== undefined) throw new SourceError(merged.blocker);
     const { proposedText, today } = options;
     return buildOutcome(target, { before, previous, proposed, proposedText, content, merged, today });
   } catch (error) {
-    options.signal.throwIfAborted();
     if (!(error instanceof EmailSecurityError)) throw error;
     const { code, message } = error;
-    const values = listGeneratedValues(target, reading);
-    return {
-      result: {
-        report: {
-          ...buildEmptySourceReport(target),
-          outcome: "blocked",
-          problem: { code, message },
-          elements: values.length,
-        },
-      },
-      values,
+    const report: SourceReport = {
+      ...buildEmptySourceReport(target),
+      outcome: "blocked",
+      problem: { code, message },
+      elements: heldValues.size,
     };
+    return { result: { report }, values: [...heldValues] };
   }
 }
 
@@ -166,14 +211,14 @@ function assertAllowFrom({ name, source, tenants }: SourceTarget): void {
   );
 }
 
-/** Conditional requests are valid only for the declaration that the file was made from: another one may select other items. */
+/** A conditional request needs the declaration and the values that the file was made from. A person may have changed either. */
 function buildContext(
   { name, source, location }: SourceTarget,
-  record: SourceRecord | undefined,
-  { environment, signal, today }: RunOptions,
+  previous: PreviousFile,
+  { environment, signal, today }: ReadOptions,
 ): SourceContext {
-  const { etag, lastModified } = record ?? {};
-  const isConditional = record?.declaration === hashDeclaration(source);
+  const { etag, lastModified, declaration } = previous?.record ?? {};
+  const isConditional = previous !== undefined && declaration === hashDeclaration(source, previous.elements);
   return {
     name,
     environment,
@@ -185,21 +230,19 @@ function buildContext(
   };
 }
 
-function hashDeclaration(source: SourceTarget["source"]): string {
-  const { confirmRemovals: _confirmation, ...rest } = source;
-  const pairs = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHash("sha256").update(JSON.stringify(pairs)).digest("hex").slice(0, 12);
-}
-
 function assertCurrent(
   { name, file }: SourceTarget,
   previous: PreviousFile,
   content: SourceContent | "not-modified",
+  today: string,
 ): void {
   if (content === "not-modified" || previous === undefined) return;
+  const tomorrow = addDaysToDate(today, 1);
   for (const key of ["lastModified", "published"] as const) {
     const [before, now] = [previous.record[key], content[key]];
-    if (before !== undefined && now !== undefined && Date.parse(now) < Date.parse(before)) {
+    // A wrong clock of the server must not block all later answers.
+    if (before === undefined || now === undefined || before.slice(0, 10) > tomorrow) continue;
+    if (Date.parse(now) < Date.parse(before)) {
       throw new SourceError(
         `The source ${name} is older than at the last sync: ${now}, and before ${before}. It may be a stale copy. Nothing was changed. Sync it again later. If it was reset on purpose, remove \`${key}\` from ${quote(file, 300)}.`,
       );
@@ -209,7 +252,7 @@ function assertCurrent(
 
 /** An answer without a valid value is rejected, because an error message would look as if all values had left. */
 function assertNotEmpty(
-  { name }: SourceTarget,
+  { name, source }: SourceTarget,
   previous: PreviousFile,
   { names, rejectedValues, skipped }: AssessedItems,
   skippedByReader: readonly SkippedItems[],
@@ -221,17 +264,13 @@ function assertNotEmpty(
     example === undefined ? "lists nothing" : `lists no valid value, only items such as ${quote(example)}`;
   const difference = count === undefined ? "" : `, but its file has ${formatCount(count, "element")}`;
   throw new SourceError(
-    `The source ${name} ${problem}${difference}. Nothing was changed. Check its address and its declaration. If the source is discontinued, remove it, its file and its \`include\`.`,
+    `The source ${name} ${problem}${difference}. Nothing was changed. Check its address and its declaration. If the source is discontinued, remove it, its file and its \`include\`.${source.into === "vips" ? " First write `onDelete: keep` under `lists.vips`, unless its VIPs should be excluded permanently." : ""}`,
   );
 }
 
-type AssessedMerge = MergeResult &
-  Pick<SourceReport, "rejected" | "skipped"> &
-  Pick<AssessedItems, "dependsOnSettings">;
-
 function mergeContent(
   target: SourceTarget,
-  index: DeclarationLookup,
+  lookup: DeclarationLookup,
   {
     previous: previousFile,
     proposed,
@@ -250,12 +289,12 @@ function mergeContent(
       .map(({ value }) => value),
   );
   const hasHosts = isFeed(source) && source.hosts === true;
-  const vips = index.listVips(target);
+  const vips = lookup.listVips(target);
   const assessed = assessItems(items, source.into, hasHosts, {
     ownDomains: collectOwnDomains(target),
     vips,
     vipDomains: collectMailboxDomains(vips),
-    findDeclaration: index.createLookup(target),
+    findDeclaration: lookup.createLookup(target),
     isAccepted: (value) => accepted.has(value),
   });
   const { names, rejectedValues, dependsOnSettings, rejected, skipped } = assessed;
@@ -279,117 +318,8 @@ function mergeContent(
     present: names,
     hasNames: !isUnmodified,
     isRejected: (value) => rejectedValues.has(value),
+    isListedElsewhere: lookup.createListingTest(target),
     today,
   });
   return { ...merged, dependsOnSettings, rejected, skipped: [...(isUnmodified ? [] : content.skipped), ...skipped] };
-}
-
-interface OutcomeParts {
-  readonly before: string | undefined;
-  readonly previous: PreviousFile;
-  readonly proposed: PreviousFile;
-  readonly proposedText: string | undefined;
-  readonly content: SourceContent | "not-modified";
-  readonly merged: AssessedMerge;
-  readonly today: string;
-}
-
-function buildOutcome(target: SourceTarget, parts: OutcomeParts): SyncOutcome {
-  const { before, previous, proposed, proposedText, content, merged, today } = parts;
-  const { source, name } = target;
-  const { elements, blocker: _blocker, dependsOnSettings, ...changes } = merged;
-  const format = (record: SourceRecord): string => formatSourceFile({ record, section: source.into, elements });
-  const isRepeatable = !dependsOnSettings && (content === "not-modified" || content.dependsOnDay !== true);
-  const versions = content === "not-modified" ? (previous?.record ?? {}) : content;
-  const { etag, lastModified, published } = versions as Partial<SourceContent>;
-  const record: SourceRecord = {
-    name,
-    kind: source.kind,
-    synced: today,
-    ...omitUndefined({
-      // Without it, the next sync reads the source in full, even if its content is the same.
-      declaration: isRepeatable ? hashDeclaration(source) : undefined,
-      etag: etag !== undefined && isPrintable(etag) && etag.length <= 200 ? etag : undefined,
-      lastModified,
-      published,
-    }),
-  };
-  // Without a change, even the date of the sync stays, so that a quiet source causes no pull request.
-  const isUnchanged = previous !== undefined && format({ ...previous.record, name, kind: source.kind }) === before;
-  const report: SourceReport = {
-    ...buildEmptySourceReport(target),
-    ...changes,
-    outcome: isUnchanged ? "unchanged" : "changed",
-    elements: elements.length,
-    notes: listNotes(target, merged),
-  };
-  const isProposed = proposed !== undefined && format({ ...proposed.record, name, kind: source.kind }) === proposedText;
-  const after = isProposed ? proposedText : format(record);
-  const change: ChangedFile = {
-    file: target.file,
-    before: before ?? "",
-    after,
-    ...(before === undefined ? { action: "create" } : {}),
-  };
-  const result = isUnchanged ? { report, text: before } : { report, text: after, change };
-  return { result, values: elements.map(({ value }) => value) };
-}
-
-function listNotes(target: SourceTarget, { added, removed }: MergeResult): string[] {
-  const { name, source, tenants, file } = target;
-  const notes: string[] = [];
-  const excludingTenants = tenants.filter(({ lists }) => lists.vips?.onDelete !== "keep");
-  const isExcluding = excludingTenants.length > 0;
-  if (source.into === "vips" && removed.length > 0) {
-    notes.push(
-      isExcluding
-        ? "A removed VIP is excluded permanently (onDelete: exclude): the service's automatic detection never makes the mailbox a VIP again."
-        : "A removed VIP is only forgotten (onDelete: keep): the mailbox stays a VIP at the tenant until somebody removes it there.",
-    );
-  }
-  if ("onDelete" in source && source.onDelete !== undefined) {
-    const effective = isExcluding ? "exclude" : "keep";
-    const [tenant = tenants[0]] = excludingTenants;
-    if (source.onDelete !== effective) {
-      notes.push(
-        `\`onDelete: ${source.onDelete}\` of the source has no effect: all VIPs of ${quote(tenant?.file, 300)} have ${effective}, by \`lists.vips\`, its mode, or another source.`,
-      );
-    }
-  }
-  const ownDomains = collectOwnDomains(target);
-  // The service rejects them, but has no request that only asks.
-  const externalMailboxes =
-    source.into === "vips" && ownDomains.names.length > 0
-      ? added.filter((email) => ownDomains.findOwnDomain(getMailDomain(email)) === undefined)
-      : [];
-  if (externalMailboxes.length > 0) {
-    notes.push(
-      `Not a mailbox of your own domains, so the service may reject it as not in the organization: ${formatFirstItems(externalMailboxes, String)}.`,
-    );
-  }
-  if (tenants.some(({ files }) => !files.includes(file))) {
-    notes.push(`The file has no effect yet: add sources/${name}.yaml to \`include\` in ${target.location.file}.`);
-  }
-  return notes;
-}
-
-function buildEmptySourceReport({ name, source, file, location }: SourceTarget): SourceReport {
-  return {
-    name,
-    kind: source.kind,
-    into: source.into,
-    file,
-    declaredIn: location.file,
-    line: location.line,
-    outcome: "unchanged",
-    elements: 0,
-    added: [],
-    departed: [],
-    returned: [],
-    removed: [],
-    renewed: 0,
-    rejected: [],
-    skipped: [],
-    notes: [],
-  };
 }

@@ -1,8 +1,8 @@
 import type { SourceProposals } from "../../gitops/source-proposals";
 import { describeProposal, isProposalComplete } from "../../gitops/source-pull-request";
 import { EmailSecurityError } from "../../model/email-security-error";
+import type { SyncedSource } from "../../sources/sync-outcome";
 import type { SourceReport } from "../../sources/sync-report";
-import type { SyncedSource } from "../../sources/sync-sources";
 import { renderSourceMarkdown } from "./sync-markdown";
 
 export interface ProposedSources {

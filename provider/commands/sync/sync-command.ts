@@ -9,7 +9,7 @@ import { writeOutputs } from "../../cli/output/write-outputs";
 import { wrapAction } from "../../cli/wrap-action";
 import type { SourceProposals } from "../../gitops/source-proposals";
 import type { SourceTarget } from "../../sources/source-targets";
-import type { SyncedSource } from "../../sources/sync-sources";
+import type { SyncedSource } from "../../sources/sync-outcome";
 
 const FORMATS = ["text", "markdown", "json"] as const;
 

@@ -7,7 +7,7 @@ const flagSchema = z.union([z.boolean(), z.string(), z.number()]);
 
 const attributeSchema = z.object({
   type: z.string(),
-  value: z.string(),
+  value: z.union([z.string(), z.number().transform(String)]),
   to_ids: flagSchema.optional(),
   deleted: flagSchema.optional(),
 });
@@ -15,10 +15,10 @@ const attributeSchema = z.object({
 const attributesSchema = z.array(attributeSchema);
 
 const eventSchema = z.object({
-  info: z.string().optional(),
-  timestamp: z.union([z.string(), z.number()]).optional(),
-  Attribute: attributesSchema.optional(),
-  Object: z.array(z.object({ Attribute: attributesSchema.optional(), deleted: flagSchema.optional() })).optional(),
+  info: z.string().nullish(),
+  timestamp: z.union([z.string(), z.number()]).nullish(),
+  Attribute: attributesSchema.nullish(),
+  Object: z.array(z.object({ Attribute: attributesSchema.nullish(), deleted: flagSchema.nullish() })).nullish(),
 });
 
 const wrappedEventSchema = z.object({ Event: eventSchema });
@@ -53,13 +53,12 @@ export function parseMispFeed(text: string, name: string): ParsedFeed {
   for (const { Event: event } of feed.data) {
     // The attributes of a deleted object aren't marked themselves.
     const objects = (event.Object ?? []).filter(({ deleted }) => !isTrue(deleted));
-    const attributes = [event, ...objects].flatMap(({ Attribute = [] }) => Attribute);
+    const attributes = [event, ...objects].flatMap(({ Attribute }) => Attribute ?? []);
     for (const { type, value, to_ids: isIndicator, deleted } of attributes) {
       if (isTrue(deleted)) continue;
       if (!VALUE_TYPES.has(type)) skipped.add(`has the type ${type}, which an entry can't express`, value);
       else if (!isTrue(isIndicator)) skipped.add("isn't meant for detection (to_ids)", value);
-      else
-        items.push({ value: value.split("|", 1)[0] ?? "", ...(event.info === undefined ? {} : { name: event.info }) });
+      else items.push({ value: value.split("|", 1)[0] ?? "", ...(event.info ? { name: event.info } : {}) });
     }
   }
   // With several events, the newest one may be removed from the feed.
@@ -73,6 +72,6 @@ export function parseMispFeed(text: string, name: string): ParsedFeed {
   };
 }
 
-function isTrue(flag: boolean | string | number | undefined): boolean {
+function isTrue(flag: boolean | string | number | null | undefined): boolean {
   return flag === true || flag === 1 || flag === "1";
 }

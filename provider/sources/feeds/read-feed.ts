@@ -1,8 +1,8 @@
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { omitUndefined } from "../../model/omit-undefined";
 import { quote } from "../../model/text";
 import { createFileReader } from "../../settings-files/read-yaml-file";
-import { resolveLinks } from "../../settings-files/repository";
+import { isHiddenFile } from "../../settings-files/repository";
 import type { FeedDeclaration } from "../../settings-files/source-schema";
 import { requestSource } from "../request-source";
 import { type SourceContent, type SourceContext, SourceError } from "../source-content";
@@ -70,9 +70,8 @@ function readLocalFeed(file: string, { name, declaredIn = "." }: SourceContext):
   try {
     if (isAbsolute(file)) throw new Error("its path isn't relative to the settings file");
     const path = join(dirname(declaredIn), file);
-    const linkedFile = relative(resolveLinks(resolve(dirname(declaredIn))), resolveLinks(resolve(path)));
     // Hidden files may hold credentials, and the report quotes lines that aren't values.
-    if ([file, linkedFile].some((name) => /(?:^|[\\/])\.(?!\.?(?:[\\/]|$))/.test(name)))
+    if (isHiddenFile(declaredIn, path))
       throw new Error("it is a hidden file or in a hidden directory, or a link to one");
     const text = createFileReader(declaredIn)(path);
     if (/^version https:\/\/git-lfs/.test(text)) throw new Error("it is a pointer of Git LFS");

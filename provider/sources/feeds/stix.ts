@@ -51,6 +51,10 @@ export function parseStixFeed(text: string, name: string, now: number): ParsedFe
     const { pattern, pattern_type: patternType = "stix", revoked, valid_from: from, valid_until: until } = parsed.data;
     const values = patternType === "stix" ? parseStixPattern(pattern) : undefined;
     dependsOnDay ||= [from, until].some((time) => time !== undefined && Date.parse(time) > now);
+    if ([from, until].some((time) => time !== undefined && Number.isNaN(Date.parse(time)))) {
+      skipped.add("has an invalid date", pattern);
+      continue;
+    }
     if (revoked === true) skipped.add("is revoked", pattern);
     else if (parsed.data.indicator_types?.includes("benign") === true) skipped.add("is benign", pattern);
     else if (from !== undefined && Date.parse(from) > now) skipped.add("isn't valid yet", pattern);

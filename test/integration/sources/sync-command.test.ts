@@ -104,12 +104,12 @@ it("syncs 50,000 entries with one request per sync", async () => {
   expect(second).not.toHaveProperty("change");
   expect(feed.requests).toHaveLength(2);
 
-  // A feed in another order, with one new entry and one that left, changes exactly two lines and the date.
+  // A feed in another order, with one new entry and one that left, changes exactly three lines: the entry, the date and the hash.
   feed.list([...values.slice(1).reverse(), "new.example"]);
   const [third] = await syncFeed();
   const before = new Set(first?.change?.after.split("\n"));
   const changed = third?.change?.after.split("\n").filter((line) => !before.has(line));
-  expect(changed).toHaveLength(2);
+  expect(changed).toHaveLength(3);
 
   const file = directory.at("settings/acme.yaml");
   expect(readSettings(file, { today: "2026-11-29" }).entries).toHaveLength(50_000);

@@ -51,15 +51,18 @@ function answerConditionally(lines: readonly string[]): void {
 interface SyncOptions {
   readonly today?: string;
   readonly environment?: Readonly<Record<string, string>>;
+  readonly files?: readonly string[];
+  readonly names?: readonly string[] | undefined;
 }
 
-/** Syncs, writes the generated files, and returns the report of the first source. */
-async function syncDirectory(
+/** Syncs, writes the generated files, and returns the reports. */
+async function syncAll(
   directory: TestDirectory,
-  { today = TODAY, environment }: SyncOptions = {},
-): Promise<SourceReport> {
+  { today = TODAY, environment, files = [directory.at("settings")], names }: SyncOptions = {},
+): Promise<SourceReport[]> {
   const results = await syncSources({
-    files: [directory.at("settings")],
+    files,
+    names,
     environment: { EMAIL_SECURITY_SOURCES: `phish=${feed.origin}/lists/`, ...environment },
     signal: new AbortController().signal,
     today,
@@ -69,7 +72,12 @@ async function syncDirectory(
     mkdirSync(dirname(change.file), { recursive: true });
     writeFileSync(change.file, change.after);
   }
-  return results[0]?.report as SourceReport;
+  return results.map(({ report }) => report);
+}
+
+/** Syncs, writes the generated files, and returns the report of the first source. */
+async function syncDirectory(directory: TestDirectory, options?: SyncOptions): Promise<SourceReport> {
+  return (await syncAll(directory, options))[0] as SourceReport;
 }
 
 const readGenerated = (directory: TestDirectory): string => readFileSync(directory.at(GENERATED), "utf8");
@@ -186,6 +194,30 @@ deny:
     },
   );
 
+  it("skips values with control characters instead of joining them", async () => {
+    using directory = createRepository();
+    feed.list(["a.example\u0000b.example", "c.example"]);
+    const { added, skipped } = await syncDirectory(directory);
+    expect(added).toEqual(["c.example"]);
+    expect(skipped).toMatchObject([{ reason: "contains a control character", count: 1 }]);
+  });
+
+  it("rejects domains of smaller mail providers, but not their mailboxes", async () => {
+    using directory = createRepository();
+    feed.list(["posteo.de", "googlemail.com", "google.de", "kit@posteo.de"]);
+    const { added, rejected } = await syncDirectory(directory);
+    expect(added).toEqual(["kit@posteo.de"]);
+    expect(rejected.flatMap(({ examples }) => examples).sort()).toEqual(["google.de", "googlemail.com", "posteo.de"]);
+  });
+
+  it("isn't blocked by a date in the future", async () => {
+    using directory = createRepository();
+    feed.list(["a.example"], { "last-modified": "Sat, 28 Nov 2099 10:00:00 GMT" });
+    await syncDirectory(directory);
+    feed.list(["b.example"], { "last-modified": "Sat, 28 Nov 2026 10:00:00 GMT" });
+    expect(await syncDirectory(directory)).toMatchObject({ added: ["b.example"] });
+  });
+
   it("rejects the website and the mail servers of a free-mail provider, and private addresses", async () => {
     using directory = createRepository();
     const unsafe = ["www.gmail.com", "mx.gmail.com", "0.0.0.0", "127.0.0.1", "10.0.0.1", "::1", "fe80::1"];
@@ -299,7 +331,7 @@ deny:
     const { added, rejected } = await syncDirectory(directory);
     expect(added).toEqual(["x.example"]);
     expect(rejected.map(({ reason, examples }) => [reason, examples])).toEqual([
-      ["is the domain of a VIP", ["mail.partner.example", "partner.example", "www.partner.example"]],
+      ["is a domain of a VIP", ["mail.partner.example", "partner.example", "www.partner.example"]],
       ["is the mailbox of a VIP", ["jane@mail.partner.example"]],
     ]);
   });
@@ -323,7 +355,7 @@ deny:
     ]);
   });
 
-  it("leaves a value to the source that has it, until that one drops it", async () => {
+  it("keeps a value in the file that has it while another source lists it", async () => {
     using directory = createRepository(
       "",
       `  archive: { kind: url, file: ../archive.txt, into: deny, expires: never }\n`,
@@ -334,17 +366,9 @@ deny:
       readFileSync(file, "utf8").replace("[sources/phish.yaml]", "[sources/phish.yaml, sources/archive.yaml]"),
     );
     const sync = async (names?: readonly string[]) => {
-      const results = await syncSources({
-        files: [directory.at("settings")],
-        names,
-        environment: { EMAIL_SECURITY_SOURCES: `phish=${feed.origin}` },
-        signal: new AbortController().signal,
-        today: TODAY,
-      });
-      for (const { change } of results)
-        if (change !== undefined) directory.write(change.file.slice(directory.path.length + 1), change.after);
+      const reports = await syncAll(directory, { names });
       expect(lintFiles([directory.at("settings")], { today: TODAY }).findings).toEqual([]);
-      return results.map(({ report }) => [report.name, report.added, report.removed]);
+      return reports.map(({ name, added, removed }) => [name, added, removed]);
     };
     directory.write("archive.txt", "archive.example\n");
     feed.list(["a.example", "moves.example"]);
@@ -356,19 +380,152 @@ deny:
       ["archive", [], []],
       ["phish", [], []],
     ]);
-    // The other one has it, and lists it no longer.
-    directory.write("archive.txt", "archive.example\n");
-    feed.list(["a.example", "moves.example", "archive.example"]);
+    // The source that has it no longer lists it, but the other one does: it is declared all the time.
+    directory.write("archive.txt", "other.example\nmoves.example\n");
+    feed.list(["a.example", "archive.example"]);
     expect(await sync(["phish"])).toEqual([["phish", [], []]]);
-    directory.write("archive.txt", "other.example\n");
     expect(await sync()).toEqual([
-      ["archive", ["other.example"], ["archive.example"]],
+      ["archive", ["other.example"], []],
       ["phish", [], []],
     ]);
+    expect(readGenerated(directory)).toContain("moves.example");
+    feed.list(["a.example"]);
     expect(await sync()).toEqual([
-      ["archive", [], []],
-      ["phish", ["archive.example"], []],
+      ["archive", [], ["archive.example"]],
+      ["phish", [], []],
     ]);
+  });
+
+  it("excludes nobody who moves from one group to another", async () => {
+    using directory = createTestDirectory({
+      ".git/HEAD": "",
+      "a.csv": "Mail\njane@acme.example\nlena@acme.example\n",
+      "b.csv": "Mail\nkit@acme.example\n",
+      "settings/acme.yaml": `version: 1
+include: [sources/a.yaml, sources/b.yaml]
+sources:
+  a: { kind: csv, file: ../a.csv, into: vips, onDelete: exclude }
+  b: { kind: csv, file: ../b.csv, into: vips, onDelete: exclude }
+`,
+    });
+    await syncAll(directory);
+    directory.write("a.csv", "Mail\njane@acme.example\n");
+    directory.write("b.csv", "Mail\nkit@acme.example\nlena@acme.example\n");
+    const [a, b] = await syncAll(directory);
+    expect([a?.removed, a?.notes]).toEqual([[], [expect.stringMatching(/another one does, so they stay.*lena@acme/)]]);
+    expect(b?.added).toEqual([]);
+    expect(readSettings(directory.at("settings/acme.yaml"), { today: TODAY }).vips).toHaveLength(3);
+  });
+
+  it("considers every tenant that includes the generated file", async () => {
+    using directory = createRepository();
+    directory.write(
+      "settings/beta.yaml",
+      "version: 1\ninclude: [sources/phish.yaml]\nownDomains: [beta.example]\nvips: [ceo@partner.example]\n",
+    );
+    feed.list(["beta.example", "ceo@partner.example", "evil.example"]);
+    const { added, rejected } = await syncDirectory(directory);
+    expect(added).toEqual(["evil.example"]);
+    expect(rejected.flatMap(({ examples }) => examples)).toEqual(["beta.example", "ceo@partner.example"]);
+  });
+
+  it("gives the same file for each tenant's file that is named", async () => {
+    using directory = createRepository();
+    const text = readFileSync(directory.at("settings/acme.yaml"), "utf8");
+    directory.write("settings/baseline.yaml", text);
+    directory.write("settings/acme.yaml", "version: 1\ninclude: [baseline.yaml]\n");
+    directory.write(
+      "settings/beta.yaml",
+      "version: 1\ninclude: [baseline.yaml]\nownDomains: [beta.example]\nsources: { mine: { kind: url, file: ../x.txt, into: deny, expires: never } }\n",
+    );
+    feed.list(["beta.example", "evil.example"]);
+    const workingDirectory = process.cwd();
+    process.chdir(directory.path);
+    try {
+      const reports = await syncAll(directory, { files: ["settings/acme.yaml"] });
+      expect(reports.map(({ name, added }) => [name, added])).toEqual([["phish", ["evil.example"]]]);
+    } finally {
+      process.chdir(workingDirectory);
+    }
+  });
+
+  it("rejects allows in a tenant that includes the generated file without permission", async () => {
+    using directory = createRepository("", "policy: { allowFrom: true }\n");
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("into: deny", "into: allow"));
+    feed.list(["partner.example"]);
+    expect((await syncDirectory(directory)).added).toEqual(["partner.example"]);
+    const beta = directory.at("settings/beta.yaml");
+    writeFileSync(beta, "version: 1\ninclude: [sources/phish.yaml]\n");
+    const { findings } = lintFiles([beta], { today: TODAY });
+    expect(findings.filter(({ level }) => level === "error").map(({ code }) => code)).toEqual(["policy-allow-from"]);
+    expect((await syncDirectory(directory)).problem?.message).toMatch(/policy of .*beta\.yaml.* doesn't permit/);
+  });
+
+  it("lets a deny win over an allow of another source", async () => {
+    using directory = createRepository(
+      "",
+      "  a: { kind: url, file: ../a.txt, into: allow, expires: never }\npolicy: { allowFrom: true }\n",
+    );
+    directory.write("a.txt", "both.example\n");
+    feed.list(["both.example"]);
+    expect((await syncAll(directory)).map(({ name, added }) => [name, added])).toEqual([
+      ["a", []],
+      ["phish", ["both.example"]],
+    ]);
+  });
+
+  it("reads a feed in full after a person removed a line of its file", async () => {
+    using directory = createRepository();
+    answerConditionally(["a.example", "b.example"]);
+    await syncDirectory(directory);
+    const before = readGenerated(directory);
+    directory.write(GENERATED, before.replace(/.*b\.example.*\n/, ""));
+    expect(await syncDirectory(directory)).toMatchObject({ outcome: "changed", added: ["b.example"] });
+    expect(readGenerated(directory)).toBe(before);
+  });
+
+  it("rejects the people and the subdomains of a VIP's domain, unless it is free mail", async () => {
+    using directory = createRepository("", "vips: [boss@partner.example, owner@gmail.com]\n");
+    const rejectedValues = ["other@partner.example", "webmail.partner.example", "x@mail.partner.example"];
+    feed.list([...rejectedValues, "kit@gmail.com"]);
+    const { added, rejected } = await syncDirectory(directory);
+    expect(added).toEqual(["kit@gmail.com"]);
+    expect(rejected.flatMap(({ examples }) => examples).sort()).toEqual(rejectedValues);
+  });
+
+  it("says nothing about the removal of a VIP whom a person declares now", async () => {
+    using directory = createTestDirectory({
+      ".git/HEAD": "",
+      "staff.csv": "Mail\njane@acme.example\nlena@acme.example\n",
+      "settings/acme.yaml": `version: 1
+include: [sources/staff.yaml]
+sources: { staff: { kind: csv, file: ../staff.csv, into: vips, onDelete: exclude } }
+`,
+    });
+    await syncAll(directory);
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, `${readFileSync(file, "utf8")}vips: [lena@acme.example]\n`);
+    const [report] = await syncAll(directory);
+    expect(report).toMatchObject({ removed: ["lena@acme.example"], notes: [] });
+  });
+
+  it("says that VIPs are excluded if their source becomes a feed of denies", async () => {
+    using directory = createTestDirectory({
+      ".git/HEAD": "",
+      "staff.csv": "Mail\njane@partner.example\n",
+      "settings/acme.yaml": `version: 1
+include: [sources/staff.yaml]
+sources: { staff: { kind: csv, file: ../staff.csv, into: vips } }
+`,
+    });
+    await syncAll(directory);
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("into: vips", "into: deny, expires: never"));
+    directory.write("staff.csv", "Mail\nevil.example\n");
+    const [report] = await syncAll(directory);
+    expect(report).toMatchObject({ removed: ["jane@partner.example"], added: ["evil.example"] });
+    expect(report?.notes).toEqual([expect.stringMatching(/^A removed VIP is excluded permanently, unless/)]);
   });
 
   it.each([
@@ -393,17 +550,7 @@ sources:
 ${other === "" ? "" : `  board: { kind: csv, file: ../board.csv, into: vips, ${other} }`}
 `,
     });
-    const sync = async () => {
-      const results = await syncSources({
-        files: [directory.at("settings")],
-        environment: {},
-        signal: new AbortController().signal,
-        today: TODAY,
-      });
-      for (const { change } of results)
-        if (change !== undefined) directory.write(change.file.slice(directory.path.length + 1), change.after);
-      return results.at(-1)?.report as SourceReport;
-    };
+    const sync = async () => (await syncAll(directory)).at(-1) as SourceReport;
     await sync();
     directory.write("staff.csv", "Mail\njane@acme.example\n");
     const { notes } = await sync();
@@ -704,6 +851,16 @@ describe("a pull request", () => {
     feed.list(["a.example"]);
     expect((await syncDirectory(directory)).problem?.message).toMatch(/is outside its repository/);
     expect(readdirSync(outside.path)).toEqual([]);
+  });
+
+  it("can't have a file written into a hidden directory through a link", async () => {
+    using directory = createRepository();
+    symlinkSync("../.git", directory.at("settings/sources"));
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("include: [sources/phish.yaml]\n", ""));
+    feed.list(["a.example"]);
+    expect((await syncDirectory(directory)).problem?.message).toMatch(/is in a hidden directory/);
+    expect(readdirSync(directory.at(".git"))).toEqual(["HEAD"]);
   });
 
   it("can't leave the allowed path with an encoded slash", async () => {

@@ -100,6 +100,7 @@ describe("a STIX bundle", () => {
       buildIndicator(domain, { valid_from: "2026-11-01T00:00:00Z", valid_until: "2026-12-01T00:00:00Z" }),
       buildIndicator(domain, { revoked: true }),
       buildIndicator(domain, { indicator_types: ["benign"] }),
+      buildIndicator(domain, { valid_until: "2020-13-01T00:00:00Z" }),
       buildIndicator("[domain-name:value = 'b.example' OR file:hashes.MD5 = 'aa']"),
       buildIndicator(domain, { valid_from: "2027-01-01T00:00:00Z" }),
       buildIndicator(domain, { valid_until: "2026-11-01T00:00:00Z" }),
@@ -113,6 +114,7 @@ describe("a STIX bundle", () => {
     ]);
     expect(skipped.map(({ reason, count }) => [reason, count])).toEqual([
       ["has a pattern that an entry can't express", 2],
+      ["has an invalid date", 1],
       ["is an alternative of a pattern that an entry can't express", 1],
       ["is benign", 1],
       ["is no longer valid", 1],
@@ -171,6 +173,15 @@ describe("MISP events", () => {
       "isn't meant for detection (to_ids)",
     ]);
     expect(published).toBe(new Date(1796000000 * 1_000).toISOString());
+  });
+
+  it("are read with null and numeric fields", () => {
+    const attribute = { type: "domain", value: "a.example", to_ids: true };
+    const content = {
+      Event: { info: null, Attribute: [attribute, { type: "counter", value: 5 }], Object: [{ Attribute: null }] },
+    };
+    const { items, skipped } = parseMispFeed(JSON.stringify(content), "misp");
+    expect([items, skipped.map(({ count }) => count)]).toEqual([[{ value: "a.example" }], [1]]);
   });
 
   it("have no items in a deleted object", () => {

@@ -36,6 +36,7 @@ function mergeItems(
     present: items,
     hasNames: true,
     isRejected: () => false,
+    isListedElsewhere: () => false,
     today,
   });
   const record = { name: NAME, kind: source.kind, synced: today };
