@@ -74,14 +74,10 @@ export function inspectSettings(
   const own = reader.readFile(file);
   const top = own && { ...own, ownDomains: new Set([...own.ownDomains, ...ownDomains]) };
   const files = [...reader.files];
+  const { includedAt } = reader;
   if (top === undefined || !reader.isComplete) {
-    return {
-      settings: undefined,
-      draft: undefined,
-      findings: sortFindings(reader.findings),
-      files,
-      includedAt: reader.includedAt,
-    };
+    const findings = sortFindings(reader.findings);
+    return { settings: undefined, draft: undefined, findings, files, includedAt };
   }
   const entries = sortByKey(top.entries.values());
   const vips = sortByKey(top.vips.values());
@@ -116,7 +112,7 @@ export function inspectSettings(
     excluded: reader.excluded,
     findings,
   };
-  return { settings: hasErrors(findings) ? undefined : draft, draft, findings, files, includedAt: reader.includedAt };
+  return { settings: hasErrors(findings) ? undefined : draft, draft, findings, files, includedAt };
 }
 
 /** The effective content of a file with its includes. */

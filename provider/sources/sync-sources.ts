@@ -63,7 +63,7 @@ export async function syncSources({
   ...options
 }: SyncOptions): Promise<SyncedSource[]> {
   const readYaml = createCachingYamlReader();
-  const { targets, requestedNames } = readTargets(files, { today: options.today, readYaml });
+  const { targets, requestedNames } = readSourceTargets(files, { today: options.today, readYaml });
   assertKnownSources(requestedNames, names);
   const selectedNames = new Set(names ?? requestedNames);
   const isSelected = ({ name }: SourceTarget): boolean => selectedNames.has(name);
@@ -100,7 +100,7 @@ const SECTION_ORDER = ["vips", "deny", "allow"];
  * Returns the sources of all tenants that share a declaration with the requested files, in the order of the sync, and the names of those that
  * the requested files declare. The content of a generated file must not depend on which tenant's file is requested.
  */
-function readTargets(
+function readSourceTargets(
   files: readonly string[],
   options: Parameters<typeof readTopLevelSettings>[1],
 ): { readonly targets: readonly SourceTarget[]; readonly requestedNames: readonly string[] } {
