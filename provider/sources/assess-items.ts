@@ -27,61 +27,52 @@ export interface AssessedItems {
   readonly rejectedValues: ReadonlySet<string>;
   /** Whether a change of other settings could permit a rejected value. */
   readonly dependsOnSettings: boolean;
-  /** Items that can't be entries or VIPs. */
-  readonly skipped: readonly SkippedItems[];
   /** Items that are entries or VIPs, but that a source may not declare. */
   readonly rejected: readonly SkippedItems[];
 }
 
-/**
- * Converts the items of a source to values, and rejects the risky ones, by the rules for every entry. A source can't give a reason to
- * accept a risk.
- */
+/** The items of a source that can be entries or VIPs. */
+export interface ParsedItems {
+  /** By value, in canonical form. */
+  readonly values: ReadonlyMap<string, { readonly entry: EntryValue; readonly name: string | undefined }>;
+  /** Items that can't be entries or VIPs. */
+  readonly skipped: readonly SkippedItems[];
+}
+
+/** Parses the items of a source. The first item of a value counts. */
+export function parseItems(items: readonly SourceItem[], section: SourceSection, hasHosts: boolean): ParsedItems {
+  const values = new Map<string, { readonly entry: EntryValue; readonly name: string | undefined }>();
+  const skipped = new ItemCounter();
+  for (const { value: text, name } of items) {
+    const parsed = section === "vips" ? parsePersonValue(text) : parseIndicator(text, hasHosts);
+    if (typeof parsed === "string") skipped.add(parsed, text);
+    else if (!values.has(parsed.canonical)) values.set(parsed.canonical, { entry: parsed, name });
+  }
+  return { values, skipped: skipped.list() };
+}
+
+/** Rejects risky values, by the rules for every entry. A source can't give a reason to accept a risk. */
 export function assessItems(
-  items: readonly SourceItem[],
+  values: ParsedItems["values"],
   section: SourceSection,
-  hasHosts: boolean,
   context: AssessmentContext,
 ): AssessedItems {
   const names = new Map<string, string | undefined>();
-  const skipped = new ItemCounter();
   const rejected = new ItemCounter();
   const rejectedValues = new Set<string>();
-  const seen = new Set<string>();
   let dependsOnSettings = false;
-  for (const { value: text, name } of items) {
-    const parsed = section === "vips" ? parsePersonValue(text) : parseIndicator(text, hasHosts);
-    if (typeof parsed === "string") {
-      skipped.add(parsed, text);
-      continue;
-    }
-    const { canonical } = parsed;
-    if (seen.has(canonical)) continue;
-    seen.add(canonical);
-    const unsafeReason =
-      section === "vips" || context.isAccepted(canonical) ? undefined : findUnsafeReason(parsed, section);
-    const reason = unsafeReason ?? findConflict(parsed, section, context);
+  for (const [value, { entry, name }] of values) {
+    const unsafeReason = section === "vips" || context.isAccepted(value) ? undefined : findUnsafeReason(entry, section);
+    const reason = unsafeReason ?? findConflict(entry, section, context);
     if (reason === undefined) {
-      names.set(canonical, name);
+      names.set(value, name);
       continue;
     }
     dependsOnSettings ||= unsafeReason === undefined;
-    rejectedValues.add(canonical);
-    rejected.add(reason, canonical);
+    rejectedValues.add(value);
+    rejected.add(reason, value);
   }
-  return { names, rejectedValues, dependsOnSettings, skipped: skipped.list(), rejected: rejected.list() };
-}
-
-/** Returns the values of the items of a source, in canonical form. */
-export function parseSourceValues(
-  items: readonly SourceItem[],
-  section: SourceSection,
-  hasHosts: boolean,
-): ReadonlySet<string> {
-  const values = items.map(({ value }) =>
-    section === "vips" ? parsePersonValue(value) : parseIndicator(value, hasHosts),
-  );
-  return new Set(values.flatMap((value) => (typeof value === "string" ? [] : [value.canonical])));
+  return { names, rejectedValues, dependsOnSettings, rejected: rejected.list() };
 }
 
 function parsePersonValue(text: string): EntryValue | string {

@@ -2,7 +2,7 @@ import { addDaysToDate, DAY_MS, parseTermDays } from "../model/expiry-term";
 import { validateRemovals } from "../model/removal-guard";
 import { findHarmfulText, sanitizeLine } from "../model/text";
 import { isFeed, type SourceDeclaration } from "../settings-files/source-schema";
-import type { SourceElement, SourceSection } from "./source-file";
+import { isListed, type SourceElement, type SourceSection } from "./source-file";
 
 export interface MergeInput {
   readonly name: string;
@@ -69,22 +69,23 @@ export function mergeSource(input: MergeInput): MergeResult {
   const known = new Set<string>();
   for (const element of previous) {
     const { value, seen, fields } = element;
+    const wasListed = isListed(element);
     if (previousSection !== source.into) {
-      if (seen?.last === undefined) leaving.push(value);
+      if (wasListed) leaving.push(value);
       removed.push(value);
       continue;
     }
     known.add(value);
     if (present.has(value)) {
-      const before = seen?.last === undefined ? fields["expires"] : undefined;
+      const before = wasListed ? fields["expires"] : undefined;
       const expires = getExpiry(term, today, [before, getProposedExpiry(value)]);
-      if (seen?.last !== undefined) returned.push(value);
+      if (!wasListed) returned.push(value);
       else if (expires !== fields["expires"] && fields["expires"] !== undefined) renewed += 1;
       elements.push(buildSourceElement(input, value, expires, element));
       continue;
     }
     if (isRejected(value)) {
-      if (seen?.last === undefined) rejected.push(value);
+      if (wasListed) rejected.push(value);
       removed.push(value);
       continue;
     }
@@ -94,7 +95,7 @@ export function mergeSource(input: MergeInput): MergeResult {
       elements.push({ value, fields: { ...fields, expires }, seen: { first: seen?.first ?? today } });
       continue;
     }
-    if (seen?.last === undefined) leaving.push(value);
+    if (wasListed) leaving.push(value);
     if (typeof term !== "number") {
       removed.push(value);
       continue;
@@ -102,12 +103,12 @@ export function mergeSource(input: MergeInput): MergeResult {
     const last = seen?.last ?? getLastDay(element, input);
     // An entry that has expired stays expired, however long nobody has synced.
     const isOver = String(fields["expires"] ?? "never") < today;
-    const expires = seen?.last === undefined && !isOver ? addDaysToDate(last, term) : String(fields["expires"] ?? "");
+    const expires = wasListed && !isOver ? addDaysToDate(last, term) : String(fields["expires"] ?? "");
     if (expires < today) {
       removed.push(value);
       continue;
     }
-    if (seen?.last === undefined) departed.push(value);
+    if (wasListed) departed.push(value);
     elements.push({ value, fields: { ...fields, expires }, seen: { first: seen?.first ?? last, last } });
   }
   const added = [...present.keys()].filter((value) => !known.has(value));
@@ -192,7 +193,7 @@ function findBlocker(
   leaving: readonly string[],
   rejected: readonly string[],
 ): string | undefined {
-  const before = previous.filter(({ seen }) => seen?.last === undefined);
+  const before = previous.filter(isListed);
   const { confirmRemovals } = source;
   const noun = previousSection === "vips" ? "VIPs" : "entries";
   const removals = [...leaving, ...rejected];

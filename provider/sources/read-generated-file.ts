@@ -8,10 +8,10 @@ import { SourceError } from "./source-content";
 import { parseSourceFile } from "./source-file";
 import type { SourceTarget } from "./source-targets";
 
-/** The content of a generated file; undefined if there is none yet. */
+/** The content of a generated file. Undefined if the file doesn't exist. */
 export type PreviousFile = ReturnType<typeof parseSourceFile> | undefined;
 
-/** A generated file before the sync: its text and its content, undefined if there is none yet; or why it can't be used. */
+/** The text and the content of a generated file before the sync, or the error that keeps it from being used. */
 export interface GeneratedFileReading {
   readonly before?: string | undefined;
   readonly previous?: PreviousFile;

@@ -22,6 +22,11 @@ export interface SourceElement {
   readonly seen?: ElementSeen;
 }
 
+/** Whether an element is still in its source. Otherwise it stays until it expires. */
+export function isListed({ seen }: SourceElement): boolean {
+  return seen?.last === undefined;
+}
+
 /** The content of a generated file. */
 export interface SourceFile {
   readonly record: SourceRecord;

@@ -54,7 +54,7 @@ export interface SourceValues {
   /** The values in its generated file. */
   readonly heldValues: ReadonlySet<string>;
   /** The values that it lists now. Empty if it wasn't read. */
-  readonly listedValues: ReadonlySet<string>;
+  readonly listedValues: Pick<ReadonlySet<string>, "has">;
 }
 
 /** Whether two sources could declare the same element at one tenant. */
@@ -62,8 +62,12 @@ function isRelated(target: SourceTarget, other: SourceTarget): boolean {
   return (
     other !== target &&
     (other.source.into === "vips") === (target.source.into === "vips") &&
-    other.tenants.some((tenant) => target.tenants.includes(tenant))
+    sharesTenant(target, other)
   );
+}
+
+function sharesTenant({ tenants }: SourceTarget, other: SourceTarget): boolean {
+  return other.tenants.some((tenant) => tenants.includes(tenant));
 }
 
 /**
@@ -92,20 +96,22 @@ export class DeclarationLookup {
   /** Returns a lookup of where a value is declared outside of a source's own file. */
   createLookup(target: SourceTarget): (section: SourceSection, value: string) => string | undefined {
     const declarations = target.tenants.map((tenant) => this.#getDeclarations(tenant));
+    const position = this.#sources.findIndex((source) => source.target === target);
+    const listHolders = (sources: readonly SourceValues[]) =>
+      sources
+        .filter((source) => isRelated(target, source.target))
+        .map(({ target: holder, heldValues }) => ({ target: holder, values: heldValues }));
+    const earlierHolders = listHolders(this.#sources.slice(0, position));
     const claims = this.#claims.filter(({ target: other }) => isRelated(target, other));
-    const holders = this.#sources.map(({ target: holder, heldValues: values }) => ({ target: holder, values }));
-    const position = holders.findIndex((holder) => holder.target === target);
-    const relatedHolders = holders.filter((holder) => isRelated(target, holder.target));
-    const earlierHolders = holders.slice(0, position).filter((holder) => isRelated(target, holder.target));
+    const holders = [...listHolders(this.#sources), ...claims];
     return (section, value) => {
       const key = section === "vips" ? `vip ${value}` : value;
       for (const files of declarations) {
         const file = files.get(key);
         if (file !== undefined) return file;
       }
-      const isHolder = holders[position]?.values.has(value) === true;
-      const others = isHolder ? earlierHolders : [...relatedHolders, ...claims];
-      return others.find(({ values }) => values.has(value))?.target.file;
+      const isHolder = this.#sources[position]?.heldValues.has(value) === true;
+      return (isHolder ? earlierHolders : holders).find(({ values }) => values.has(value))?.target.file;
     };
   }
 
@@ -118,12 +124,11 @@ export class DeclarationLookup {
   }
 
   /** Returns the VIPs of all tenants that a source concerns, also those of sources that were synced before it, in canonical form. */
-  listVips({ tenants }: SourceTarget): ReadonlySet<string> {
+  listVips(target: SourceTarget): ReadonlySet<string> {
     const claimed = this.#claims.filter(
-      ({ target: { source, tenants: others } }) =>
-        source.into === "vips" && others.some((tenant) => tenants.includes(tenant)),
+      ({ target: other }) => other.source.into === "vips" && sharesTenant(target, other),
     );
-    const declared = tenants.flatMap(({ vips }) => vips.map(({ email }) => email));
+    const declared = target.tenants.flatMap(({ vips }) => vips.map(({ email }) => email));
     return new Set([...declared, ...claimed.flatMap(({ values }) => [...values])]);
   }
 

@@ -8,7 +8,7 @@ import type { AssessedItems } from "./assess-items";
 import type { MergeResult } from "./merge-source";
 import type { PreviousFile } from "./read-generated-file";
 import type { SourceContent } from "./source-content";
-import { formatSourceFile, type SourceElement, type SourceSection } from "./source-file";
+import { formatSourceFile, isListed, type SourceElement, type SourceSection } from "./source-file";
 import { collectOwnDomains, type SourceTarget } from "./source-targets";
 import type { SourceReport } from "./sync-report";
 
@@ -47,15 +47,25 @@ export interface OutcomeParts {
 export function buildOutcome(target: SourceTarget, parts: OutcomeParts): SyncOutcome {
   const { before, previous, proposed, proposedText, content, merged, today } = parts;
   const { source, name } = target;
-  const {
-    elements,
-    blocker: _blocker,
-    dependsOnSettings,
-    keptForOthers: _kept,
-    rejectedRemovals: _rejected,
-    ...changes
-  } = merged;
+  const { elements, added, departed, returned, removed, renewed, rejected, skipped, dependsOnSettings } = merged;
   const format = (record: SourceRecord): string => formatSourceFile({ record, section: source.into, elements });
+  const values = elements.map(({ value }) => value);
+  // Without a change, even the date of the sync stays, so that a quiet source causes no pull request.
+  const isUnchanged = previous !== undefined && format({ ...previous.record, name, kind: source.kind }) === before;
+  const report: SourceReport = {
+    ...buildEmptySourceReport(target),
+    added,
+    departed,
+    returned,
+    removed,
+    renewed,
+    rejected,
+    skipped,
+    outcome: isUnchanged ? "unchanged" : "changed",
+    elements: elements.length,
+    notes: listNotes(target, merged, previous?.section),
+  };
+  if (isUnchanged) return { result: { report, text: before }, values };
   const isRepeatable = !dependsOnSettings && (content === "not-modified" || content.dependsOnDay !== true);
   const versions = content === "not-modified" ? (previous?.record ?? {}) : content;
   const { etag, lastModified, published } = versions as Partial<SourceContent>;
@@ -71,15 +81,6 @@ export function buildOutcome(target: SourceTarget, parts: OutcomeParts): SyncOut
       published,
     }),
   };
-  // Without a change, even the date of the sync stays, so that a quiet source causes no pull request.
-  const isUnchanged = previous !== undefined && format({ ...previous.record, name, kind: source.kind }) === before;
-  const report: SourceReport = {
-    ...buildEmptySourceReport(target),
-    ...changes,
-    outcome: isUnchanged ? "unchanged" : "changed",
-    elements: elements.length,
-    notes: listNotes(target, merged, previous?.section),
-  };
   const isProposed = proposed !== undefined && format({ ...proposed.record, name, kind: source.kind }) === proposedText;
   const after = isProposed ? proposedText : format(record);
   const change: ChangedFile = {
@@ -88,8 +89,7 @@ export function buildOutcome(target: SourceTarget, parts: OutcomeParts): SyncOut
     after,
     ...(before === undefined ? { action: "create" } : {}),
   };
-  const result = isUnchanged ? { report, text: before } : { report, text: after, change };
-  return { result, values: elements.map(({ value }) => value) };
+  return { result: { report, text: after, change }, values };
 }
 
 function listNotes(
@@ -142,7 +142,7 @@ function listNotes(
   return notes;
 }
 
-/** Returns the report of a source that nothing is known about yet. */
+/** Returns the report of a source without changes. */
 export function buildEmptySourceReport({ name, source, file, location }: SourceTarget): SourceReport {
   return {
     name,
@@ -168,7 +168,7 @@ export function buildEmptySourceReport({ name, source, file, location }: SourceT
 export function hashDeclaration(source: SourceDeclaration, elements: readonly SourceElement[]): string {
   const { confirmRemovals: _confirmation, ...rest } = source;
   const pairs = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
-  const values = elements.filter(({ seen }) => seen?.last === undefined).map(({ value }) => value);
+  const values = elements.filter(isListed).map(({ value }) => value);
   return createHash("sha256")
     .update(JSON.stringify([pairs, values.sort()]))
     .digest("hex")

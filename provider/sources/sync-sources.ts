@@ -1,13 +1,15 @@
+import { resolve } from "node:path";
 import { EmailSecurityError } from "../model/email-security-error";
 import { addDaysToDate } from "../model/expiry-term";
 import { findNearestName } from "../model/nearest-name";
 import { omitUndefined } from "../model/omit-undefined";
 import { quote } from "../model/text";
 import { formatCount } from "../render/safe-text";
+import { resolveSettingsFiles } from "../settings-files/lint-files";
 import { readTopLevelSettings } from "../settings-files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed } from "../settings-files/source-schema";
 import { createCachingYamlReader, type YamlReader } from "../settings-files/yaml-source";
-import { type AssessedItems, assessItems, parseSourceValues } from "./assess-items";
+import { type AssessedItems, assessItems, type ParsedItems, parseItems } from "./assess-items";
 import { mergeSource } from "./merge-source";
 import {
   type GeneratedFileReading,
@@ -17,7 +19,7 @@ import {
 } from "./read-generated-file";
 import { readSourceItems } from "./read-source-items";
 import { type SkippedItems, type SourceContent, type SourceContext, SourceError } from "./source-content";
-import { parseSourceFile } from "./source-file";
+import { isListed, parseSourceFile } from "./source-file";
 import {
   collectMailboxDomains,
   collectOwnDomains,
@@ -75,12 +77,7 @@ export async function syncSources({
     runs.push(isSelected(target) ? { ...run, content: await readContent(target, reading, options) } : run);
   }
   const lookup = new DeclarationLookup(
-    runs.map(({ target, heldValues, content }) => ({
-      target,
-      heldValues,
-      // A value moves only if another source lists it, which takes two.
-      listedValues: runs.length > 1 ? listValues(target, content) : new Set<string>(),
-    })),
+    runs.map(({ target, heldValues, content }) => ({ target, heldValues, listedValues: getListedValues(content) })),
   );
   const results: SyncedSource[] = [];
   for (const run of runs) {
@@ -90,7 +87,7 @@ export async function syncSources({
     lookup.claim(target, synced?.values ?? heldValues);
     if (synced !== undefined) results.push(synced.result);
   }
-  return results.sort((one, other) => (one.report.name < other.report.name ? -1 : 1));
+  return results.sort((a, b) => (a.report.name < b.report.name ? -1 : 1));
 }
 
 /** People come before feeds, which must not deny them, and denies before allows. */
@@ -105,13 +102,17 @@ function readSourceTargets(
   options: Parameters<typeof readTopLevelSettings>[1],
 ): { readonly targets: readonly SourceTarget[]; readonly requestedNames: readonly string[] } {
   const requested = readTopLevelSettings(files, options);
-  const declaringFiles = [...new Set(requested.flatMap(({ sources }) => sources.map(({ location }) => location.file)))];
-  const isWhole = files.length === 0 || declaringFiles.every((file) => files.includes(file));
-  const settings = isWhole ? requested : readTopLevelSettings([...files, ...declaringFiles], options);
+  const declared = requested.flatMap(({ sources }) => sources);
+  const requestedNames = [...new Set(declared.map(({ name }) => name))].sort();
+  const requestedPaths = new Set(resolveSettingsFiles(files).map((file) => resolve(file)));
+  const otherFiles = [...new Set(declared.map(({ location }) => location.file))].filter(
+    (file) => !requestedPaths.has(resolve(file)),
+  );
+  const settings = otherFiles.length === 0 ? requested : readTopLevelSettings([...files, ...otherFiles], options);
   const targets = listSources(settings).sort(
     (a, b) => SECTION_ORDER.indexOf(a.source.into) - SECTION_ORDER.indexOf(b.source.into),
   );
-  return { targets, requestedNames: listSources(requested).map(({ name }) => name) };
+  return { targets, requestedNames };
 }
 
 interface SourceRun {
@@ -122,8 +123,14 @@ interface SourceRun {
   readonly content?: ContentReading;
 }
 
-/** The content of a source, or why it can't be read. */
-type ContentReading = SourceContent | "not-modified" | EmailSecurityError;
+/** The content of a source with its parsed items; or why it can't be read. */
+type ContentReading = ParsedContent | EmailSecurityError;
+
+interface ParsedContent {
+  readonly content: SourceContent | "not-modified";
+  /** For content that wasn't modified: the elements of the file. */
+  readonly items: ParsedItems;
+}
 
 async function readContent(
   target: SourceTarget,
@@ -133,7 +140,10 @@ async function readContent(
   if (error !== undefined) return error;
   try {
     assertAllowFrom(target);
-    return await readSourceItems(target.source, buildContext(target, previous, options));
+    const { source } = target;
+    const content = await readSourceItems(source, buildContext(target, previous, options));
+    const items = content === "not-modified" ? (previous?.elements.filter(isListed) ?? []) : content.items;
+    return { content, items: parseItems(items, source.into, isFeed(source) && source.hosts === true) };
   } catch (failure) {
     options.signal.throwIfAborted();
     if (failure instanceof EmailSecurityError) return failure;
@@ -141,10 +151,11 @@ async function readContent(
   }
 }
 
-/** Returns the values that a source lists, also those that it may not declare. */
-function listValues({ source }: SourceTarget, content: ContentReading | undefined): ReadonlySet<string> {
-  if (content === undefined || content === "not-modified" || content instanceof EmailSecurityError) return new Set();
-  return parseSourceValues(content.items, source.into, isFeed(source) && source.hosts === true);
+/** Returns the values that a source lists, also those that it may not declare. Empty if its content wasn't read. */
+function getListedValues(reading: ContentReading | undefined): ParsedItems["values"] {
+  const isRead =
+    reading !== undefined && !(reading instanceof EmailSecurityError) && reading.content !== "not-modified";
+  return isRead ? reading.items.values : new Map();
 }
 
 function assertKnownSources(known: readonly string[], names: readonly string[] | undefined): void {
@@ -172,12 +183,12 @@ function syncSource(
 ): SyncOutcome {
   try {
     if (content === undefined || content instanceof EmailSecurityError) throw content;
-    assertCurrent(target, previous, content, options.today);
-    const proposed = parseProposedFile(target, options);
-    const merged = mergeContent(target, lookup, { previous, proposed, content, today: options.today });
-    if (merged.blocker !== undefined) throw new SourceError(merged.blocker);
     const { proposedText, today } = options;
-    return buildOutcome(target, { before, previous, proposed, proposedText, content, merged, today });
+    assertCurrent(target, previous, content.content, today);
+    const proposed = parseProposedFile(target, options);
+    const merged = mergeContent(target, lookup, { ...content, previous, proposed, today });
+    if (merged.blocker !== undefined) throw new SourceError(merged.blocker);
+    return buildOutcome(target, { before, previous, proposed, proposedText, content: content.content, merged, today });
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
     const { code, message } = error;
@@ -254,12 +265,12 @@ function assertCurrent(
 function assertNotEmpty(
   { name, source }: SourceTarget,
   previous: PreviousFile,
-  { names, rejectedValues, skipped }: AssessedItems,
-  skippedByReader: readonly SkippedItems[],
+  { names, rejectedValues }: AssessedItems,
+  skipped: readonly SkippedItems[],
 ): void {
-  const count = previous?.elements.filter(({ seen }) => seen?.last === undefined).length;
+  const count = previous?.elements.filter(isListed).length;
   if (names.size > 0 || rejectedValues.size > 0 || count === 0) return;
-  const [example] = [...skippedByReader, ...skipped].flatMap(({ examples }) => examples);
+  const [example] = skipped.flatMap(({ examples }) => examples);
   const problem =
     example === undefined ? "lists nothing" : `lists no valid value, only items such as ${quote(example)}`;
   const difference = count === undefined ? "" : `, but its file has ${formatCount(count, "element")}`;
@@ -275,30 +286,30 @@ function mergeContent(
     previous: previousFile,
     proposed,
     content,
+    items,
     today,
-  }: Pick<OutcomeParts, "previous" | "proposed" | "content" | "today">,
+  }: Pick<OutcomeParts, "previous" | "proposed" | "today"> & ParsedContent,
 ): AssessedMerge {
   const { name, source } = target;
   const { elements: previous = [], section: previousSection, record } = previousFile ?? {};
   const isUnmodified = content === "not-modified";
-  const items = isUnmodified ? previous.filter(({ seen }) => seen?.last === undefined) : content.items;
   // The risk of a deny isn't that of an allow.
   const accepted = new Set(
     previous
       .filter(({ fields }) => fields["acceptRisk"] !== undefined && previousSection === source.into)
       .map(({ value }) => value),
   );
-  const hasHosts = isFeed(source) && source.hosts === true;
   const vips = lookup.listVips(target);
-  const assessed = assessItems(items, source.into, hasHosts, {
+  const assessed = assessItems(items.values, source.into, {
     ownDomains: collectOwnDomains(target),
     vips,
     vipDomains: collectMailboxDomains(vips),
     findDeclaration: lookup.createLookup(target),
     isAccepted: (value) => accepted.has(value),
   });
-  const { names, rejectedValues, dependsOnSettings, rejected, skipped } = assessed;
-  if (!isUnmodified) assertNotEmpty(target, previousFile, assessed, content.skipped);
+  const { names, rejectedValues, dependsOnSettings, rejected } = assessed;
+  const skipped = [...(isUnmodified ? [] : content.skipped), ...items.skipped];
+  if (!isUnmodified) assertNotEmpty(target, previousFile, assessed, skipped);
   const max = source.max ?? DEFAULT_MAX_ITEMS;
   const count = names.size + rejectedValues.size;
   if (count > max) {
@@ -321,5 +332,5 @@ function mergeContent(
     isListedElsewhere: lookup.createListingTest(target),
     today,
   });
-  return { ...merged, dependsOnSettings, rejected, skipped: [...(isUnmodified ? [] : content.skipped), ...skipped] };
+  return { ...merged, dependsOnSettings, rejected, skipped };
 }
