@@ -43,7 +43,7 @@ export class FunctionNames {
     const conflicts = new Map<string, string[]>();
     for (const [name, functions] of this.#functions) {
       const [tests = [], sources = []] = [true, false].map((isTest) =>
-        functions.filter((one) => one.isTest === isTest),
+        functions.filter((candidate) => candidate.isTest === isTest),
       );
       const exported = sources.filter(({ isExported }) => isExported);
       const groups = [

@@ -1,5 +1,6 @@
 import * as crypto from "node:crypto";
 import { getMailDomain, parseMailbox } from "./entry-value";
+import { isTruthy } from "./environment-variables";
 import { isFreeMail } from "./free-mail";
 import { isPublicSuffix, type OwnDomains } from "./own-domains";
 import { quote } from "./text";
@@ -166,7 +167,7 @@ export function isEmptyTenantAccepted(
   name: string | undefined,
 ): boolean {
   const accepted = (environment[ACCEPT_VARIABLE] ?? "").split(",").map((value) => value.trim());
-  return accepted.some((value) => (name === undefined ? /^(1|true|yes)$/i.test(value) : value === name));
+  return accepted.some((value) => (name === undefined ? isTruthy(value) : value === name));
 }
 
 export function formatAcceptAdvice(

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeFleet } from "#bench/fleet-files";
+import { currentLoad } from "#bench/machine";
 import { BenchService } from "#bench/service";
 import { formatTable } from "#bench/table";
 import { UNLIMITED_REQUESTS } from "../../provider/dist/client/rate-limiter.js";
@@ -75,8 +76,7 @@ export async function compareWithListReads(
       computeMedian(processor, way).toFixed(2),
     ]);
     const ratio = computeMedian(seconds, name) / computeMedian(seconds, "reading the lists alone");
-    const load = loadavg()[0]?.toFixed(1) ?? "";
-    const conditions = `${TENANTS} tenants of ${ENTRIES} entries, ${CONCURRENCY} at once, the medians of ${RUNS}; the machine's load was ${load} on ${availableParallelism()} processors`;
+    const conditions = `${TENANTS} tenants of ${ENTRIES} entries, ${CONCURRENCY} at once, the medians of ${RUNS}; the machine's load was ${currentLoad()} on ${availableParallelism()} processors`;
     return `${conditions}:\n${formatTable(["", "seconds", "of its processor"], rows, 0)}\n\n${ratio.toFixed(2)} ×, at most ${LIMIT}: ${ratio <= LIMIT ? "held" : "NOT HELD"}`;
   } finally {
     process.chdir(before);
